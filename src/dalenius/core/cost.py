@@ -1,0 +1,83 @@
+"""Forecasts: what a method will cost in time and memory on a table, asked before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psutil
+
+from dalenius.core.errors import DaleniusError
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a forecast may look at: rows, columns and the number of levels of each column.
+
+    Examples
+    --------
+    >>> Shape(rows=1000, levels=(2, 90)).columns
+    2
+    """
+
+    rows: int
+    levels: tuple[int, ...]
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return len(self.levels)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Expected CPU seconds and peak bytes beyond the table itself.
+
+    Examples
+    --------
+    >>> print(Cost(seconds=90, bytes=3 * 2**30))
+    about 90 s of CPU and 3.0 GB of memory
+    """
+
+    seconds: float
+    bytes: float
+
+    def __str__(self) -> str:
+        return f"about {_duration(self.seconds)} of CPU and {_size(self.bytes)} of memory"
+
+    def __add__(self, other: Cost) -> Cost:
+        """Run one after the other: time adds up, memory is the larger of the two."""
+        return Cost(self.seconds + other.seconds, max(self.bytes, other.bytes))
+
+    def check(self, what: str, available: float | None = None) -> None:
+        """Raise when the memory needed is not there.
+
+        Examples
+        --------
+        >>> Cost(1, 2e9).check("cart", available=1e9)
+        Traceback (most recent call last):
+        ...
+        dalenius.core.errors.DaleniusError: cart needs about 1.9 GB of memory and 954 MB are free; use fewer rows or
+        columns, or run with force=True (--force)
+        """
+        free = float(psutil.virtual_memory().available) if available is None else available
+        if self.bytes > free:
+            raise DaleniusError(
+                f"{what} needs about {_size(self.bytes)} of memory and {_size(free)} are free; "
+                "use fewer rows or columns, or run with force=True (--force)"
+            )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds:.1g} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _size(count: float) -> str:
+    for unit, factor in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
+        if count >= factor:
+            value = count / factor
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+    return f"{count:.0f} bytes"

@@ -1,0 +1,80 @@
+"""The one family of errors.
+
+Every message says what is wrong, where (file, column, how many rows) and what to do about it. A message never quotes a
+confidential value: column names, row numbers and counts are enough to find the fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class DaleniusError(Exception):
+    """Base of every error raised on purpose; the command line turns it into one line and exit code 2.
+
+    Examples
+    --------
+    >>> raise DaleniusError("column 'age': all values are missing; drop the column")
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.DaleniusError: column 'age': all values are missing; drop the column
+    """
+
+
+class FileError(DaleniusError):
+    """A file cannot be read or written."""
+
+
+class DataError(DaleniusError):
+    """The data do not fit the request (missing column, no rows, wrong kind)."""
+
+
+class OptionError(DaleniusError):
+    """An option is unknown or out of its range."""
+
+
+class MissingExtraError(DaleniusError):
+    """An optional dependency is needed; the message names the extra to install.
+
+    Examples
+    --------
+    >>> raise MissingExtraError("pyreadstat", "files", "read SPSS files")
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.MissingExtraError: to read SPSS files, install pyreadstat: pip install 'dalenius[files]'
+    """
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"to {purpose}, install {package}: pip install 'dalenius[{extra}]'")
+
+
+class SchemaError(DaleniusError):
+    """A schema is wrong, or data do not follow it; ``faults`` lists every fault found.
+
+    Examples
+    --------
+    >>> str(SchemaError.from_faults("schema.yaml", ["column 'a': unknown kind 'x'", "column 'b': two names"]))
+    "schema.yaml: 2 faults: column 'a': unknown kind 'x'; column 'b': two names"
+    """
+
+    def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.faults = tuple(faults) or (message,)
+
+    @classmethod
+    def from_faults(cls, where: str, faults: Sequence[str]) -> SchemaError:
+        """Join all faults of one place into one error."""
+        count = f"{len(faults)} faults: " if len(faults) > 1 else ""
+        return cls(f"{where}: {count}{'; '.join(faults)}", faults)
+
+
+def names(items: Sequence[object], limit: int = 5) -> str:
+    """Quote a few names for a message, and say how many more there are.
+
+    Examples
+    --------
+    >>> names(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(str(item)) for item in items[:limit])
+    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"

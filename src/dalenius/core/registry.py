@@ -1,0 +1,122 @@
+"""Registries: methods and measures are found by name, with what a steward must know about each.
+
+A new method is one file with one decorated class or function; the command line, the docs page, the report and the common
+test batteries find it here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, Literal, Protocol, TypeVar
+
+from dalenius.core.errors import OptionError
+
+Better = Literal["lower", "higher"]
+Family = Literal["risk", "utility"]
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """What a steward must know about a synthesizer or masker before choosing it.
+
+    ``guarantee`` says in words what is promised ("none" is an answer); ``kinds`` are the column kinds it takes;
+    ``max_columns`` is where it stops being sensible. ``copies_rows`` and ``keeps_joint`` tell the report, and the
+    common checks, what to expect: whole original rows come out, or the dependence between columns is modelled.
+
+    Examples
+    --------
+    >>> MethodInfo("shuffle", "Shuffle", "Permutes a column.", guarantee="none", reference="folklore").copies_rows
+    False
+    """
+
+    name: str
+    title: str
+    meaning: str
+    guarantee: str
+    reference: str
+    kinds: tuple[str, ...] = ()
+    copies_rows: bool = False
+    keeps_joint: bool = True
+    max_columns: int | None = None
+
+
+@dataclass(frozen=True)
+class MeasureInfo:
+    """What a reader must know about a figure: its meaning, its range and which way is better.
+
+    ``needs`` names what the pair must have ("keys", "targets", "holdout"); ``default`` says whether ``evaluate`` runs
+    it unasked. ``sees_dependence`` is false for figures that look at one column at a time, so that the common checks
+    do not expect them to notice shuffled columns.
+
+    Examples
+    --------
+    >>> MeasureInfo("x", "X", "risk", "…", better="lower", bounds=(0, 100), reference="…").unit
+    ''
+    """
+
+    name: str
+    title: str
+    family: Family
+    meaning: str
+    better: Better
+    bounds: tuple[float, float]
+    reference: str
+    unit: str = ""
+    needs: frozenset[str] = frozenset()
+    default: bool = True
+    sees_dependence: bool = True
+
+
+class _Registered(Protocol):
+    @property
+    def info(self) -> MethodInfo | MeasureInfo: ...
+
+
+T = TypeVar("T", bound=_Registered)
+
+
+class Registry(Generic[T]):
+    """Things by name, in the order they were registered.
+
+    Examples
+    --------
+    >>> from dalenius.utility import MEASURES
+    >>> MEASURES["two-way-utilty"]
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.OptionError: unknown measure 'two-way-utilty'; did you mean 'two-way-utility'?
+    """
+
+    def __init__(self, noun: str) -> None:
+        self.noun = noun
+        self._items: dict[str, T] = {}
+
+    def add(self, item: T) -> T:
+        """Register ``item`` under its name; a name can be taken once."""
+        name = item.info.name
+        if name in self._items:
+            raise OptionError(f"{self.noun} {name!r} is registered twice")
+        self._items[name] = item
+        return item
+
+    def __getitem__(self, name: str) -> T:
+        if name in self._items:
+            return self._items[name]
+        close = difflib.get_close_matches(name, self._items, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self._items)}"
+        raise OptionError(f"unknown {self.noun} {name!r}; {hint}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def values(self) -> list[T]:
+        """All registered things, in order."""
+        return list(self._items.values())

@@ -1,0 +1,7 @@
+"""Data: schemas, tables, files and example data."""
+
+from dalenius.data.grouping import Grouping
+from dalenius.data.schema import Column, Kind, Role, Schema
+from dalenius.data.table import Table
+
+__all__ = ["Column", "Grouping", "Kind", "Role", "Schema", "Table"]

@@ -1,0 +1,66 @@
+"""Does a table follow a schema? Every fault at once, counts only, never a value."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+
+from dalenius.core.errors import names
+from dalenius.data.encode import EPOCH, MICROSECOND, level_key
+from dalenius.data.schema import Column, Kind, Schema
+from dalenius.data.table import Table
+from dalenius.data.vector import Vector
+
+
+def faults_of(table: Table, schema: Schema) -> list[str]:
+    """List how a table departs from a schema.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"age": [3, 200, 41]})
+    >>> faults_of(table, Schema((Column("age", Kind.INTEGER, bounds=(0, 120)), Column("sex", Kind.TEXT))))
+    ["column 'sex' of the schema is not in the data", "column 'age': 1 row above the upper bound"]
+    """
+    missing = [name for name in schema.names if name not in table]
+    extra = [name for name in table.names if name not in schema]
+    found = [f"column {names(missing)} of the schema is not in the data"] if missing else []
+    found += [f"column {names(extra)} is not in the schema"] if extra else []
+    for name in table.names:
+        if name in schema:
+            found += _column_faults(table[name], schema[name])
+    return found
+
+
+def _column_faults(vector: Vector, wanted: Column) -> list[str]:
+    where = f"column {wanted.name!r}"
+    if vector.is_number != wanted.kind.is_number:
+        return [f"{where}: declared {wanted.kind}, but it holds {vector.column.kind} values"]
+    if vector.is_number:
+        return [f"{where}: {fault}" for fault in _out_of_bounds(vector, wanted)]
+    if wanted.levels is None:
+        return []
+    allowed = {level_key(v) for v in (*wanted.levels, *wanted.special)}
+    unknown = np.array([level_key(v) not in allowed for v in vector.levels], dtype=bool)
+    rows = int(np.count_nonzero(unknown[vector.values])) if unknown.any() else 0
+    return [f"{where}: {_rows(rows)} with a value that is not a level of the schema"] if rows else []
+
+
+def _out_of_bounds(vector: Vector, wanted: Column) -> list[str]:
+    if wanted.bounds is None:
+        return []
+    low, high = (_number(bound, wanted) for bound in wanted.bounds)
+    below, above = int(np.count_nonzero(vector.values < low)), int(np.count_nonzero(vector.values > high))
+    found = [f"{_rows(below)} below the lower bound"] if below else []
+    return found + ([f"{_rows(above)} above the upper bound"] if above else [])
+
+
+def _number(bound: float | str, column: Column) -> float:
+    if column.kind is Kind.DATETIME and isinstance(bound, str):
+        scale = 1000 if column.decimals == 9 else 1
+        return scale * ((dt.datetime.fromisoformat(bound) - EPOCH) // MICROSECOND)
+    return float(bound)
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

@@ -1,0 +1,33 @@
+"""Example data with a known truth: a population, a survey of it, and companies, all invented.
+
+Every function is deterministic (same n and seed, same frame), and ``docs/examples.md`` says how each column
+depends on the others, which rules hold and what is missing.
+
+Examples
+--------
+>>> from dalenius.data import examples
+>>> examples.population(3).select("region", "sex", "age").shape
+(3, 3)
+"""
+
+from dalenius.data.examples.codes import DIAGNOSES, INDUSTRIES, OCCUPATIONS
+from dalenius.data.examples.columns import POPULATION_COLUMNS
+from dalenius.data.examples.companies import COMPANY_COLUMNS, companies
+from dalenius.data.examples.population import population, population_chunks
+from dalenius.data.examples.rules import HOUSEHOLD_RULES, POPULATION_RULES, violations
+from dalenius.data.examples.survey import survey
+
+__all__ = [
+    "COMPANY_COLUMNS",
+    "DIAGNOSES",
+    "HOUSEHOLD_RULES",
+    "INDUSTRIES",
+    "OCCUPATIONS",
+    "POPULATION_COLUMNS",
+    "POPULATION_RULES",
+    "companies",
+    "population",
+    "population_chunks",
+    "survey",
+    "violations",
+]

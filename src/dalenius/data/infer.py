@@ -1,0 +1,250 @@
+"""Guessing a schema from data, carefully, and saying why.
+
+A wrong guess here is the commonest source of bad synthetic data: postal codes averaged like numbers, -8 taken for an
+income, an identifier modelled as a category. Each rule below leaves a note that the steward reads in the YAML file.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dalenius.data.frames import Raw, open_frame
+from dalenius.data.schema import Column, Kind, Role, Schema
+from dalenius.data.vector import AnyArray
+
+FEW_CODES = 10
+"""Whole numbers with at most this many distinct values are codes or a scale, not a quantity."""
+ENOUGH_ROWS = 20
+"""Below this, "all values differ" says nothing."""
+DATE_FORMATS = (
+    "%Y-%m-%d",
+    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%d %H:%M",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%Y/%m/%d",
+    "%Y%m%d",
+)
+NOT_APPLICABLE_CODES = frozenset({-8, -88, -888, -8888})
+MISSING_CODES = frozenset({-1, -2, -3, -4, -5, -6, -7, -9, -97, -98, -99, -998, -999, -9998, -9999})
+WEIGHT_NAMES = re.compile(r"(survey|sampling|design|sample|final)_?(weight|wt)|p?weights?_?(hh|person)|fnlwgt|pweight")
+IDENTIFIER_NAMES = re.compile(r"(^|[_.\s])(id|ids|pid|uid|uuid|nr|key|identifier|serial)($|[_.\s0-9])|Id$|ID$")
+LATITUDE, LONGITUDE = re.compile(r"^(lat|latitude)$", re.I), re.compile(r"^(lon|lng|long|longitude)$", re.I)
+
+
+@dataclass
+class _Guess:
+    kind: Kind
+    note: str
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def infer_schema(frame: Any, title: str = "") -> Schema:
+    """Infer the schema of any supported frame (see `Schema.infer`)."""
+    from dalenius.data.table import Table  # noqa: PLC0415 (Table calls this module)
+
+    if isinstance(frame, Table):
+        return frame.schema
+    return infer_from_raws(open_frame(frame)[1], title)
+
+
+def infer_from_raws(raws: Sequence[Raw], title: str = "") -> Schema:
+    """Infer the schema of raw columns."""
+    columns = [_column(raw) for raw in raws]
+    return Schema(tuple(_pair_points(columns)), title=title)
+
+
+def _column(raw: Raw) -> Column:
+    guess = _GUESSES[raw.storage](raw)
+    rest = dict(guess.extra)
+    if WEIGHT_NAMES.search(raw.name.lower()) and guess.kind.is_number:
+        rest["roles"] = (Role.WEIGHT,)
+        guess.note += "; named like a survey weight"
+    return Column(raw.name, guess.kind, note=guess.note, **rest)
+
+
+def _null(raw: Raw) -> _Guess:
+    return _Guess(Kind.CATEGORICAL, "every cell is empty", {"levels": ()})
+
+
+def _boolean(raw: Raw) -> _Guess:
+    return _Guess(Kind.BOOLEAN, "true or false", {"levels": raw.levels})
+
+
+def _category(raw: Raw) -> _Guess:
+    kind = Kind.ORDERED if raw.ordered else Kind.CATEGORICAL
+    return _Guess(kind, f"stored as {'ordered ' if raw.ordered else ''}categories", {"levels": raw.levels})
+
+
+def _datetime(raw: Raw) -> _Guess:
+    extra: dict[str, Any] = {"decimals": 9} if raw.decimals == 9 else {}
+    return _Guess(Kind.DATETIME, "stored as dates or times", extra)
+
+
+def _text(raw: Raw) -> _Guess:
+    levels = raw.levels or ()
+    rows = int(np.count_nonzero(raw.present))
+    pattern = _date_format([str(value) for value in levels])
+    if pattern:
+        return _Guess(Kind.DATETIME, f"text that reads as dates ({pattern[1]})", {"format": pattern[0]})
+    return _names_or_categories(raw, levels, rows)
+
+
+def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
+    distinct = len(levels)
+    texts = [value for value in levels if isinstance(value, str)]
+    if raw.storage == "mixed":
+        about = "values of several types"
+    elif texts and all(re.fullmatch(r"\d+", value) for value in texts):
+        zeros = any(value.startswith("0") and len(value) > 1 for value in texts)
+        about = f"text of digits{' with leading zeros' if zeros else ''}: a code, not a number"
+    else:
+        about = "text"
+    if rows >= ENOUGH_ROWS and distinct == rows:
+        return _Guess(Kind.TEXT, f"{about}; every value differs: an identifier", {"roles": (Role.IDENTIFIER,)})
+    if rows >= ENOUGH_ROWS and distinct > rows / 2:
+        return _Guess(Kind.TEXT, f"{about}; {distinct:,} distinct values in {rows:,} rows: too many for categories")
+    return _Guess(Kind.CATEGORICAL, f"{about}; {distinct:,} distinct values", {"levels": tuple(levels)})
+
+
+def _date_format(levels: Sequence[str]) -> tuple[str, str] | None:
+    """The one format that reads every text, and writes it back unchanged."""
+    if not levels or not all(6 <= len(value) <= 19 for value in levels[:50]):
+        return None
+    fitting = [pattern for pattern in DATE_FORMATS if _all_dates(levels, pattern)]
+    if not fitting:
+        return None
+    if {"%d/%m/%Y", "%m/%d/%Y"} <= set(fitting):
+        return "%d/%m/%Y", "day/month and month/day both fit: day first assumed, please check"
+    return fitting[0], fitting[0]
+
+
+def _all_dates(levels: Sequence[str], pattern: str) -> bool:
+    try:
+        for value in levels:
+            moment = dt.datetime.strptime(value, pattern)
+            if moment.strftime(pattern) != value or (pattern == "%Y%m%d" and not 1850 <= moment.year <= 2150):
+                return False
+    except ValueError:
+        return False
+    return True
+
+
+def _integer(raw: Raw) -> _Guess:
+    data = raw.data[raw.present]
+    if len(data) == 0:
+        return _Guess(Kind.INTEGER, "whole numbers, none present")
+    codes = _special_codes(data)
+    ordinary = data[~np.isin(data, codes)] if codes else data
+    distinct = np.unique(ordinary)
+    extra: dict[str, Any] = {
+        "missing": tuple(c for c in codes if c not in NOT_APPLICABLE_CODES),
+        "not_applicable": tuple(c for c in codes if c in NOT_APPLICABLE_CODES),
+    }
+    about = f"; {', '.join(map(str, codes))} looks like a code for no answer or not applicable, please check" if codes else ""
+    low, high = int(distinct[0]), int(distinct[-1])
+    if _is_identifier(raw, ordinary, distinct):
+        return _Guess(Kind.INTEGER, "whole numbers, every value differs: an identifier", {"roles": (Role.IDENTIFIER,)})
+    if len(distinct) <= 2 and len(data) > 2:
+        extra["levels"] = tuple(distinct.tolist())
+        return _Guess(Kind.CATEGORICAL, f"{len(distinct)} distinct whole numbers: codes{about}", extra)
+    if len(distinct) <= FEW_CODES and len(data) >= 2 * len(distinct):
+        extra["levels"] = tuple(distinct.tolist())
+        in_a_row = high - low + 1 == len(distinct)
+        kind = Kind.ORDERED if in_a_row else Kind.CATEGORICAL
+        why = "in a row: a scale or a small count, order kept" if in_a_row else "with gaps: codes"
+        return _Guess(kind, f"{len(distinct)} distinct whole numbers {why}{about}", extra)
+    extra["bounds"] = (low, high)
+    return _Guess(Kind.INTEGER, f"whole numbers; {len(distinct):,} distinct values{about}", extra)
+
+
+def _float(raw: Raw) -> _Guess:
+    data = raw.data[raw.present]
+    finite = data[np.isfinite(data)]
+    if len(data) == 0:
+        return _Guess(Kind.CONTINUOUS, "numbers, none present")
+    if len(finite) == len(data) and np.all(finite == np.round(finite)) and np.all(np.abs(finite) < 2**53):
+        if raw.decimals:
+            return _Guess(Kind.CONTINUOUS, "decimal numbers", {"decimals": raw.decimals})
+        whole = _integer(Raw(raw.name, "integer", raw.data.astype(np.int64), raw.state))
+        whole.note += " (stored as decimal numbers)"
+        return whole
+    codes = _special_codes(finite)
+    extra: dict[str, Any] = {
+        "missing": tuple(c for c in codes if c not in NOT_APPLICABLE_CODES),
+        "not_applicable": tuple(c for c in codes if c in NOT_APPLICABLE_CODES),
+        "decimals": raw.decimals if raw.decimals is not None else _decimals(finite),
+    }
+    ordinary = finite[~np.isin(finite, codes)] if codes else finite
+    if len(ordinary):
+        extra["bounds"] = (float(ordinary.min()), float(ordinary.max()))
+    endless = "; has infinite values" if len(finite) < len(data) else ""
+    shown = f"; {', '.join(map(str, codes))} looks like a code, please check" if codes else ""
+    return _Guess(Kind.CONTINUOUS, f"decimal numbers{endless}{shown}", extra)
+
+
+def _special_codes(data: AnyArray) -> list[int]:
+    """Negative survey codes among otherwise non-negative, wide-ranging numbers, each used more than once."""
+    negative = data[data < 0]
+    if len(negative) == 0 or len(data) < ENOUGH_ROWS:
+        return []
+    values, times = np.unique(negative, return_counts=True)
+    known = NOT_APPLICABLE_CODES | MISSING_CODES
+    if not all(float(v).is_integer() and int(v) in known for v in values) or np.any(times < 2):
+        return []
+    ordinary = data[data >= 0]
+    wide = len(ordinary) > 0 and len(np.unique(ordinary)) > 2 and ordinary.max() > 0
+    # -1, -2 … next to small numbers may be true values (temperatures, changes): codes stand alone at few values.
+    return [int(v) for v in values] if wide and len(values) <= 4 else []
+
+
+def _is_identifier(raw: Raw, data: AnyArray, distinct: AnyArray) -> bool:
+    if len(data) < ENOUGH_ROWS or len(distinct) < len(data):
+        return False
+    in_a_row = int(distinct[-1]) - int(distinct[0]) + 1 == len(distinct)
+    return bool(in_a_row or IDENTIFIER_NAMES.search(raw.name))
+
+
+def _decimals(data: AnyArray) -> int | None:
+    """Fewest decimal places that write every number; None beyond six."""
+    sample = data if len(data) <= 100_000 else data[:: len(data) // 100_000]
+    for places in range(1, 7):
+        if np.allclose(np.round(sample, places), sample, rtol=0, atol=1e-12 * max(1.0, float(np.abs(sample).max()))):
+            return places
+    return None
+
+
+def _pair_points(columns: list[Column]) -> list[Column]:
+    """Latitude and longitude are one location."""
+    north = [c for c in columns if LATITUDE.match(c.name) and c.kind is Kind.CONTINUOUS]
+    east = [c for c in columns if LONGITUDE.match(c.name) and c.kind is Kind.CONTINUOUS]
+    if len(north) != 1 or len(east) != 1:
+        return columns
+    other = {north[0].name: east[0].name, east[0].name: north[0].name}
+    return [
+        replace(c, kind=Kind.POINT, partner=other[c.name], note="named like a coordinate; " + c.note)
+        if c.name in other
+        else c
+        for c in columns
+    ]
+
+
+_GUESSES = {
+    "null": _null,
+    "boolean": _boolean,
+    "category": _category,
+    "datetime": _datetime,
+    "text": _text,
+    "mixed": lambda raw: _names_or_categories(raw, raw.levels or (), int(np.count_nonzero(raw.present))),
+    "integer": _integer,
+    "float": _float,
+}

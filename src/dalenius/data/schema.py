@@ -1,0 +1,304 @@
+"""`Schema` and `Column`: what each column is, what it is for, and which values it may take.
+
+A schema is inferred from a file, then read and edited by a person as YAML. Everything after it (synthesis, masking,
+risk, utility) asks the schema, never the data, what a column means.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from dalenius.core.errors import DataError, SchemaError, names
+
+if TYPE_CHECKING:
+    from dalenius.data.table import Table
+
+Level: TypeAlias = str | int | float | bool | dt.date | Decimal
+Domain = Literal["from-data", "declared"]
+
+
+class Kind(StrEnum):
+    """What a column is."""
+
+    CATEGORICAL = "categorical"
+    ORDERED = "ordered"
+    INTEGER = "integer"
+    CONTINUOUS = "continuous"
+    BOOLEAN = "boolean"
+    DATETIME = "datetime"
+    TEXT = "text"
+    POINT = "point"
+
+    @property
+    def is_number(self) -> bool:
+        """Held as numbers (a point is one coordinate of a location, a datetime a count since 1970)."""
+        return self in (Kind.INTEGER, Kind.CONTINUOUS, Kind.DATETIME, Kind.POINT)
+
+
+class Role(StrEnum):
+    """What a column is for."""
+
+    KEY = "key"  # an intruder may know it (quasi-identifier)
+    TARGET = "target"  # it would hurt if learnt (sensitive)
+    IDENTIFIER = "identifier"  # names a person directly: never synthesized, never released
+    ENTITY = "entity"  # the unit of protection: one person or firm may own many rows
+    HOUSEHOLD = "household"
+    WEIGHT = "weight"
+    STRATUM = "stratum"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a schema.
+
+    Attributes
+    ----------
+    name, kind, roles
+        What it is called, what it is and what it is for.
+    levels
+        Values in order, for categorical, ordered and boolean columns; None means "whatever the data hold".
+    bounds
+        Smallest and largest value of a number (ISO text for datetimes).
+    domain
+        "declared" when levels or bounds are public knowledge, "from-data" when they were read off the confidential
+        file (methods with a privacy guarantee refuse the latter).
+    missing, not_applicable
+        Codes that stand for "no answer" and "question does not apply" (for example -8). They are kept apart from
+        ordinary values and from empty cells, and come back as they went in.
+    decimals, format
+        Decimal places of a number; strptime format of a datetime kept as text.
+    label, value_labels
+        Wording for people, for example from SPSS or Stata.
+    parent
+        Column this one is nested in (municipality within region).
+    partner
+        The other coordinate of a point.
+    note
+        Why the kind was chosen when it was inferred.
+
+    Examples
+    --------
+    >>> income = Column("income", Kind.INTEGER, roles=(Role.TARGET,), not_applicable=(-8,))
+    >>> income.special
+    (-8,)
+    """
+
+    name: str
+    kind: Kind
+    roles: tuple[Role, ...] = ()
+    levels: tuple[Level, ...] | None = None
+    bounds: tuple[float | str, float | str] | None = None
+    domain: Domain = "from-data"
+    missing: tuple[Level, ...] = ()
+    not_applicable: tuple[Level, ...] = ()
+    decimals: int | None = None
+    format: str | None = None
+    label: str = ""
+    value_labels: Mapping[Level, str] = field(default_factory=dict)
+    parent: str | None = None
+    partner: str | None = None
+    note: str = ""
+
+    @property
+    def special(self) -> tuple[Level, ...]:
+        """Codes that are not ordinary values: missing codes first, then not-applicable ones."""
+        return self.missing + self.not_applicable
+
+    def has(self, role: Role | str) -> bool:
+        """Whether the column has this role."""
+        return Role(role) in self.roles
+
+    def faults(self) -> list[str]:
+        """Everything wrong with this column on its own."""
+        where = f"column {self.name!r}"
+        found = []
+        if self.levels is not None and self.kind.is_number:
+            found.append(f"{where}: kind {self.kind} has no levels; use bounds, or kind categorical or ordered")
+        if self.levels is not None and len(set(map(typed, self.levels))) < len(self.levels):
+            found.append(f"{where}: a level is listed twice")
+        if self.levels is not None and set(map(typed, self.levels)) & set(map(typed, self.special)):
+            found.append(f"{where}: a missing or not-applicable code is also a level; list it once")
+        if self.kind is Kind.BOOLEAN and self.levels is not None and len(self.levels) > 2:
+            found.append(f"{where}: a boolean column has at most two levels, {len(self.levels)} are listed")
+        if self.bounds is not None and not self.kind.is_number:
+            found.append(f"{where}: bounds are for numbers; kind is {self.kind}")
+        if self.bounds is not None and str(type(self.bounds[0])) == str(type(self.bounds[1])):
+            low, high = self.bounds
+            if low > high:  # type: ignore[operator]
+                found.append(f"{where}: lower bound is above upper bound")
+        if self.decimals is not None and not 0 <= self.decimals <= 15:
+            found.append(f"{where}: decimals must be between 0 and 15")
+        if set(map(typed, self.missing)) & set(map(typed, self.not_applicable)):
+            found.append(f"{where}: a code is both missing and not applicable")
+        return found
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order, and the rules between them.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("sex", Kind.CATEGORICAL), Column("age", Kind.INTEGER)))
+    >>> schema = schema.with_roles(keys=["sex", "age"])
+    >>> schema.by_role("key")
+    ['sex', 'age']
+    >>> schema["age"].kind
+    <Kind.INTEGER: 'integer'>
+    """
+
+    columns: tuple[Column, ...]
+    rules: tuple[str, ...] = ()
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        faults = self.faults()
+        if faults:
+            raise SchemaError.from_faults("schema", faults)
+
+    def faults(self) -> list[str]:
+        """Every fault of the schema at once."""
+        found = [fault for column in self.columns for fault in column.faults()]
+        seen: set[str] = set()
+        for name in self.names:
+            if name in seen:
+                found.append(f"column {name!r}: named twice")
+            seen.add(name)
+        for column in self.columns:
+            for relation in ("parent", "partner"):
+                other = getattr(column, relation)
+                if other is not None and (other not in seen or other == column.name):
+                    found.append(f"column {column.name!r}: {relation} {other!r} is not another column")
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in order."""
+        return [column.name for column in self.columns]
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError(f"no column {name!r}; there are {names(self.names)}")
+
+    def __contains__(self, name: object) -> bool:
+        return any(column.name == name for column in self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def by_role(self, role: Role | str) -> list[str]:
+        """Names of the columns that have a role."""
+        return [column.name for column in self.columns if column.has(role)]
+
+    def select(self, wanted: Iterable[str]) -> Schema:
+        """The schema of some columns, in the order asked for; rules stay with the whole."""
+        chosen = tuple(self[name] for name in wanted)
+        kept = {column.name for column in chosen}
+        loose = tuple(
+            replace(
+                c,
+                parent=c.parent if c.parent in kept else None,
+                partner=c.partner if c.partner in kept else None,
+            )
+            for c in chosen
+        )
+        return replace(self, columns=loose, rules=self.rules)
+
+    def replace_columns(self, *columns: Column) -> Schema:
+        """The schema with these columns in place of those of the same name."""
+        new = {column.name: column for column in columns}
+        for name in new:
+            self[name]
+        return replace(self, columns=tuple(new.get(c.name, c) for c in self.columns))
+
+    def with_roles(self, **roles: Sequence[str] | str | None) -> Schema:
+        """Give roles to columns: ``with_roles(keys=[...], targets=[...], weight="w")``.
+
+        A role that is named replaces who had it before; None leaves it as it is. The plural is accepted.
+
+        Examples
+        --------
+        >>> schema = Schema((Column("a", Kind.TEXT), Column("b", Kind.TEXT)))
+        >>> schema.with_roles(identifier="a").by_role("identifier")
+        ['a']
+        """
+        result = self
+        for spelled, wanted in roles.items():
+            if wanted is None:
+                continue
+            role = Role(spelled.removesuffix("s") if spelled not in set(Role) else spelled)
+            chosen = [wanted] if isinstance(wanted, str) else list(wanted)
+            for name in chosen:
+                result[name]
+            result = replace(
+                result,
+                columns=tuple(_set_role(column, role, column.name in chosen) for column in result.columns),
+            )
+        return result
+
+    @classmethod
+    def infer(cls, frame: Any, title: str = "") -> Schema:
+        """Guess a schema from data, and say why for each column (``Column.note``).
+
+        Examples
+        --------
+        >>> schema = Schema.infer({"code": ["01", "02", "01", "10"], "income": [1200.5, 8.25, 0.5, 99.75]})
+        >>> schema["code"].kind, schema["income"].decimals
+        (<Kind.CATEGORICAL: 'categorical'>, 2)
+        >>> schema["code"].note
+        'text of digits with leading zeros: a code, not a number; 3 distinct values'
+        """
+        from dalenius.data.infer import infer_schema  # noqa: PLC0415 (inference needs Table, which needs Schema)
+
+        return infer_schema(frame, title)
+
+    @classmethod
+    def from_yaml(cls, source: str | Path) -> Schema:
+        """Read a schema from a YAML file, reporting every fault at once."""
+        from dalenius.data.schema_yaml import read_schema  # noqa: PLC0415
+
+        return read_schema(source)
+
+    def to_yaml(self, path: str | Path | None = None) -> str:
+        """Write the schema as commented YAML, and return the text."""
+        from dalenius.data.schema_yaml import write_schema  # noqa: PLC0415
+
+        return write_schema(self, path)
+
+    def check(self, table: Table) -> None:
+        """Raise one error that lists every way in which a table does not follow this schema.
+
+        Values are never quoted: the error says how many rows of which column are outside the domain.
+        """
+        from dalenius.data.conformity import faults_of  # noqa: PLC0415
+
+        faults = faults_of(table, self)
+        if faults:
+            raise SchemaError.from_faults("data do not follow the schema", faults)
+
+
+def typed(value: Level) -> tuple[str, Level]:
+    """Key that keeps 1, 1.0, True and "1" apart.
+
+    Examples
+    --------
+    >>> typed(1) == typed(True)
+    False
+    """
+    return type(value).__name__, value
+
+
+def _set_role(column: Column, role: Role, wanted: bool) -> Column:
+    others = tuple(r for r in column.roles if r is not role)
+    return replace(column, roles=(*others, role) if wanted else others)
