@@ -11,8 +11,8 @@ Examples
 """
 
 from dalenius.data.examples.codes import DIAGNOSES, INDUSTRIES, OCCUPATIONS
-from dalenius.data.examples.columns import POPULATION_COLUMNS
-from dalenius.data.examples.companies import COMPANY_COLUMNS, companies
+from dalenius.data.examples.columns import COMPANY_COLUMNS, POPULATION_COLUMNS
+from dalenius.data.examples.companies import companies
 from dalenius.data.examples.population import population, population_chunks
 from dalenius.data.examples.rules import HOUSEHOLD_RULES, POPULATION_RULES, violations
 from dalenius.data.examples.survey import survey

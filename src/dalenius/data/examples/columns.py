@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dalenius.data.examples.codes import DIAGNOSES, INDUSTRIES, OCCUPATIONS
+from dalenius.data.examples.companies import SIZE_CLASSES
 from dalenius.data.examples.draw import NOT_APPLICABLE
 from dalenius.data.examples.geography import geography
 from dalenius.data.examples.households import MARITAL
@@ -72,8 +73,29 @@ POPULATION_COLUMNS: dict[str, dict[str, Any]] = {
     "life_satisfaction": _column("ordered", "satisfaction with life", 0.037, levels=SATISFACTION),
     "visits": _column("integer", "visits to a doctor in the year", 0.015),
 }
-"""For each column of the population: kind, levels in order, not-applicable codes, share missing, description.
+"""For each column of the population: kind, description, missing_rate, levels in order, not_applicable, roles.
 
-Further facts where there are any: roles, bounds, decimals, parent (the column this one is nested in) and
-partner (the other coordinate of a point).
+Further facts where there are any: bounds, decimals, parent (the column this one is nested in) and partner
+(the other coordinate of a point).
 """
+
+COMPANY_COLUMNS: dict[str, dict[str, Any]] = {
+    "firm_id": _column("integer", "firm", roles=("identifier",)),
+    "holding": _column("text", "owner of several firms; null for the independent", 0.91, roles=("entity",)),
+    "industry": _column("categorical", "industry, letter and 2 digits", levels=INDUSTRIES, roles=_KEY),
+    "region": _column("categorical", "region, 6 codes", levels=geography().regions, roles=_KEY),
+    "district": _column(
+        "categorical",
+        "district in a region, 34 codes",
+        levels=geography().districts,
+        roles=_KEY,
+        parent="region",
+    ),
+    "size_class": _column("ordered", "class of employees", levels=SIZE_CLASSES, roles=_KEY),
+    "employees": _column("integer", "employees, 0 where the owner works alone"),
+    "turnover": _column("integer", "turnover of the year in thousands", roles=_TARGET),
+    "investment": _column("integer", "investment in thousands, often zero", roles=_TARGET),
+    "exports": _column("integer", "exports in thousands, a few negative corrections", roles=_TARGET),
+    "weight": _column("continuous", "firms that the firm stands for", roles=("weight",)),
+}
+"""The same for each column of the companies."""

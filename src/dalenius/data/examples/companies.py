@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
@@ -18,38 +16,6 @@ _CLASS_STARTS = (10, 50, 250)
 _WEIGHTS = np.array((12.0, 5.0, 2.0, 1.0))
 _EXPORTING = "ABCHJM"
 _CAPITAL_HEAVY = "BCDEHL"
-
-COMPANY_COLUMNS: dict[str, dict[str, Any]] = {
-    "firm_id": {"kind": "integer", "roles": ("identifier",), "description": "firm"},
-    "holding": {
-        "kind": "text",
-        "roles": ("entity",),
-        "description": "owner of several firms; null if independent",
-    },
-    "industry": {"kind": "categorical", "levels": INDUSTRIES, "description": "industry, letter and 2 digits"},
-    "region": {"kind": "categorical", "levels": geography().regions, "description": "region"},
-    "district": {
-        "kind": "categorical",
-        "levels": geography().districts,
-        "parent": "region",
-        "description": "district in a region",
-    },
-    "size_class": {"kind": "ordered", "levels": SIZE_CLASSES, "description": "class of employees"},
-    "employees": {"kind": "integer", "description": "employees, 0 for firms of the owner alone"},
-    "turnover": {"kind": "integer", "roles": ("target",), "description": "turnover of the year in thousands"},
-    "investment": {
-        "kind": "integer",
-        "roles": ("target",),
-        "description": "investment in thousands, often zero",
-    },
-    "exports": {
-        "kind": "integer",
-        "roles": ("target",),
-        "description": "exports in thousands; a correction of an earlier year makes a few negative",
-    },
-    "weight": {"kind": "continuous", "roles": ("weight",), "description": "firms that the firm stands for"},
-}
-"""For each column of the companies: kind, roles, levels in order, description; only `holding` has nulls."""
 
 
 def _place(rng: np.random.Generator, n: int) -> tuple[Ints, Ints]:
@@ -69,11 +35,11 @@ def _employees(rng: np.random.Generator, n: int) -> Ints:
 
 
 def _holdings(rng: np.random.Generator, employees: Ints) -> pl.Series:
-    """Put some firms, the large ones more often, under owners of two to about a dozen firms each."""
+    """Put some firms, the large ones more often, under owners of two to a few dozen firms each."""
     owned = np.flatnonzero(happens(rng, sigmoid(-2.9 + 0.5 * np.log1p(employees))))
     owners = max(len(owned) // 4, 1)
-    # Squaring a uniform number gives a few owners many firms and most of them a few.
-    owner = np.floor(owners * rng.random(len(owned)) ** 2).astype(np.int64)
+    # A power of a uniform number gives a few owners many firms and most of them a few.
+    owner = np.floor(owners * rng.random(len(owned)) ** 1.3).astype(np.int64)
     alone = np.bincount(owner, minlength=owners)[owner] < 2
     owned, owner = owned[~alone], owner[~alone]
     index = np.full(len(employees), -1, dtype=np.int64)

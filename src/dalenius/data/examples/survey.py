@@ -115,7 +115,7 @@ def survey(n: int, seed: int = 0, population_size: int | None = None) -> pl.Data
     pool, sizes = _candidates(n, seed, people)
     available = np.bincount(pool["_stratum"].to_numpy(), minlength=len(STRATA))
     sampled = _allocate(n, sizes, available)
-    ordered = pool.sort("_stratum", "_draw")
+    ordered = pool.sort("_stratum", "_draw", "person_id")
     stratum = ordered["_stratum"].to_numpy()
     rank = np.arange(len(stratum)) - np.searchsorted(stratum, stratum)
     weight = sizes / np.maximum(sampled, 1)
