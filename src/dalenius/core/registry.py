@@ -82,7 +82,8 @@ class Registry(Generic[T]):
 
     Examples
     --------
-    >>> from dalenius.utility import MEASURES
+    >>> import dalenius.utility
+    >>> from dalenius.counts.measure import MEASURES
     >>> MEASURES["two-way-utilty"]
     Traceback (most recent call last):
     ...

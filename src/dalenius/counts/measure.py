@@ -1,0 +1,50 @@
+"""`Measure`: a plain function from a `Pair` to a `Result`, registered with what a reader must know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dalenius.core.errors import DataError
+from dalenius.core.registry import MeasureInfo, Registry
+from dalenius.core.result import Result
+from dalenius.counts.pair import Pair
+
+
+class MeasureFunction(Protocol):
+    """What a measure's function looks like: a pair, then options with defaults."""
+
+    def __call__(self, pair: Pair, /, **options: Any) -> Result: ...
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A registered measure; call it with a pair."""
+
+    info: MeasureInfo
+    function: Callable[..., Result]
+
+    def __call__(self, pair: Pair, /, **options: Any) -> Result:
+        lacking = self.lacks(pair)
+        if lacking:
+            raise DataError(f"{self.info.title} needs {' and '.join(lacking)}; name them in the schema or in the call")
+        return self.function(pair, **options).with_info(self.info)
+
+    def lacks(self, pair: Pair) -> list[str]:
+        """What the pair would need to have for this measure, and has not."""
+        has = {"keys": bool(pair.keys), "targets": bool(pair.targets), "holdout": pair.holdout is not None}
+        return sorted(need for need in self.info.needs if not has[need])
+
+
+MEASURES: Registry[Measure] = Registry("measure")
+
+
+def measure(info: MeasureInfo) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Register a function as a measure; the function itself stays callable as it is."""
+
+    def keep(function: Callable[..., Result]) -> Callable[..., Result]:
+        MEASURES.add(Measure(info, function))
+        return function
+
+    return keep

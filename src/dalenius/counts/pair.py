@@ -1,0 +1,260 @@
+"""`Pair`: an original and a protected file (and a holdout) on one domain, with each margin counted once.
+
+All measures read a pair. It settles what differs between the files (column order, levels, number types, sizes), groups
+numbers by the original's breaks, and keeps every count that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.errors import DataError, SchemaError, names
+from dalenius.counts.counts import Counts
+from dalenius.counts.memory import count_codes, count_codes_many
+from dalenius.data.encode import encode, level_key
+from dalenius.data.frames import open_frame
+from dalenius.data.grouping import Grouping
+from dalenius.data.schema import Column, Kind, Role, Schema
+from dalenius.data.table import Table
+from dalenius.data.vector import Categories, Vector, compact
+
+NOT_COMPARED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT)
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """One column of all files as codes over one list of labels."""
+
+    original: Categories
+    protected: Categories
+    holdout: Categories | None
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """The same contingency table counted in each file; equal keys mean equal cells."""
+
+    original: Counts
+    protected: Counts
+    holdout: Counts | None
+
+
+class Pair:
+    """Original and protected file, aligned.
+
+    Parameters
+    ----------
+    original, protected, holdout
+        Tables, frames or dicts. The holdout is a sample of the same population that the protected file was not made
+        from: it tells what an intruder would learn about people who are *not* in the data.
+    schema
+        Of the original; inferred when absent.
+    keys, targets
+        What an intruder may know, and what would hurt if learnt; default: the columns with those roles.
+    grouping
+        How numbers are grouped where a measure groups them; default: five quantile groups of the original.
+
+    Examples
+    --------
+    >>> pair = Pair({"sex": ["f", "m", "m"]}, {"sex": ["m", "m", "x"]})
+    >>> pair.categories("sex").original.labels
+    ['f', 'm', 'x']
+    >>> pair.counts(["sex"]).protected.counts.tolist()
+    [2, 1]
+    """
+
+    def __init__(
+        self,
+        original: Any,
+        protected: Any,
+        holdout: Any = None,
+        *,
+        schema: Schema | None = None,
+        keys: Sequence[str] | None = None,
+        targets: Sequence[str] | None = None,
+        grouping: Grouping | None = None,
+    ) -> None:
+        base = Table.from_frame(original, schema)
+        others = [other for other in (protected, holdout) if other is not None]
+        tables = _harmonise(base, others)
+        self.original: Table = tables[0]
+        self.protected: Table = tables[1]
+        self.holdout: Table | None = tables[2] if holdout is not None else None
+        self.notes: list[str] = _notes(base, tables)
+        if self.original.rows == 0 or self.protected.rows == 0:
+            raise DataError("original and protected file need at least one row each to be compared")
+        full = base.schema.with_roles(keys=keys, targets=targets)
+        self.schema = full
+        self.keys = self._chosen(Role.KEY, "key")
+        self.targets = self._chosen(Role.TARGET, "target")
+        both = [name for name in self.keys if name in self.targets]
+        if both:
+            raise DataError(f"column {names(both)} is both key and target; an intruder cannot know what he wants to learn")
+        self._grouping = grouping
+        self._aligned: dict[tuple[str, bool], Aligned] = {}
+        self._counts: dict[tuple[tuple[str, ...], bool], PairCounts] = {}
+
+    def _chosen(self, role: Role, word: str) -> list[str]:
+        chosen = self.schema.by_role(role)
+        absent = [name for name in chosen if name not in self.original]
+        if absent:
+            raise DataError(f"{word} {names(absent)} is not in the protected file; drop it from the {word}s or add the column")
+        return chosen
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Columns that measures compare: all common ones but identifiers, weights and free text."""
+        return [
+            name
+            for name in self.original.names
+            if not any(self.schema[name].has(role) for role in NOT_COMPARED)
+            and self.original[name].column.kind is not Kind.TEXT
+        ]
+
+    @cached_property
+    def grouping(self) -> Grouping:
+        """How numbers are grouped."""
+        return self._grouping or Grouping.fit(self.original)
+
+    def categories(self, name: str, grouped: bool = True) -> Aligned:
+        """A column of all files as codes over common labels; numbers grouped, or each value a category."""
+        place = (name, grouped)
+        if place not in self._aligned:
+            tables = [t for t in (self.original, self.protected, self.holdout) if t is not None]
+            vectors = [table[name] for table in tables]
+            if grouped and name in self.grouping:
+                merged = _merge([self.grouping.categories(vector) for vector in vectors])
+            elif vectors[0].is_number:
+                merged = _merge(_by_value(vectors))
+            else:
+                merged = _merge([vector.categories for vector in vectors])
+            self._aligned[place] = Aligned(merged[0], merged[1], merged[2] if len(merged) > 2 else None)
+        return self._aligned[place]
+
+    def counts(self, columns: Sequence[str], grouped: bool = True) -> PairCounts:
+        """The contingency table of some columns in each file, counted once."""
+        place = (tuple(columns), grouped)
+        if place not in self._counts:
+            aligned = [self.categories(name, grouped) for name in columns]
+            held = [a.holdout for a in aligned if a.holdout is not None]
+            self._counts[place] = PairCounts(
+                count_codes(place[0], [a.original for a in aligned]),
+                count_codes(place[0], [a.protected for a in aligned]),
+                count_codes(place[0], held) if self.holdout is not None else None,
+            )
+        return self._counts[place]
+
+    def count_many(self, tables: Iterable[Sequence[str]], grouped: bool = True) -> dict[tuple[str, ...], PairCounts]:
+        """Many contingency tables in one pass over the rows."""
+        wanted = [tuple(columns) for columns in tables]
+        new = [columns for columns in wanted if (columns, grouped) not in self._counts]
+        if new:
+            used = {name: self.categories(name, grouped) for columns in new for name in columns}
+            first = count_codes_many({n: a.original for n, a in used.items()}, new)
+            second = count_codes_many({n: a.protected for n, a in used.items()}, new)
+            third: Mapping[tuple[str, ...], Counts] = {}
+            if self.holdout is not None:
+                third = count_codes_many({n: a.holdout for n, a in used.items() if a.holdout is not None}, new)
+            for columns in new:
+                self._counts[columns, grouped] = PairCounts(first[columns], second[columns], third.get(columns))
+        return {columns: self._counts[columns, grouped] for columns in wanted}
+
+    def swap_in(self, protected: Any) -> Pair:
+        """The same original, keys, targets and grouping with another protected file."""
+        return Pair(
+            self.original, protected, self.holdout, schema=self.schema.select(self.original.names),
+            keys=self.keys, targets=self.targets, grouping=self.grouping,
+        )  # fmt: skip
+
+
+def _harmonise(base: Table, others: Sequence[Any]) -> list[Table]:
+    """Encode every file like the original, over their common columns; where kinds clash, take the weaker one."""
+    sources = [_Source(other) for other in others]
+    common = [name for name in base.names if all(name in source for source in sources)]
+    if not common:
+        raise DataError("the files have no column in common; check that the names are spelled alike")
+    own = _Source(base)
+    encoded: list[list[Vector]] = [[] for _ in range(len(others) + 1)]
+    for name in common:
+        vectors = _one_kind(name, base[name].column, [own, *sources])
+        for place, vector in zip(encoded, vectors, strict=True):
+            place.append(vector)
+    rows = [base.rows, *(source.rows for source in sources)]
+    return [Table.from_vectors(vectors, n, base.origin) for vectors, n in zip(encoded, rows, strict=True)]
+
+
+class _Source:
+    """One file: its columns encoded the way the original's are, re-reading them only where they differ."""
+
+    def __init__(self, other: Any) -> None:
+        self.table = other if isinstance(other, Table) else None
+        self.raws = {} if self.table else {raw.name: raw for raw in open_frame(other)[1]}
+        self.rows = self.table.rows if self.table else max((len(raw.data) for raw in self.raws.values()), default=0)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.table if self.table is not None else name in self.raws
+
+    def encoded(self, column: Column) -> Vector:
+        if self.table is not None:
+            held = self.table[column.name]
+            if held.column.kind is column.kind and held.column.special == column.special:
+                return held
+            self.raws |= {raw.name: raw for raw in open_frame(self.table.select([column.name]).to_frame())[1]}
+        return encode(self.raws[column.name], column)
+
+
+def _one_kind(name: str, column: Column, sources: Sequence[_Source]) -> list[Vector]:
+    for kind in _weaker(column.kind):
+        wanted = replace(column, kind=kind, levels=None, bounds=None)
+        try:
+            return [source.encoded(wanted) for source in sources]
+        except SchemaError:
+            continue
+    raise DataError(f"column {name!r} holds different kinds of values in the files; give them one type")
+
+
+def _weaker(kind: Kind) -> list[Kind]:
+    if kind is Kind.INTEGER:
+        return [kind, Kind.CONTINUOUS, Kind.CATEGORICAL]
+    return [kind, Kind.CATEGORICAL] if kind.is_number else [kind]
+
+
+def _notes(base: Table, tables: Sequence[Table]) -> list[str]:
+    lost = [name for name in base.names if name not in tables[0]]
+    found = [f"{names(lost)} is not in every file and is not compared"] if lost else []
+    for name in tables[0].names:
+        has_gaps = [table[name].state is not None for table in tables[:2]]
+        if has_gaps == [False, True]:
+            found.append(f"column {name!r} has empty or special cells in the protected file but none in the original")
+    return found
+
+
+def _by_value(vectors: Sequence[Vector]) -> list[Categories]:
+    """Every distinct number a category, over the union of all files."""
+    distinct = np.unique(np.concatenate([vector.values for vector in vectors]))
+    labels = distinct.tolist()
+    return [vector.with_gaps(np.searchsorted(distinct, vector.data).clip(0, max(len(labels) - 1, 0)), labels) for vector in vectors]
+
+
+def _merge(several: Sequence[Categories]) -> list[Categories]:
+    """Codes over the union of labels: the original's first, in its order, then what only others have."""
+    if all(len(c.labels) == len(several[0].labels) and c.labels == several[0].labels for c in several):
+        return list(several)
+    position: dict[Any, int] = {}
+    labels: list[Any] = []
+    merged = []
+    for categories in several:
+        moved = np.empty(max(len(categories.labels), 1), dtype=np.int64)
+        for i, label in enumerate(categories.labels):
+            key = level_key(label)
+            if key not in position:
+                position[key] = len(labels)
+                labels.append(label)
+            moved[i] = position[key]
+        merged.append(moved[categories.codes])
+    return [Categories(compact(codes, len(labels)), labels) for codes in merged]

@@ -1,0 +1,19 @@
+"""Synthesizers: fit a model to a table, sample new rows from it."""
+
+from dalenius.synth.base import SYNTHESIZERS, Model, Synthesizer, make_synthesizer, register, synthesize
+from dalenius.synth.bootstrap import Bootstrap
+from dalenius.synth.independent import Independent
+from dalenius.synth.model_file import load_model, save_model
+
+__all__ = [
+    "SYNTHESIZERS",
+    "Bootstrap",
+    "Independent",
+    "Model",
+    "Synthesizer",
+    "load_model",
+    "make_synthesizer",
+    "register",
+    "save_model",
+    "synthesize",
+]

@@ -1,0 +1,25 @@
+"""Vectors as named arrays, for models that keep columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dalenius.data.schema import Column
+from dalenius.data.vector import Vector
+
+
+def vector_arrays(prefix: str, vector: Vector) -> dict[str, npt.NDArray[Any]]:
+    """Arrays of one vector under a prefix."""
+    held: dict[str, npt.NDArray[Any]] = {f"{prefix}.data": vector.data}
+    if vector.state is not None:
+        held[f"{prefix}.state"] = vector.state
+    return held
+
+
+def vector_from(prefix: str, column: Column, arrays: Any) -> Vector:
+    """Rebuild a vector from its arrays."""
+    state = arrays[f"{prefix}.state"] if f"{prefix}.state" in arrays else None
+    return Vector(column, np.asarray(arrays[f"{prefix}.data"]), state)
