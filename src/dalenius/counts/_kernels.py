@@ -1,4 +1,4 @@
-"""Loops of the counting engine. All release the interpreter lock, so that plain threads run them side by side."""
+"""Loops of the counting engine; all release the interpreter lock, so that threads run them side by side."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def occupied(cells: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def rank_cells(cells: Any) -> int:
-    """Number the cells that are not zero 0, 1, … in place, and say how many there are."""
+    """Replace cells that are not zero by 0, 1, …, and say how many there are."""
     found = 0
     for i in range(cells.shape[0]):
         if cells[i] != 0:

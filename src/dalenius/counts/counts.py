@@ -31,8 +31,8 @@ class Counts:
         What the codes of each column stand for.
     keys
         One key per cell that occurs, sorted: the codes as digits of one number, the first column the most
-        significant. When there are 2**63 cells or more, a row of several such numbers per cell, each over a contiguous
-        run of columns.
+        significant. When there are 2**63 cells or more, a row of several such numbers per cell, each over a
+        contiguous run of columns.
     counts
         Rows in each of these cells (int64), or their total weight (float64).
 
@@ -146,7 +146,7 @@ class Counts:
         return Counts(wanted, tuple(self.labels[i] for i in places), values, counts)
 
     def dense(self) -> AnyArray:
-        """The full array, one axis per column, zeros where nothing occurs.
+        """Fill the full array, one axis per column, zeros where nothing occurs.
 
         Examples
         --------
@@ -155,8 +155,8 @@ class Counts:
         """
         if self.n_cells > DENSE_LIMIT:
             raise DataError(
-                f"the full table of {names(self.columns)} has {self.n_cells:,} cells, more than {DENSE_LIMIT:,}; "
-                "use .cells and .counts, take a margin, or group columns into fewer levels"
+                f"the full table of {names(self.columns)} has {self.n_cells:,} cells, more than "
+                f"{DENSE_LIMIT:,}; use .cells and .counts, take a margin, or group columns into fewer levels"
             )
         full = np.zeros(self.n_cells, dtype=self.counts.dtype)
         if len(self):
@@ -164,10 +164,10 @@ class Counts:
         return full.reshape(self.sizes)
 
     def to_frame(self, count: str = "count") -> pl.DataFrame:
-        """The cells that occur as a frame: one column of labels each, and the counts.
+        """Make a frame of the cells that occur: a column of labels for each column, and the counts.
 
-        Labels of one type keep it; a missing cell is null and NaN is NaN in a column of numbers. Labels of several
-        types become text.
+        Labels of one type keep it; a missing cell is null and NaN is NaN in a column of numbers. Labels of
+        several types become text.
 
         Examples
         --------
@@ -175,7 +175,9 @@ class Counts:
         [('f', 3), ('m', 5)]
         """
         if count in self.columns:
-            raise OptionError(f"column {count!r} is there already; give another name for the counts: to_frame(count=…)")
+            raise OptionError(
+                f"column {count!r} is there already; name the counts otherwise: to_frame(count=…)"
+            )
         series = [
             _label_series(name, labels, unravel(self.keys, self.sizes, i))
             for i, (name, labels) in enumerate(zip(self.columns, self.labels, strict=True))
@@ -216,7 +218,7 @@ def align(a: Counts, b: Counts, *more: Counts) -> tuple[IntArray, list[AnyArray]
             raise DataError(f"tables cross different columns: {names(a.columns)} and {names(other.columns)}")
         if not same_labels(a, other):
             odd = [n for n, p, q in zip(a.columns, a.labels, other.labels, strict=True) if list(p) != list(q)]
-            raise DataError(f"column {names(odd)} has other levels in one table than in the other; count both on one domain")
+            raise DataError(f"column {names(odd)} has other levels in each table; count both on one domain")
     values, ids = distinct(np.concatenate([table.keys for table in tables]), a.sizes)
     aligned, begin = [], 0
     for table in tables:
@@ -245,10 +247,11 @@ def _label_series(name: str, labels: Sequence[Any], codes: IntArray) -> pl.Serie
     kinds = {type(label) for label in ordinary}
     has_nan = any(label is NAN_LABEL for label in labels)
     if kinds and kinds <= {int, float} and (has_nan or len(kinds) == 2):
-        values: list[Any] = [math.nan if x is NAN_LABEL else None if x is MISSING_LABEL else float(x) for x in labels]
+        gaps = {id(MISSING_LABEL): None, id(NAN_LABEL): math.nan}
+        values: list[Any] = [gaps[id(label)] if id(label) in gaps else float(label) for label in labels]
     elif len(kinds) > 1 or has_nan:
         values = [None if label is MISSING_LABEL else str(label) for label in labels]
     else:
         values = [None if label is MISSING_LABEL else label for label in labels]
     lookup = pl.Series(name, values, strict=False)
-    return lookup.gather(pl.Series(codes)) if len(values) else lookup
+    return lookup.gather(pl.Series(codes)) if values else lookup

@@ -87,20 +87,24 @@ def count_all(
     with _opened(source, memory_limit) as held:
         wanted = _wanted(held, columns, weights)
         if not 1 <= order <= len(wanted):
-            raise OptionError(f"order {order} is not possible with {len(wanted)} columns; use 1 to {len(wanted)}")
+            raise OptionError(
+                f"order {order} is not possible with {len(wanted)} columns; use 1 to {len(wanted)}"
+            )
         tables = list(combinations(wanted, order))
         return _count_many(held, tables, schema=schema, grouping=grouping, weights=weights)
 
 
 @contextmanager
 def _opened(source: Any, memory_limit: str | None) -> Iterator[Any]:
-    """A `Source`, or a table or frame to be encoded in memory."""
+    """Open a source that groups by itself; a table or frame is passed on, to be encoded in memory."""
     if isinstance(source, (str, Path)):
         with open_file(source, memory_limit) as file:
             yield file
         return
     if memory_limit is not None:
-        raise OptionError("memory_limit is for files; set the limit of a DuckDB connection or cluster where it is made")
+        raise OptionError(
+            "memory_limit is for files; set the limit of a DuckDB connection or cluster where it is made"
+        )
     wrapped = nw.from_native(source, pass_through=True)
     if isinstance(wrapped, nw.LazyFrame):
         duck = wrapped.implementation.is_duckdb()
@@ -112,7 +116,9 @@ def _opened(source: Any, memory_limit: str | None) -> Iterator[Any]:
 def _wanted(held: Any, columns: Sequence[str] | None, weights: str | None) -> tuple[str, ...]:
     if isinstance(columns, str):
         raise OptionError(f"columns must be a list of names; write [{columns!r}]")
-    chosen = tuple(columns) if columns is not None else tuple(name for name in _names(held) if name != weights)
+    chosen = (
+        tuple(columns) if columns is not None else tuple(name for name in _names(held) if name != weights)
+    )
     twice = [name for name in chosen if chosen.count(name) > 1]
     if twice:
         raise OptionError(f"column {twice[0]!r} is asked for twice; name each column once")
@@ -127,7 +133,9 @@ def _names(held: Any) -> list[str]:
     if isinstance(held, (Table, DuckSource, LazySource)):
         return held.names
     wrapped = nw.from_native(held, pass_through=True)
-    return [str(name) for name in wrapped.columns] if isinstance(wrapped, nw.DataFrame) else Table.from_frame(held).names
+    if isinstance(wrapped, nw.DataFrame):
+        return [str(name) for name in wrapped.columns]
+    return Table.from_frame(held).names
 
 
 def _count_many(
@@ -150,7 +158,7 @@ def _count_many(
 
 
 def _encoded(held: Any, needed: list[str], schema: Schema | None) -> Table:
-    """The table of the needed columns; other columns are not even encoded where the frame can drop them."""
+    """Encode the needed columns; others are dropped before, where the frame can."""
     if isinstance(held, Table) and schema is None:
         return held
     frame = held.to_frame() if isinstance(held, Table) else held

@@ -1,7 +1,7 @@
 """Cell keys: many small codes as one number, or a few numbers when one is too small.
 
-A key is a number in mixed radix: each column is a digit, the first column the most significant. When a table has 2**63
-cells or more, its columns are cut into contiguous runs and a key is one 64-bit word per run.
+A key is a number in mixed radix: each column is a digit, the first column the most significant. When a table has
+2**63 cells or more, its columns are cut into contiguous runs and a key is one 64-bit word per run.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def runs(sizes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def word_sizes(sizes: Sequence[int]) -> list[int]:
-    """Number of values each word can take."""
+    """Count the values each word can take."""
     return [product(sizes[start:stop]) for start, stop in runs(sizes)]
 
 
 def product(sizes: Sequence[int]) -> int:
-    """Number of cells of a table, where a column without levels still takes one digit.
+    """Count the cells of a table, where a column without levels still takes one digit.
 
     Examples
     --------

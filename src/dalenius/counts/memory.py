@@ -49,7 +49,7 @@ def count_codes_many(
 
 
 def row_groups(categories: Sequence[Categories]) -> tuple[IntArray, int]:
-    """Number each row's combination of categories 0, 1, …, in sorted order, and say how many there are.
+    """Give each row the number of its combination of categories, in sorted order, and say how many there are.
 
     Examples
     --------
@@ -114,7 +114,8 @@ def refuse_bad_weights(bad: int, name: str) -> None:
     """`DataError` when some weights cannot be used."""
     if bad:
         raise DataError(
-            f"column {name!r}: {bad} rows have a missing, negative or infinite weight; give every row a weight of 0 or more"
+            f"column {name!r}: {bad} rows have a missing, negative or infinite weight; "
+            "give every row a weight of 0 or more"
         )
 
 

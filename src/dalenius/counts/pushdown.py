@@ -12,7 +12,7 @@ import polars as pl
 from dalenius.core.errors import DataError, names
 from dalenius.counts.counts import Counts
 from dalenius.counts.memory import refuse_bad_weights, tally
-from dalenius.counts.sources import BAD, COUNT, Source
+from dalenius.counts.sources import BAD, COUNT, WEIGHT, Source
 from dalenius.data.encode import encode
 from dalenius.data.frames import Raw, open_frame
 from dalenius.data.grouping import Grouping
@@ -47,9 +47,9 @@ def count_pushed(
             refuse_bad_weights(int(raws[BAD].data.sum()), weights)
         for name in table:
             if name not in described:
-                described[name] = _infer(raws[name], counts if weights is None else None)
-        vectors = [encode(raws[name], described[name]) for name in table]
-        found[table] = _merge(table, [as_categories(vector, grouping) for vector in vectors], counts)
+                described[name] = _infer(raws[name], counts)
+        categories = [as_categories(encode(raws[name], described[name]), grouping) for name in table]
+        found[table] = _merge(table, categories, counts if weights is None else raws[WEIGHT].data)
     return found
 
 
@@ -70,7 +70,7 @@ def _merge(table: tuple[str, ...], categories: Sequence[Categories], counts: Any
     return Counts(table, tuple(each.labels for each in categories), keys, sums)
 
 
-def _infer(raw: Raw, counts: AnyArray | None) -> Column:
+def _infer(raw: Raw, counts: AnyArray) -> Column:
     """Describe a column by its distinct values, as `Schema.infer` would by its rows.
 
     Inference asks how often a value occurs only up to ``ENOUGH_ROWS``, so each is repeated at most so often.
@@ -81,7 +81,7 @@ def _infer(raw: Raw, counts: AnyArray | None) -> Column:
     new = np.ones(len(order), dtype=bool)
     new[1:] = (data[1:] != data[:-1]) | (states[1:] != states[:-1])
     first = np.flatnonzero(new)
-    times = np.add.reduceat(np.ones(len(order), int) if counts is None else counts[order], first) if len(first) else first
+    times = np.add.reduceat(counts[order], first) if len(first) else first
     rows = np.repeat(first, np.minimum(times, ENOUGH_ROWS))
     sample = replace(raw, data=data[rows], state=None if raw.state is None else states[rows])
     return infer_from_raws([sample]).columns[0]

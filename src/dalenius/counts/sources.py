@@ -17,7 +17,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError, FileError, OptionError
 
-COUNT, BAD, SET = "__count", "__bad_weights", "__grouping_set"
+COUNT, WEIGHT, BAD, SET = "__count", "__weight", "__bad_weights", "__grouping_set"
 """Columns of a grouped result next to the caller's own."""
 SETS_PER_QUERY = 64
 """Tables asked for in one query: each keeps a hash table of its own while the rows stream by."""
@@ -35,7 +35,10 @@ class Source(Protocol):
         """Column names in order."""
 
     def group(self, tables: Sequence[tuple[str, ...]], weights: str | None) -> Iterator[Any]:
-        """One frame per table: its columns, ``COUNT`` and, with weights, ``BAD`` (rows whose weight is unusable)."""
+        """Group by each table in turn: its columns, ``COUNT`` and, with weights, ``WEIGHT`` and ``BAD``.
+
+        ``BAD`` is the number of rows whose weight cannot be used.
+        """
 
 
 class DuckSource:
@@ -58,24 +61,22 @@ class DuckSource:
 
     def _query(self, tables: Sequence[tuple[str, ...]], weights: str | None) -> Iterator[Any]:
         used = list(dict.fromkeys(name for table in tables for name in table))
-        masks = [" || ".join(f"grouping({quoted(name)})::VARCHAR" for name in used)]
-        measures = [f"count(*) AS {COUNT}"]
+        which = " || ".join(f"grouping({quoted(name)})::VARCHAR" for name in used)
+        measures = [f"{which} AS {SET}", f"count(*) AS {COUNT}"]
         if weights is not None:
             weight = f"try_cast({quoted(weights)} AS DOUBLE)"
             usable = f"coalesce(isfinite({weight}) AND {weight} >= 0, false)"
-            measures = [f"sum({weight}) AS {COUNT}", f"count(*) FILTER (NOT {usable}) AS {BAD}"]
+            measures += [f"sum({weight}) AS {WEIGHT}", f"count(*) FILTER (NOT {usable}) AS {BAD}"]
         sets = ", ".join(f"({', '.join(map(quoted, table))})" for table in tables)
-        chosen = ", ".join([*map(quoted, used), *(f"{mask} AS {SET}" for mask in masks), *measures])
         with self._safely():
-            result = self.relation.aggregate(chosen, f"GROUPING SETS ({sets})").to_arrow_table()
-        frame = pl.DataFrame(result) if len(tables) == 1 else None
-        if frame is not None:
-            yield frame.drop(SET)
-            return
-        parts = pl.DataFrame(result).partition_by(SET, as_dict=True, include_key=False)
+            relation = self.relation.aggregate(
+                ", ".join([*map(quoted, used), *measures]), f"GROUPING SETS ({sets})"
+            )
+            result = pl.DataFrame(relation.to_arrow_table())
+        parts = result.partition_by(SET, as_dict=True, include_key=False)
         for table in tables:
             key = "".join("0" if name in table else "1" for name in used)
-            part = parts.get((key,), pl.DataFrame(result).drop(SET).clear())
+            part = parts.get((key,), result.drop(SET).clear())
             yield part.drop([name for name in used if name not in table])
 
     @contextmanager
@@ -87,11 +88,11 @@ class DuckSource:
             yield
         except duckdb.OutOfMemoryException:
             raise DataError(
-                f"{self.where}: counting needs more memory than the limit; raise memory_limit or count fewer columns"
+                f"{self.where}: counting needs more memory than the limit; raise the limit or count fewer columns"
             ) from None
         except duckdb.Error as error:
             raise DataError(
-                f"{self.where}: DuckDB cannot count it ({type(error).__name__}); check that the file is whole and that "
+                f"{self.where}: DuckDB cannot count it ({type(error).__name__}); check that it is whole and that "
                 "every row has the same columns"
             ) from None
 
@@ -118,13 +119,15 @@ class LazySource:
                 raise DataError(f"column {weights!r} holds {self.schema[weights]}; weights must be numbers")
             weight = nw.col(weights).cast(nw.Float64)
             usable = (weight.is_finite() & (weight >= 0)).fill_null(False)
-            frame = frame.with_columns(weight.alias(COUNT), (~usable).cast(nw.Int64).alias(BAD))
-            measures = [nw.col(COUNT).sum(), nw.col(BAD).sum()]
+            frame = frame.with_columns(weight.alias(WEIGHT), (~usable).cast(nw.Int64).alias(BAD))
+            measures += [nw.col(WEIGHT).sum(), nw.col(BAD).sum()]
         queries = [frame.group_by(list(table)).agg(*measures) for table in tables]
         if frame.implementation.is_polars():
             # Together, so that Polars reads what the queries share once.
             for begin in range(0, len(queries), SETS_PER_QUERY):
-                yield from pl.collect_all([query.to_native() for query in queries[begin : begin + SETS_PER_QUERY]])
+                yield from pl.collect_all(
+                    [query.to_native() for query in queries[begin : begin + SETS_PER_QUERY]]
+                )
             return
         for query in queries:
             yield query.collect("pyarrow").to_native()
@@ -132,7 +135,7 @@ class LazySource:
 
 @contextmanager
 def open_file(path: str | Path, memory_limit: str | None) -> Iterator[DuckSource]:
-    """A Parquet or CSV file in a DuckDB of its own, which spills to a temporary folder beyond its memory limit."""
+    """Open a Parquet or CSV file in a DuckDB of its own, which spills to a temporary folder beyond its limit."""
     import duckdb  # noqa: PLC0415
 
     spelled = str(path)
@@ -140,24 +143,30 @@ def open_file(path: str | Path, memory_limit: str | None) -> Iterator[DuckSource
         raise FileError(f"{spelled}: no such file")
     lower = spelled.lower()
     if not lower.endswith(PARQUET + CSV):
-        raise FileError(f"{spelled}: only Parquet and CSV files are counted on disk; read the file and count the table")
+        raise FileError(
+            f"{spelled}: only Parquet and CSV files are counted on disk; read the file and count the table"
+        )
     with tempfile.TemporaryDirectory(prefix="dalenius-") as spill, duckdb.connect() as connection:
         connection.execute("SET temp_directory = ?", [spill])
         if memory_limit is not None:
             try:
                 connection.execute("SET memory_limit = ?", [memory_limit])
             except duckdb.Error:
-                raise OptionError(f"memory_limit {memory_limit!r} is not a size; write for example '512MB'") from None
+                raise OptionError(
+                    f"memory_limit {memory_limit!r} is not a size; write for example '512MB'"
+                ) from None
         try:
             if lower.endswith(PARQUET):
                 relation = connection.read_parquet(spelled)
             else:
                 relation = connection.read_csv(spelled, all_varchar=True, header=True)
         except duckdb.Error as error:
-            raise FileError(f"{spelled}: DuckDB cannot open it ({type(error).__name__}); is the file whole?") from None
+            raise FileError(
+                f"{spelled}: DuckDB cannot open it ({type(error).__name__}); is the file whole?"
+            ) from None
         yield DuckSource(relation, spelled, lower.endswith(CSV))
 
 
 def quoted(name: str) -> str:
-    """A column name as SQL spells it."""
+    """Spell a column name as SQL does."""
     return '"' + name.replace('"', '""') + '"'
