@@ -30,7 +30,9 @@ def existing(path: str | Path) -> Path:
     except FileNotFoundError:
         raise FileError(f"{path}: no such file; check the name and the folder") from None
     except PermissionError:
-        raise FileError(f"{path}: permission denied; ask for the right to read it, or copy it elsewhere") from None
+        raise FileError(
+            f"{path}: permission denied; ask for the right to read it, or copy it elsewhere"
+        ) from None
     except OSError as error:
         raise FileError(f"{path}: cannot be opened ({error.strerror}); check the file") from None
 

@@ -1,0 +1,252 @@
+"""CSV files: every column is read as text first and typed by us, so that nothing is changed behind the steward's back."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from dalenius.core.errors import DataError, FileError
+from dalenius.data.atomic import replacing
+from dalenius.data.files.access import contents
+from dalenius.data.files.dialect import Dialect, header_of, sniff_csv
+from dalenius.data.files.encoding import MARKS, detect_encoding
+from dalenius.data.files.texts import raw_from_text, text_from_vector
+from dalenius.data.frames import Origin
+from dalenius.data.schema import Schema
+from dalenius.data.table import Table
+
+BLOCK = 1 << 23
+HEADER = 1 << 24
+"""The first line is looked for in this many bytes."""
+
+
+def read_csv(
+    path: str | Path,
+    schema: Schema | None = None,
+    *,
+    dialect: Dialect | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    missing_strings: Sequence[str] = ("",),
+) -> Table:
+    """Read a CSV file; ``sniff_csv(path)`` tells beforehand what will be assumed.
+
+    Parameters
+    ----------
+    path
+        The file. Its first line names the columns.
+    schema
+        What the columns are; inferred when not given.
+    dialect
+        How the file is written; guessed when not given. ``encoding`` and ``separator`` fix one part of the guess.
+    missing_strings
+        Cells that hold exactly this are missing. Only empty cells are by default: "NA" may be a country.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = file.write_text("zip,price\\n01067,1.50\\n80331,\\n")
+    >>> table = read_csv(file)
+    >>> table.to_frame("dict")
+    {'zip': ['01067', '80331'], 'price': [1.5, None]}
+    """
+    path = Path(path)
+    data = contents(path)
+    if dialect is None:
+        dialect = sniff_csv(path, encoding=encoding, separator=separator)
+    body = _as_utf8(data, dialect, path)
+    _refuse_nul(body, path)
+    start = bytes(body[:HEADER]).decode("utf-8", errors="ignore")
+    header, used = header_of(start, dialect, path)
+    offset = len(start[:used].encode("utf-8"))
+    columns = _read_columns(body, offset, header, dialect, missing_strings, path)
+    raws = []
+    for name in header:
+        column = schema[name] if schema is not None and name in schema else None
+        texts = columns.pop(name)
+        if "" in missing_strings and not (column is not None and "" in (column.levels or ())):
+            texts = texts.replace({"": None}) if texts.dtype == pl.String and (texts == "").any() else texts
+        raws.append(raw_from_text(name, texts, dialect.decimal, column))
+    return Table.from_raws(raws, Origin("polars", {name: name for name in header}), schema)
+
+
+def _as_utf8(data: memoryview, dialect: Dialect, path: Path) -> memoryview:
+    start = bytes(data[:4])
+    mark = next((m for m, name in MARKS if start.startswith(m) and name == dialect.encoding), b"")
+    body = data[len(mark) :]
+    if dialect.encoding.lower().replace("_", "-") in ("utf-8", "utf8", "ascii", "us-ascii"):
+        return body
+    try:
+        return memoryview(bytes(body).decode(dialect.encoding).encode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = bytes(body[: error.start]).count(b"\n") + 1
+        raise FileError(
+            f"{path}: line {line:,} is not valid {dialect.encoding}; give the encoding the file really has"
+        ) from None
+
+
+def _refuse_nul(body: memoryview, path: Path) -> None:
+    numbers = np.frombuffer(body, np.uint8)
+    for start in range(0, len(numbers), HEADER):
+        chunk = numbers[start : start + HEADER]
+        if len(chunk) and chunk.min() == 0:
+            where = start + int(np.argmin(chunk))
+            line = int(np.count_nonzero(numbers[:where] == 10)) + 1
+            wide = np.count_nonzero(numbers[:1000] == 0) > len(numbers[:1000]) / 4
+            remedy = (
+                "it looks like UTF-16: give encoding='utf-16-le'"
+                if wide
+                else "export the file again as plain text"
+            )
+            raise FileError(f"{path}: line {line:,} holds a NUL byte, which text files do not have; {remedy}")
+
+
+def _read_columns(
+    body: memoryview,
+    offset: int,
+    header: list[str],
+    dialect: Dialect,
+    missing_strings: Sequence[str],
+    path: Path,
+) -> dict[str, pl.Series]:
+    rest = body[offset:]
+    if (
+        not bytes(rest[:1024]).strip(b"\r\n")
+        and not bytes(rest).strip(b"\r\n")
+        and len(header) > 1
+        or not len(rest)
+    ):
+        return {name: pl.Series(name, [], dtype=pl.String) for name in header}
+    quotes = _count(rest, dialect.quote)
+    if quotes % 2:
+        _refuse_open_quote(body, dialect, path)
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(rest)),
+            arrow_csv.ReadOptions(
+                column_names=header, block_size=BLOCK if quotes == 0 else max(BLOCK, len(rest) // 8)
+            ),
+            arrow_csv.ParseOptions(
+                delimiter=dialect.separator,
+                quote_char=dialect.quote,
+                newlines_in_values=quotes > 0,
+                ignore_empty_lines=len(header) > 1,
+            ),
+            arrow_csv.ConvertOptions(
+                column_types={name: pa.string() for name in header},
+                null_values=list(missing_strings),
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=tuple(missing_strings) != ("",),
+            ),
+        )
+    except pa.ArrowInvalid:
+        _explain(body, header, dialect, path)
+    return {name: _series(name, table.column(i)) for i, name in enumerate(header)}
+
+
+def _series(name: str, column: pa.ChunkedArray) -> pl.Series:
+    made = pl.from_arrow(column)
+    assert isinstance(made, pl.Series)
+    return made.alias(name)
+
+
+def _count(body: memoryview, character: str) -> int:
+    numbers = np.frombuffer(body, np.uint8)
+    code = character.encode("utf-8")[0]
+    return sum(int(np.count_nonzero(numbers[i : i + HEADER] == code)) for i in range(0, len(numbers), HEADER))
+
+
+def _records(body: memoryview, dialect: Dialect, strict: bool = False) -> Any:
+    text = io.TextIOWrapper(io.BytesIO(bytes(body)), encoding="utf-8", errors="replace", newline="")
+    return csv.reader(text, delimiter=dialect.separator, quotechar=dialect.quote, strict=strict)
+
+
+def _refuse_open_quote(body: memoryview, dialect: Dialect, path: Path) -> None:
+    """An odd number of quotes: harmless inside a field (5" pipe), but an open one swallows the rest of the file."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(body) + 1))
+    reader = _records(body, dialect)
+    start = 0
+    last = start
+    for _ in reader:
+        start, last = last, reader.line_num
+    if last - start > 1 and not bytes(body).rstrip(b"\r\n").endswith(dialect.quote.encode()):
+        raise FileError(
+            f"{path}: a quote opened on line {start + 1:,} is never closed; close it, or double a quote that is part of "
+            "the text"
+        )
+
+
+def _explain(body: memoryview, header: list[str], dialect: Dialect, path: Path) -> NoReturn:
+    """Find the line on which reading failed; only after a failure, because it goes through the file line by line."""
+    detect_encoding(body, path)
+    csv.field_size_limit(max(csv.field_size_limit(), len(body) + 1))
+    reader = _records(body, dialect)
+    line, width = 0, len(header)
+    for record in reader:
+        start, line = line + 1, reader.line_num
+        if record and len(record) != width:
+            remedy = (
+                "quote fields that hold the separator"
+                if len(record) > width
+                else "add the fields that are missing"
+            )
+            raise FileError(
+                f"{path}: line {start:,} has {len(record)} fields where {width} are expected; {remedy}"
+            ) from None
+    raise FileError(f"{path}: cannot be read as {dialect}; check encoding and separator") from None
+
+
+def write_csv(table: Table, path: str | Path, dialect: Dialect | None = None) -> None:
+    """Write a table as CSV: decimals and date formats by the schema, special codes as they came, quotes where needed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> write_csv(Table.from_frame({"a": [1.25, 3.0]}), file, Dialect(separator=";", decimal=","))
+    >>> file.read_text()
+    'a\\n1,25\\n3,00\\n'
+    """
+    if not table.names:
+        raise DataError(f"{path}: a table without columns cannot be written as CSV; use Parquet")
+    dialect = dialect or Dialect()
+    zoned = {name for name, dtype in table.origin.dtypes.items() if _has_zone(dtype)}
+    columns = [
+        text_from_vector(vector, dialect.decimal, name in zoned) for name, vector in table.vectors.items()
+    ]
+    if len(columns) == 1:
+        columns = [columns[0].fill_null("")]  # written as "", since many readers skip an empty line
+    frame = pl.DataFrame(columns)
+    mark = next((m for m, name in MARKS if name == dialect.encoding), b"") if dialect.mark else b""
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        stream.write(mark)
+        target: Any = stream if dialect.encoding == "utf-8" else io.BytesIO()
+        frame.write_csv(
+            target, separator=dialect.separator, quote_char=dialect.quote, line_terminator=dialect.newline
+        )
+        if dialect.encoding != "utf-8":
+            stream.write(_recoded(target.getvalue(), dialect.encoding, Path(path)))
+
+
+def _recoded(data: bytes, encoding: str, path: Path) -> bytes:
+    try:
+        return data.decode("utf-8").encode(encoding)
+    except UnicodeEncodeError as error:
+        line = data.decode("utf-8").count("\n", 0, error.start) + 1
+        raise FileError(
+            f"{path}: line {line:,} has a character that {encoding} cannot express; write the file as UTF-8"
+        ) from None
+
+
+def _has_zone(dtype: Any) -> bool:
+    inner = getattr(dtype, "pyarrow_dtype", dtype)
+    return bool(getattr(inner, "time_zone", None) or getattr(inner, "tz", None))

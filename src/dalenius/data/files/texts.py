@@ -1,0 +1,230 @@
+"""Columns of text to raw columns and back: the typing that a CSV file leaves to its reader.
+
+A number is only a number if it is written like one: "007" is a code and stays text, "1.50" remembers its two decimals.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dalenius.data.encode import EPOCH, MICROSECOND, level_key
+from dalenius.data.frames import Raw, text_raw
+from dalenius.data.schema import Column, Kind, Level
+from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, Vector
+
+NUMBER = r"^(?:[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|Inf|INF))$"
+"""A number as people and programs write it; leading zeros make a code."""
+LONG_WHOLE = r"^[+-]?[0-9]{16,}"
+"""More digits before the point than a double holds: reading it as a number would change it."""
+PEEK = 200
+ZONE_END = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
+
+
+def raw_from_text(name: str, texts: pl.Series, decimal: str = ".", column: Column | None = None) -> Raw:
+    """Type one text column: as the schema says, otherwise as it is written.
+
+    Examples
+    --------
+    >>> raw_from_text("code", pl.Series(["007", "012"])).storage
+    'text'
+    >>> raw = raw_from_text("price", pl.Series(["1.50", None]))
+    >>> raw.storage, raw.decimals
+    ('float', 2)
+    """
+    if column is None:
+        return _numbers(name, texts, decimal) or text_raw(name, texts)
+    if column.kind is Kind.DATETIME:
+        plain = text_raw(name, texts)
+        return plain if column.format else _moments(plain)
+    if column.kind.is_number:
+        return _numbers(name, texts, decimal) or _parsed(text_raw(name, texts), decimal)
+    if column.kind is Kind.TEXT:
+        return text_raw(name, texts)
+    if column.levels is None:
+        return _numbers(name, texts, decimal) or text_raw(name, texts)
+    return _matched(text_raw(name, texts), column, decimal)
+
+
+def _numbers(name: str, texts: pl.Series, decimal: str) -> Raw | None:
+    """Whole numbers, else decimal numbers, else None."""
+    filled = texts.drop_nulls()
+    if decimal == ",":
+        if filled.head(PEEK).str.contains(".", literal=True).any():
+            return None
+        if filled.str.contains(".", literal=True).any():
+            return None
+        filled, texts = filled.str.replace(",", ".", literal=True), texts.str.replace(",", ".", literal=True)
+    if not len(filled) or not filled.head(PEEK).str.contains(NUMBER).all():
+        return None
+    state = _gaps(texts)
+    whole = texts.cast(pl.Int64, strict=False)
+    if whole.null_count() == texts.null_count() and (whole.cast(pl.String) == texts).all():
+        return Raw(name, "integer", whole.fill_null(0).to_numpy(), state)
+    if not filled.str.contains(NUMBER).all() or filled.str.contains(LONG_WHOLE).any():
+        return None
+    floats = texts.cast(pl.Float64, strict=False)
+    if floats.null_count() != texts.null_count():
+        return None
+    return Raw(name, "float", floats.fill_null(0.0).to_numpy(), state, decimals=_places(filled))
+
+
+def _places(filled: pl.Series) -> int | None:
+    """Decimal places as written; None when some number is written with an exponent or has more than 15."""
+    if filled.str.contains("[eE]").any():
+        return None
+    longest = filled.str.extract(r"\.([0-9]*)$", 1).str.len_bytes().max()
+    return int(longest) if isinstance(longest, int) and 0 < longest <= 15 else None
+
+
+def _gaps(texts: pl.Series) -> Any:
+    return (
+        np.where(texts.is_null().to_numpy(), MISSING, VALUE).astype(np.uint8) if texts.null_count() else None
+    )
+
+
+def _parsed(raw: Raw, decimal: str) -> Raw:
+    """Text among numbers (a code such as "NA", or leading zeros in what is declared a number): parse each value once."""
+    levels = tuple(_number(str(text), decimal) for text in raw.levels or ())
+    return Raw(raw.name, "mixed", raw.data, raw.state, levels)
+
+
+def _number(text: str, decimal: str) -> Level:
+    plain = text.strip().replace(",", ".") if decimal == "," and "." not in text else text.strip()
+    for convert in (int, float):
+        try:
+            return text if "_" in plain else convert(plain)
+        except ValueError:
+            continue
+    return text
+
+
+def _moments(raw: Raw) -> Raw:
+    """Dates and times in ISO 8601, what we write when the schema gives no format."""
+    texts = [str(text) for text in raw.levels or ()]
+    fine = any(len(text.partition(".")[2].rstrip("Z")) > 6 for text in texts)
+    values = np.zeros(max(len(texts), 1), np.int64)
+    for i, text in enumerate(texts):
+        moment = _iso(text)
+        if moment is None:
+            return Raw(raw.name, raw.storage, raw.data, raw.state, tuple(_iso(t) or t for t in texts))
+        values[i] = moment_count(moment, text, fine)
+    data = np.where(raw.present, values[raw.data], 0)
+    return Raw(raw.name, "datetime", data, raw.state, decimals=9 if fine else None)
+
+
+def _iso(text: str) -> dt.datetime | None:
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment - (moment.utcoffset() or dt.timedelta(0))).replace(tzinfo=None)
+
+
+def moment_count(moment: dt.datetime, text: str, fine: bool) -> int:
+    """Microseconds since 1970, or nanoseconds when the text has more than six decimals of a second."""
+    count = (moment - EPOCH) // MICROSECOND
+    if not fine:
+        return count
+    digits = ZONE_END.sub("", text.partition(".")[2])[:9].ljust(9, "0")
+    return count // 1_000_000 * 1_000_000_000 + int(digits)
+
+
+def _matched(raw: Raw, column: Column, decimal: str) -> Raw:
+    """Declared levels are recognised by how they are written; what matches none stays text and is reported later."""
+    declared = {level_text(v): v for v in (*(column.levels or ()), *column.special)}
+    by_value = {level_key(v): v for v in declared.values()}
+    truths = {text.lower(): v for text, v in declared.items() if isinstance(v, bool)}
+    found: list[Level] = []
+    for text in map(str, raw.levels or ()):
+        if text in declared:
+            found.append(declared[text])
+            continue
+        spelled = {"1": "true", "0": "false"}.get(text, text.lower())
+        found.append(truths.get(spelled, by_value.get(level_key(_number(text, decimal)), text)))
+    return Raw(raw.name, "mixed", raw.data, raw.state, tuple(found))
+
+
+def level_text(value: Any) -> str:
+    """How a level is written in a text file.
+
+    Examples
+    --------
+    >>> level_text(True), level_text(1.0), level_text(dt.date(2020, 1, 2)), level_text("01")
+    ('true', '1.0', '2020-01-02', '01')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dt.datetime):
+        return value.isoformat()
+    if isinstance(value, float) and value != value:
+        return "NaN"
+    return value.isoformat() if isinstance(value, (dt.date, dt.time)) else str(value)
+
+
+def text_from_vector(vector: Vector, decimal: str = ".", zoned: bool = False) -> pl.Series:
+    """One column as it is written to a text file; null where the cell stays empty.
+
+    Examples
+    --------
+    >>> from dalenius.data.table import Table
+    >>> text_from_vector(Table.from_frame({"a": [1.25, 3.5, None]})["a"]).to_list()
+    ['1.25', '3.50', None]
+    """
+    if vector.is_number:
+        distinct, codes = np.unique(vector.values, return_inverse=True)
+        texts = _number_texts(distinct, vector.column, decimal, zoned)
+        positions = np.zeros(len(vector), np.int64)
+        positions[vector.present] = codes
+    else:
+        texts = [level_text(value) for value in vector.levels]
+        if decimal == ",":
+            texts = [
+                _commas(t) if isinstance(v, (float, Decimal)) else t
+                for t, v in zip(texts, vector.levels, strict=True)
+            ]
+        positions = vector.data.astype(np.int64)
+    special = [level_text(code) for code in vector.column.special]
+    lookup = pl.Series("", [*texts, *special, "NaN", None], dtype=pl.String)
+    if vector.state is not None:
+        targets = np.full(256, len(texts) + len(special) + 1, np.int64)
+        targets[SPECIAL : SPECIAL + len(special)] = len(texts) + np.arange(len(special))
+        targets[NAN] = len(texts) + len(special)
+        positions = np.where(vector.present, positions, targets[vector.state])
+    return lookup.gather(pl.Series(positions)).alias(vector.column.name)
+
+
+def _number_texts(distinct: AnyArray, column: Column, decimal: str, zoned: bool) -> list[str]:
+    if column.kind is Kind.DATETIME:
+        return _moment_texts(distinct, column, zoned)
+    values: Sequence[Any] = distinct.tolist()
+    if column.kind is Kind.INTEGER:
+        return [str(value) for value in values]
+    if column.decimals is None:
+        texts = [repr(value) for value in values]
+    else:
+        texts = [f"{value:.{column.decimals}f}" for value in values]
+    return [_commas(text) for text in texts] if decimal == "," else texts
+
+
+def _commas(text: str) -> str:
+    return text.replace(".", ",")
+
+
+def _moment_texts(distinct: AnyArray, column: Column, zoned: bool) -> list[str]:
+    unit = "ns" if column.decimals == 9 else "us"
+    if column.format is not None:
+        return [(EPOCH + int(v) * MICROSECOND).strftime(column.format) for v in distinct.tolist()]
+    moments = distinct.astype(f"datetime64[{unit}]")
+    for shorter in ("D", "s"):
+        # Whole days (or seconds) throughout: write no more than that, unless a zone gives the time of day a meaning.
+        if np.all(moments.astype(f"datetime64[{shorter}]") == moments) and not (zoned and shorter == "D"):
+            moments = moments.astype(f"datetime64[{shorter}]")
+            break
+    return [f"{text}Z" if zoned else str(text) for text in np.datetime_as_string(moments).tolist()]
