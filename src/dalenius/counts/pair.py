@@ -15,13 +15,14 @@ import numpy as np
 
 from dalenius.core.errors import DataError, SchemaError, names
 from dalenius.counts.counts import Counts
+from dalenius.counts.groups import PairGroups, group_rows
 from dalenius.counts.memory import count_codes, count_codes_many
 from dalenius.data.encode import encode, level_key
 from dalenius.data.frames import open_frame
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import Categories, Vector, compact
+from dalenius.data.vector import Categories, IntArray, Vector, compact
 
 NOT_COMPARED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT)
 
@@ -98,6 +99,8 @@ class Pair:
         self._grouping = grouping
         self._aligned: dict[tuple[str, bool], Aligned] = {}
         self._counts: dict[tuple[tuple[str, ...], bool], PairCounts] = {}
+        self._groups: dict[tuple[tuple[str, ...], bool], PairGroups] = {}
+        self.unit, self.units, self.holdout_units = _unit_codes(base, full, holdout)
 
     def _chosen(self, role: Role, word: str) -> list[str]:
         chosen = self.schema.by_role(role)
@@ -164,12 +167,39 @@ class Pair:
                 self._counts[columns, grouped] = PairCounts(first[columns], second[columns], third.get(columns))
         return {columns: self._counts[columns, grouped] for columns in wanted}
 
+    def groups(self, columns: Sequence[str], grouped: bool = True) -> PairGroups:
+        """Rows of each file numbered by their combination of some columns, made once."""
+        place = (tuple(columns), grouped)
+        if place not in self._groups:
+            aligned = [self.categories(name, grouped) for name in columns]
+            files = [[a.original for a in aligned], [a.protected for a in aligned]]
+            rows = [self.original.rows, self.protected.rows]
+            if self.holdout is not None:
+                files.append([a.holdout for a in aligned if a.holdout is not None])
+                rows.append(self.holdout.rows)
+            self._groups[place] = group_rows(place[0], files, rows)
+        return self._groups[place]
+
     def swap_in(self, protected: Any) -> Pair:
         """The same original, keys, targets and grouping with another protected file."""
         return Pair(
             self.original, protected, self.holdout, schema=self.schema.select(self.original.names),
             keys=self.keys, targets=self.targets, grouping=self.grouping,
         )  # fmt: skip
+
+
+def _unit_codes(base: Table, schema: Schema, holdout: Any) -> tuple[str | None, IntArray | None, IntArray | None]:
+    """The column that owns rows (entity, otherwise household), and who owns each row of original and holdout."""
+    owners = [*schema.by_role(Role.ENTITY), *schema.by_role(Role.HOUSEHOLD)]
+    if not owners or owners[0] not in base:
+        return None, None, None
+    name = owners[0]
+    codes = np.unique(base[name].categories.codes, return_inverse=True)[1]
+    source = _Source(holdout) if holdout is not None else None
+    if source is None or name not in source:
+        return name, codes, None
+    held = source.encoded(replace(base[name].column, levels=None, bounds=None))
+    return name, codes, np.unique(held.categories.codes, return_inverse=True)[1]
 
 
 def _harmonise(base: Table, others: Sequence[Any]) -> list[Table]:

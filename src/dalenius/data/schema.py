@@ -7,6 +7,7 @@ risk, utility) asks the schema, never the data, what a column means.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -202,7 +203,7 @@ class Schema:
         return [column.name for column in self.columns if column.has(role)]
 
     def select(self, wanted: Iterable[str]) -> Schema:
-        """The schema of some columns, in the order asked for; rules stay with the whole."""
+        """The schema of some columns, in the order asked for, with the rules that speak of no other column."""
         chosen = tuple(self[name] for name in wanted)
         kept = {column.name for column in chosen}
         loose = tuple(
@@ -213,7 +214,9 @@ class Schema:
             )
             for c in chosen
         )
-        return replace(self, columns=loose, rules=self.rules)
+        gone = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in self.names if name not in kept]
+        rules = tuple(rule for rule in self.rules if not any(name.search(rule) for name in gone))
+        return replace(self, columns=loose, rules=rules)
 
     def replace_columns(self, *columns: Column) -> Schema:
         """The schema with these columns in place of those of the same name."""

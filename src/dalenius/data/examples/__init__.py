@@ -15,6 +15,7 @@ from dalenius.data.examples.columns import COMPANY_COLUMNS, POPULATION_COLUMNS
 from dalenius.data.examples.companies import companies
 from dalenius.data.examples.population import population, population_chunks
 from dalenius.data.examples.rules import HOUSEHOLD_RULES, POPULATION_RULES, violations
+from dalenius.data.examples.schemas import population_schema, survey_schema
 from dalenius.data.examples.survey import survey
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "companies",
     "population",
     "population_chunks",
+    "population_schema",
     "survey",
+    "survey_schema",
     "violations",
 ]

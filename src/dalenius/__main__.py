@@ -1,0 +1,5 @@
+"""``python -m dalenius``."""
+
+from dalenius.cli import app
+
+app()

@@ -1,0 +1,25 @@
+"""The command line: ``dalenius COMMAND``. Each command lives in a file of its own."""
+
+from __future__ import annotations
+
+import typer
+
+from dalenius.cli._console import Commands
+from dalenius.cli.demo import demo
+from dalenius.cli.evaluate import compare, evaluate
+from dalenius.cli.methods import methods, version
+from dalenius.cli.schema import schema
+from dalenius.cli.synth import sample, synth
+
+app = typer.Typer(
+    name="dalenius",
+    cls=Commands,
+    help="Turn confidential data into something that can be released, and show how safe and how useful it is.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+for command in (demo, schema, synth, sample, evaluate, compare, methods, version):
+    app.command()(command)
+
+__all__ = ["app"]

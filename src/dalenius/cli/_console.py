@@ -1,0 +1,127 @@
+"""What all commands share: errors in one line, JSON on request, progress on the terminal, no confidential values."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from typer.core import TyperGroup
+
+from dalenius.core.errors import DaleniusError, OptionError
+
+BAD_INPUT, INTERNAL = 2, 70
+"""Exit codes: something in the call or the data is wrong; something in Dalenius is wrong."""
+
+
+class Commands(TyperGroup):
+    """Command group that turns errors into one line on stderr.
+
+    An unexpected error prints where it happened, never its text: a library's message may quote the data. Set
+    ``DALENIUS_DEBUG=1`` to see the whole traceback on a machine where that is allowed.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except DaleniusError as error:
+            _fail(str(error), BAD_INPUT)
+        except MemoryError:
+            _fail("out of memory; use fewer rows or columns (--dry-run shows the forecast)", BAD_INPUT)
+        except Exception as error:
+            if os.environ.get("DALENIUS_DEBUG") or isinstance(error, (typer.Exit, typer.Abort)) or _is_click(error):
+                raise
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}:{place.lineno}"
+            _fail(f"internal error ({type(error).__name__} at {where}); DALENIUS_DEBUG=1 shows more", INTERNAL)
+
+
+def _is_click(error: Exception) -> bool:
+    return any("click" in kind.__module__ for kind in type(error).__mro__)
+
+
+def _fail(message: str, code: int) -> None:
+    sys.stderr.write(f"dalenius: {message}\n")
+    raise typer.Exit(code)
+
+
+class Terminal:
+    """Where a command writes: people on stderr and stdout, machines on stdout with ``--json``."""
+
+    def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
+        self.quiet = quiet
+        self.as_json = as_json
+        self.out = Console(highlight=False)
+        self.err = Console(stderr=True, highlight=False)
+
+    def say(self, *parts: Any) -> None:
+        """Print for a person, unless quiet or JSON is wanted."""
+        if not self.quiet and not self.as_json:
+            self.out.print(*parts)
+
+    def note(self, text: str) -> None:
+        """Print a remark beside the result, on stderr."""
+        if not self.quiet:
+            self.err.print(f"[dim]{_escaped(text)}[/dim]", soft_wrap=True)
+
+    def emit(self, data: Any) -> None:
+        """Print JSON when it was asked for."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2, default=str) + "\n")
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Any]:
+        """Spinner with elapsed time; yields a function that changes its text."""
+        if self.quiet or not self.err.is_terminal:
+            yield lambda text: None
+            return
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        with Progress(*columns, console=self.err, transient=True) as bar:
+            task = bar.add_task(what)
+            yield lambda text: bar.update(task, description=f"{what}: {text}")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", "\\[")
+
+
+def listed(values: list[str] | None) -> list[str] | None:
+    """Options that may be repeated or separated by commas.
+
+    Examples
+    --------
+    >>> listed(["sex,age", "region"])
+    ['sex', 'age', 'region']
+    """
+    if not values:
+        return None
+    return [part.strip() for value in values for part in value.split(",") if part.strip()]
+
+
+def assigned(values: list[str] | None) -> dict[str, Any]:
+    """``name=value`` options, values read as JSON where they are JSON.
+
+    Examples
+    --------
+    >>> assigned(["minbucket=5", "visit=age"])
+    {'minbucket': 5, 'visit': 'age'}
+    """
+    found: dict[str, Any] = {}
+    for item in values or []:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise OptionError(f"option {item!r} should be written name=value")
+        try:
+            found[name.strip()] = json.loads(value)
+        except json.JSONDecodeError:
+            found[name.strip()] = value
+    return found

@@ -1,0 +1,44 @@
+"""Files in, with a remark on what was guessed about them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from dalenius.cli._console import Terminal
+from dalenius.data import read_table
+from dalenius.data.files import sniff_csv
+from dalenius.data.schema import Schema
+from dalenius.data.table import Table
+
+TEXT_FILES = {".csv", ".tsv", ".txt"}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A table and the file it came from."""
+
+    path: Path
+    table: Table
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file, for the report's provenance."""
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    def schema_checked(self, schema: Schema) -> Loaded:
+        """Raise when the table does not follow a schema."""
+        schema.check(self.table)
+        return self
+
+
+def load(path: Path, schema: Path | Schema | None, terminal: Terminal) -> Loaded:
+    """Read a file, by a schema when there is one."""
+    wanted = Schema.from_yaml(schema) if isinstance(schema, Path) else schema
+    with terminal.progress(f"reading {path.name}"):
+        table = read_table(path, schema=wanted)
+    if path.suffix.lower() in TEXT_FILES:
+        terminal.note(f"{path.name}: {sniff_csv(path)}; {table.rows:,} rows, {len(table.names)} columns")
+    return Loaded(path, table)

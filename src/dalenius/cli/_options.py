@@ -1,0 +1,31 @@
+"""Options that several commands share, spelled once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and JSON).")]
+SeedOption = Annotated[int, typer.Option("--seed", "-s", help="Seed: the same seed gives the same result.")]
+SchemaFile = Annotated[
+    Path | None, typer.Option("--schema", help="Schema of the data (YAML); inferred when not given.")
+]
+Keys = Annotated[
+    list[str] | None, typer.Option("--keys", "-k", help="Columns an intruder may know, separated by commas.")
+]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option("--targets", "--target", "-t", help="Columns that would hurt if learnt, separated by commas."),
+]
+Holdout = Annotated[
+    Path | None, typer.Option("--holdout", help="Records of the same population that were not used.")
+]
+Measures = Annotated[
+    list[str] | None, typer.Option("--measures", "-m", help="Names of measures; see 'dalenius methods'.")
+]
+AllMeasures = Annotated[bool, typer.Option("--all", help="Run every measure, also the slow ones.")]
+Report = Annotated[Path | None, typer.Option("--report", "-r", help="Write an HTML report to this file.")]
+Original = Annotated[Path, typer.Argument(help="Confidential data: CSV, Parquet, Excel, SPSS, Stata, SAS …")]

@@ -1,0 +1,139 @@
+"""`dalenius evaluate` and `dalenius compare`: figures about one protected file, or about several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table as Grid
+
+from dalenius.cli import _options as opt
+from dalenius.cli._console import Terminal, listed
+from dalenius.cli._input import load
+from dalenius.core.errors import OptionError
+from dalenius.core.result import Result, figure
+from dalenius.counts.measure import MEASURES
+from dalenius.evaluation import Comparison, Evaluation
+from dalenius.evaluation import compare as compare_files
+from dalenius.evaluation import evaluate as evaluate_file
+from dalenius.report import write_report
+
+Threshold = Annotated[
+    int, typer.Option("--threshold", help="Counts below this are not shown in the report.", min=1)
+]
+
+
+def evaluate(
+    original: opt.Original,
+    protected: Annotated[Path, typer.Argument(help="Protected file.")],
+    schema: opt.SchemaFile = None,
+    keys: opt.Keys = None,
+    targets: opt.Targets = None,
+    holdout: opt.Holdout = None,
+    measures: opt.Measures = None,
+    every: opt.AllMeasures = False,
+    report: opt.Report = None,
+    threshold: Threshold = 10,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Measure how safe and how useful a protected file is."""
+    terminal = Terminal(quiet, as_json)
+    first = load(original, schema, terminal)
+    second = load(protected, None, terminal)
+    third = load(holdout, None, terminal) if holdout is not None else None
+    with terminal.progress("measuring") as show:
+        evaluation = evaluate_file(
+            first.table, second.table, None, listed(keys), listed(targets), third.table if third else None,
+            measures=list(MEASURES) if every else listed(measures), name=protected.stem, progress=show,
+        )  # fmt: skip
+    _show_one(evaluation, terminal)
+    terminal.emit(evaluation.to_dict())
+    if report is not None:
+        inputs = {"original": first, "protected": second} | ({"holdout": third} if third else {})
+        digests = {f"{role}: {loaded.path.name}": loaded.digest for role, loaded in inputs.items()}
+        write_report(Comparison({protected.stem: evaluation}), report, inputs=digests, threshold=threshold)
+        terminal.note(f"report written to {report}")
+
+
+def compare(
+    original: opt.Original,
+    protected: Annotated[list[str], typer.Argument(help="Protected files, as FILE or NAME=FILE.")],
+    schema: opt.SchemaFile = None,
+    keys: opt.Keys = None,
+    targets: opt.Targets = None,
+    holdout: opt.Holdout = None,
+    measures: opt.Measures = None,
+    every: opt.AllMeasures = False,
+    report: opt.Report = None,
+    threshold: Threshold = 10,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Measure several protected files of one original side by side."""
+    terminal = Terminal(quiet, as_json)
+    first = load(original, schema, terminal)
+    named = {name: load(path, None, terminal) for name, path in _named(protected).items()}
+    third = load(holdout, None, terminal) if holdout is not None else None
+    with terminal.progress("measuring") as show:
+        comparison = compare_files(
+            first.table, {name: loaded.table for name, loaded in named.items()}, None, listed(keys), listed(targets),
+            third.table if third else None, measures=list(MEASURES) if every else listed(measures), progress=show,
+        )  # fmt: skip
+    show_many(comparison, terminal)
+    terminal.emit(comparison.to_dict())
+    if report is not None:
+        digests = {f"original: {original.name}": first.digest}
+        digests |= {f"{name}: {loaded.path.name}": loaded.digest for name, loaded in named.items()}
+        write_report(comparison, report, inputs=digests, threshold=threshold)
+        terminal.note(f"report written to {report}")
+
+
+def _named(items: list[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for item in items:
+        name, equals, path = item.partition("=")
+        label, file = (name, Path(path)) if equals and not Path(item).exists() else (Path(item).stem, Path(item))
+        if label in found:
+            raise OptionError(f"two protected files are called {label!r}; write NAME=FILE to tell them apart")
+        found[label] = file
+    return found
+
+
+def _show_one(evaluation: Evaluation, terminal: Terminal) -> None:
+    grid = Grid("measure", "value", "yardstick", box=None, header_style="bold")
+    for result in evaluation.results.values():
+        grid.add_row(_title(result), _value(result), _yardstick(result))
+    terminal.say(grid)
+    for result in evaluation.results.values():
+        terminal.say(f"\n[bold]{_title(result)}[/bold]\n{result.sentence}")
+    for name, why in evaluation.skipped.items():
+        terminal.note(f"{name}: not measured, {why}")
+    for note in evaluation.pair.notes:
+        terminal.note(note)
+
+
+def show_many(comparison: Comparison, terminal: Terminal) -> None:
+    """Print candidates side by side."""
+    some = next(iter(comparison.evaluations.values()))
+    results = list(some.results.values())
+    arrows = [f"{_title(r)} ({r.info.better} is better)" if r.info else r.name for r in results]
+    grid = Grid("candidate", *arrows, box=None, header_style="bold")
+    for name, evaluation in comparison.evaluations.items():
+        grid.add_row(name, *(_value(result) for result in evaluation.results.values()))
+    grid.add_row("[dim]yardstick[/dim]", *(f"[dim]{_yardstick(result)}[/dim]" for result in results))
+    terminal.say(grid)
+
+
+def _title(result: Result) -> str:
+    return result.info.title if result.info else result.name
+
+
+def _value(result: Result) -> str:
+    trust = "" if result.trusted else " (not trusted)"
+    return figure(result.value, result.unit) + (f" {result.interval}" if result.interval else "") + trust
+
+
+def _yardstick(result: Result) -> str:
+    return ", ".join(f"{name} {figure(value, result.unit)}" for name, value in result.yardsticks.items())

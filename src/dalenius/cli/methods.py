@@ -1,0 +1,52 @@
+"""`dalenius methods` and `dalenius version`: what there is."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, fields, is_dataclass
+from importlib.metadata import version as package_version
+
+from rich.table import Table as Grid
+
+import dalenius
+from dalenius.cli import _options as opt
+from dalenius.cli._console import Terminal
+from dalenius.counts.measure import MEASURES
+from dalenius.synth import SYNTHESIZERS
+
+LIBRARIES = ("numpy", "scipy", "numba", "polars", "pyarrow", "narwhals", "duckdb", "altair")
+
+
+def methods(as_json: opt.Json = False, quiet: opt.Quiet = False) -> None:
+    """List synthesizers and measures with what they guarantee or mean."""
+    terminal = Terminal(quiet, as_json)
+    made = Grid("synthesizer", "what it does", "guarantee", "options", box=None, header_style="bold")
+    for kind in SYNTHESIZERS.values():
+        options = [f.name for f in fields(kind)] if is_dataclass(kind) else []
+        made.add_row(kind.info.name, kind.info.meaning, kind.info.guarantee, ", ".join(options) or "none")
+    figures = Grid("measure", "family", "better", "what it means", "needs", box=None, header_style="bold")
+    for measure in MEASURES.values():
+        info = measure.info
+        figures.add_row(info.name, info.family, info.better, info.meaning, ", ".join(sorted(info.needs)))
+    terminal.say(made)
+    terminal.say("")
+    terminal.say(figures)
+    terminal.emit(
+        {
+            "synthesizers": [asdict(kind.info) for kind in SYNTHESIZERS.values()],
+            "measures": [{**asdict(m.info), "needs": sorted(m.info.needs)} for m in MEASURES.values()],
+        }
+    )
+
+
+def version(as_json: opt.Json = False) -> None:
+    """Print the version, and with --json those of the libraries below it."""
+    terminal = Terminal(as_json=as_json)
+    terminal.say(f"dalenius {dalenius.__version__}")
+    terminal.emit(
+        {
+            "dalenius": dalenius.__version__,
+            "python": platform.python_version(),
+            **{name: package_version(name) for name in LIBRARIES},
+        }
+    )

@@ -1,0 +1,111 @@
+"""`dalenius synth` and `dalenius sample`: synthetic rows from a file, or from a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from dalenius.cli import _options as opt
+from dalenius.cli._console import Terminal, assigned
+from dalenius.cli._input import Loaded, load
+from dalenius.core.errors import FileError, OptionError
+from dalenius.data import write_table
+from dalenius.data.table import Table
+from dalenius.synth import load_model, make_synthesizer, save_model
+from dalenius.synth.base import Model, Synthesizer, releasable
+
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write; default: NAME.synthetic.EXT.")]
+Rows = Annotated[int | None, typer.Option("--rows", "-n", help="Rows to draw; default: as many as in the data.")]
+
+
+def synth(
+    data: opt.Original,
+    method: Annotated[str, typer.Option("--method", "-m", help="Synthesizer; see 'dalenius methods'.")] = "cart",
+    output: Output = None,
+    schema: opt.SchemaFile = None,
+    rows: Rows = None,
+    copies: Annotated[int, typer.Option("--copies", help="How many synthetic files to make.", min=1)] = 1,
+    option: Annotated[list[str] | None, typer.Option("--option", help="Option of the method, name=value.")] = None,
+    plan: Annotated[Path | None, typer.Option("--plan", help="Options of the method in a YAML file.")] = None,
+    save: Annotated[Path | None, typer.Option("--save-model", help="Also save the fitted model here.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would cost.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run even when memory may not suffice.")] = False,
+    seed: opt.SeedOption = 0,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Make a synthetic version of a file."""
+    terminal = Terminal(quiet, as_json)
+    options = {**_plan(plan), **assigned(option)}
+    synthesizer = make_synthesizer(method, **options)
+    loaded = load(data, schema, terminal)
+    cost = synthesizer.cost(releasable(loaded.table).shape)
+    if dry_run:
+        terminal.say(f"{method} on {loaded.table.rows:,} rows: {cost}; nothing was written")
+        terminal.emit({"method": method, "rows": loaded.table.rows, "seconds": cost.seconds, "bytes": cost.bytes})
+        return
+    if not force:
+        cost.check(method)
+    model = _fitted(synthesizer, loaded, seed, terminal)
+    if save is not None:
+        save_model(model, save)
+        terminal.note(f"model saved to {save}; it holds {model.contents}")
+    target = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
+    written = _drawn(model, target, rows, copies, seed, terminal)
+    terminal.emit({"method": method, "seed": seed, "files": [str(path) for path in written], "rows": rows or model.rows})
+
+
+def _plan(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    from ruamel.yaml import YAML  # noqa: PLC0415
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+
+    try:
+        content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"{path}: cannot read the plan ({error.strerror})") from None
+    except (YAMLError, UnicodeDecodeError):
+        raise FileError(f"{path}: not valid YAML") from None
+    if not isinstance(content, dict):
+        raise OptionError(f"{path}: a plan is a list of 'option: value' lines")
+    return {str(name): value for name, value in content.items()}
+
+
+def _fitted(synthesizer: Synthesizer, loaded: Loaded, seed: int, terminal: Terminal) -> Model:
+    left_out = [name for name in loaded.table.names if name not in releasable(loaded.table).names]
+    if left_out:
+        terminal.note(f"left out, never synthesized: {', '.join(left_out)}")
+    with terminal.progress(f"fitting {synthesizer.info.title}"):
+        return synthesizer.fit(loaded.table, seed=np.random.SeedSequence([seed, 0]))
+
+
+def _drawn(model: Model, target: Path, rows: int | None, copies: int, seed: int, terminal: Terminal) -> list[Path]:
+    written = []
+    for copy in range(copies):
+        path = target if copies == 1 else target.with_name(f"{target.stem}.{copy + 1}{target.suffix}")
+        with terminal.progress(f"drawing {path.name}"):
+            made: Table = model.sample(rows, seed=np.random.SeedSequence([seed, 1, copy]))
+        write_table(made, path)
+        terminal.say(f"{made.rows:,} synthetic rows written to {path}")
+        written.append(path)
+    return written
+
+
+def sample(
+    model: Annotated[Path, typer.Argument(help="Model file made with 'synth --save-model'.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    rows: Rows = None,
+    copies: Annotated[int, typer.Option("--copies", help="How many synthetic files to make.", min=1)] = 1,
+    seed: opt.SeedOption = 0,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Draw synthetic rows from a saved model, without the original data."""
+    terminal = Terminal(quiet, as_json)
+    opened = load_model(model)
+    written = _drawn(opened, output, rows, copies, seed, terminal)
+    terminal.emit({"method": opened.method, "seed": seed, "files": [str(p) for p in written], "rows": rows or opened.rows})
