@@ -1,4 +1,4 @@
-"""Rows of several files numbered by their combination of some columns: equal numbers mean equal combinations."""
+"""Rows of several files, numbered by their combination of some columns."""
 
 from __future__ import annotations
 
@@ -42,12 +42,14 @@ class PairGroups:
         return len(self.keys)
 
     def codes(self, column: str) -> IntArray:
-        """Code that each group has in one of the columns."""
+        """Return the code that each group has in one of the columns."""
         return unravel(self.keys, self.sizes, self.columns.index(column))
 
 
-def group_rows(columns: tuple[str, ...], files: Sequence[Sequence[Categories]], rows: Sequence[int]) -> PairGroups:
-    """Number the rows of two or three files by their combination of codes; without columns all rows are one group."""
+def group_rows(
+    columns: tuple[str, ...], files: Sequence[Sequence[Categories]], rows: Sequence[int]
+) -> PairGroups:
+    """Give equal numbers to equal combinations of codes; without columns all rows are one group."""
     sizes = tuple(len(each.labels) for each in files[0])
     keys = np.concatenate(
         [ravel([each.codes for each in file], sizes, n) for file, n in zip(files, rows, strict=True)]

@@ -188,8 +188,10 @@ class Pair:
         )  # fmt: skip
 
 
-def _unit_codes(base: Table, schema: Schema, holdout: Any) -> tuple[str | None, IntArray | None, IntArray | None]:
-    """The column that owns rows (entity, otherwise household), and who owns each row of original and holdout."""
+def _unit_codes(
+    base: Table, schema: Schema, holdout: Any
+) -> tuple[str | None, IntArray | None, IntArray | None]:
+    """Find the column that owns rows (entity, otherwise household), and the owner of each row."""
     owners = [*schema.by_role(Role.ENTITY), *schema.by_role(Role.HOUSEHOLD)]
     if not owners or owners[0] not in base:
         return None, None, None
