@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from dalenius.core.errors import SchemaError
 from dalenius.data.frames import Raw
 from dalenius.data.schema import Column, Kind, Level
-from dalenius.data.vector import SPECIAL, VALUE, AnyArray, Vector, compact
+from dalenius.data.vector import NAN, SPECIAL, VALUE, AnyArray, Vector, compact
 
 EPOCH = dt.datetime(1970, 1, 1)
 MICROSECOND = dt.timedelta(microseconds=1)
@@ -43,9 +45,8 @@ def _numbers(raw: Raw, column: Column) -> Vector:
         raise _mismatch(raw, column)
     data, state = raw.data, raw.state
     for j, code in enumerate(column.special):
-        if not isinstance(code, (int, float, Decimal)):
-            continue
-        hit = (data == float(code)) & raw.present
+        number = special_number(code, column.kind, raw.decimals)
+        hit = np.zeros(0, bool) if number is None else (data == number) & raw.present
         if hit.any():
             state = np.zeros(len(data), np.uint8) if state is None else state.copy()
             state[hit] = SPECIAL + j
@@ -60,6 +61,30 @@ def _numbers(raw: Raw, column: Column) -> Vector:
     return Vector(column, data.astype(_dtype(column), copy=False), state)
 
 
+def special_number(code: Level, kind: Kind, decimals: int | None) -> int | float | None:
+    """How a special code is held among numbers of a kind; None when it cannot be (text among numbers).
+
+    Examples
+    --------
+    >>> special_number(-8, Kind.INTEGER, None), special_number("NA", Kind.INTEGER, None)
+    (-8, None)
+    """
+    if kind is Kind.DATETIME:
+        if not isinstance(code, dt.date):
+            return None
+        return _count_moment(code) * (1000 if decimals == 9 else 1)
+    if isinstance(code, bool) or not isinstance(code, (int, float, Decimal)):
+        return None
+    return int(code) if code == code and abs(code) < 2**63 and code == int(code) else float(code)
+
+
+def _count_moment(value: dt.date) -> int:
+    if not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)
+    plain = value.replace(tzinfo=None) - (value.utcoffset() or dt.timedelta(0))
+    return (plain - EPOCH) // MICROSECOND
+
+
 def _dtype(column: Column) -> type[np.generic]:
     return np.int64 if column.kind in (Kind.INTEGER, Kind.DATETIME) else np.float64
 
@@ -70,17 +95,21 @@ def _numbers_from_levels(raw: Raw, column: Column) -> Vector:
     converted = np.zeros(max(len(levels), 1), _dtype(column))
     states = np.zeros(max(len(levels), 1), np.uint8)
     special = {level_key(code): SPECIAL + j for j, code in enumerate(column.special)}
-    used = np.unique(raw.data[raw.present]).tolist()
+    read = _read_dates(levels, column)
     bad = 0
-    for i in used:
+    for i in np.unique(raw.data[raw.present]).tolist():
         key = level_key(levels[i])
         if key in special:
             states[i] = special[key]
-            continue
-        try:
-            converted[i] = _as_number(levels[i], column)
-        except (ValueError, TypeError, OverflowError):
-            bad += 1
+        elif read is not None and read[i] is not None:
+            converted[i] = read[i]
+        elif isinstance(levels[i], float) and levels[i] != levels[i]:
+            states[i] = NAN
+        else:
+            try:
+                converted[i] = _as_number(levels[i], column)
+            except (ValueError, TypeError, OverflowError):
+                bad += 1
     if bad:
         raise _mismatch(raw, column, f"has {bad} distinct values that cannot be read as that")
     data, state = converted[raw.data], states[raw.data]
@@ -90,16 +119,26 @@ def _numbers_from_levels(raw: Raw, column: Column) -> Vector:
     return Vector(column, data, state.astype(np.uint8))
 
 
+def _read_dates(levels: Sequence[Level], column: Column) -> list[int | None] | None:
+    """Dates in text, all at once; None where the quick reader cannot or need not help."""
+    if column.kind is not Kind.DATETIME or not column.format or not quick_format(column.format):
+        return None
+    texts = [value if isinstance(value, str) else None for value in levels]
+    read = pl.Series(texts, dtype=pl.String).str.to_datetime(column.format, time_unit="us", strict=False)
+    return read.to_physical().to_list()
+
+
+def quick_format(pattern: str) -> bool:
+    """Whether Polars reads this strptime format just as Python does."""
+    return set(re.findall("%.", pattern)) <= {"%Y", "%m", "%d", "%H", "%M", "%S"} and "%d" in pattern
+
+
 def _as_number(value: Level, column: Column) -> float | int:
     if column.kind is Kind.DATETIME:
         if isinstance(value, str) and column.format:
             value = dt.datetime.strptime(value, column.format)
-        if isinstance(value, dt.datetime):
-            offset = value.utcoffset()
-            plain = value.replace(tzinfo=None) - (offset or dt.timedelta(0))
-            return (plain - EPOCH) // MICROSECOND
         if isinstance(value, dt.date):
-            return (dt.datetime(value.year, value.month, value.day) - EPOCH) // MICROSECOND
+            return _count_moment(value)
         raise TypeError
     if isinstance(value, (bool, str, dt.date)):
         raise TypeError
@@ -113,18 +152,25 @@ def _as_number(value: Level, column: Column) -> float | int:
 def _categories(raw: Raw, column: Column) -> Vector:
     if raw.levels is None:
         distinct, inverse = np.unique(raw.data[raw.present], return_inverse=True)
-        found: Sequence[Any] = [_moment(v) for v in distinct.tolist()] if raw.storage == "datetime" else distinct.tolist()
+        found: Sequence[Any] = (
+            [_moment(v) for v in distinct.tolist()] if raw.storage == "datetime" else distinct.tolist()
+        )
         codes = np.zeros(len(raw.data), dtype=np.int64)
         codes[raw.present] = inverse
     else:
         found, codes = raw.levels, raw.data
     special = {level_key(code): j for j, code in enumerate(column.special)}
     levels = column.levels
+    if not special and (levels is None or levels is found):
+        # Nothing to translate, which matters for a column of a million different names.
+        return Vector(replace(column, levels=tuple(found)), compact(codes, len(found)), raw.state)
     if levels is None:
         levels = tuple(value for value in found if level_key(value) not in special)
     position = {level_key(value): i for i, value in enumerate(levels)}
     target = np.array([position.get(level_key(value), -1) for value in found], dtype=np.int64)
-    states = np.array([SPECIAL + special[level_key(v)] if level_key(v) in special else VALUE for v in found], np.uint8)
+    states = np.array(
+        [SPECIAL + special[level_key(v)] if level_key(v) in special else VALUE for v in found], np.uint8
+    )
     _refuse_unknown(codes, raw, column, (target < 0) & (states == VALUE))
     if len(found) == 0:
         return Vector(replace(column, levels=levels), np.zeros(len(raw.data), np.uint8), raw.state)
@@ -164,6 +210,8 @@ def _moment(microseconds: int) -> dt.datetime:
 
 
 def _mismatch(raw: Raw, column: Column, why: str = "") -> SchemaError:
-    stored = {"float": "decimal numbers", "integer": "whole numbers", "datetime": "dates"}.get(raw.storage, raw.storage)
+    stored = {"float": "decimal numbers", "integer": "whole numbers", "datetime": "dates"}.get(
+        raw.storage, raw.storage
+    )
     reason = why or f"holds {stored}; change its kind in the schema"
     return SchemaError(f"column {column.name!r}: declared {column.kind}, but it {reason}")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from dalenius.data.frames import Raw, open_frame
 from dalenius.data.schema import Column, Kind, Role, Schema
@@ -22,6 +23,7 @@ FEW_CODES = 10
 """Whole numbers with at most this many distinct values are codes or a scale, not a quantity."""
 ENOUGH_ROWS = 20
 """Below this, "all values differ" says nothing."""
+PEEK = 100
 DATE_FORMATS = (
     "%Y-%m-%d",
     "%Y-%m-%dT%H:%M:%S",
@@ -36,8 +38,12 @@ DATE_FORMATS = (
 )
 NOT_APPLICABLE_CODES = frozenset({-8, -88, -888, -8888})
 MISSING_CODES = frozenset({-1, -2, -3, -4, -5, -6, -7, -9, -97, -98, -99, -998, -999, -9998, -9999})
-WEIGHT_NAMES = re.compile(r"(survey|sampling|design|sample|final)_?(weight|wt)|p?weights?_?(hh|person)|fnlwgt|pweight")
-IDENTIFIER_NAMES = re.compile(r"(^|[_.\s])(id|ids|pid|uid|uuid|nr|key|identifier|serial)($|[_.\s0-9])|Id$|ID$")
+WEIGHT_NAMES = re.compile(
+    r"(survey|sampling|design|sample|final)_?(weight|wt)|p?weights?_?(hh|person)|fnlwgt|pweight"
+)
+IDENTIFIER_NAMES = re.compile(
+    r"(^|[_.\s])(id|ids|pid|uid|uuid|nr|key|identifier|serial)($|[_.\s0-9])|Id$|ID$"
+)
 LATITUDE, LONGITUDE = re.compile(r"^(lat|latitude)$", re.I), re.compile(r"^(lon|lng|long|longitude)$", re.I)
 
 
@@ -110,9 +116,13 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
     else:
         about = "text"
     if rows >= ENOUGH_ROWS and distinct == rows:
-        return _Guess(Kind.TEXT, f"{about}; every value differs: an identifier", {"roles": (Role.IDENTIFIER,)})
+        return _Guess(
+            Kind.TEXT, f"{about}; every value differs: an identifier", {"roles": (Role.IDENTIFIER,)}
+        )
     if rows >= ENOUGH_ROWS and distinct > rows / 2:
-        return _Guess(Kind.TEXT, f"{about}; {distinct:,} distinct values in {rows:,} rows: too many for categories")
+        return _Guess(
+            Kind.TEXT, f"{about}; {distinct:,} distinct values in {rows:,} rows: too many for categories"
+        )
     return _Guess(Kind.CATEGORICAL, f"{about}; {distinct:,} distinct values", {"levels": tuple(levels)})
 
 
@@ -129,6 +139,14 @@ def _date_format(levels: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _all_dates(levels: Sequence[str], pattern: str) -> bool:
+    if not _dates_one_by_one(levels[:PEEK], pattern):
+        return False
+    texts = pl.Series(levels, dtype=pl.String)
+    read = texts.str.to_datetime(pattern, time_unit="us", strict=False)
+    return read.null_count() == 0 and bool((read.dt.strftime(pattern) == texts).all())
+
+
+def _dates_one_by_one(levels: Sequence[str], pattern: str) -> bool:
     try:
         for value in levels:
             moment = dt.datetime.strptime(value, pattern)
@@ -150,10 +168,16 @@ def _integer(raw: Raw) -> _Guess:
         "missing": tuple(c for c in codes if c not in NOT_APPLICABLE_CODES),
         "not_applicable": tuple(c for c in codes if c in NOT_APPLICABLE_CODES),
     }
-    about = f"; {', '.join(map(str, codes))} looks like a code for no answer or not applicable, please check" if codes else ""
+    about = (
+        f"; {', '.join(map(str, codes))} looks like a code for no answer or not applicable, please check"
+        if codes
+        else ""
+    )
     low, high = int(distinct[0]), int(distinct[-1])
     if _is_identifier(raw, ordinary, distinct):
-        return _Guess(Kind.INTEGER, "whole numbers, every value differs: an identifier", {"roles": (Role.IDENTIFIER,)})
+        return _Guess(
+            Kind.INTEGER, "whole numbers, every value differs: an identifier", {"roles": (Role.IDENTIFIER,)}
+        )
     if len(distinct) <= 2 and len(data) > 2:
         extra["levels"] = tuple(distinct.tolist())
         return _Guess(Kind.CATEGORICAL, f"{len(distinct)} distinct whole numbers: codes{about}", extra)
@@ -218,7 +242,9 @@ def _decimals(data: AnyArray) -> int | None:
     """Fewest decimal places that write every number; None beyond six."""
     sample = data if len(data) <= 100_000 else data[:: len(data) // 100_000]
     for places in range(1, 7):
-        if np.allclose(np.round(sample, places), sample, rtol=0, atol=1e-12 * max(1.0, float(np.abs(sample).max()))):
+        if np.allclose(
+            np.round(sample, places), sample, rtol=0, atol=1e-12 * max(1.0, float(np.abs(sample).max()))
+        ):
             return places
     return None
 

@@ -120,10 +120,16 @@ class Column:
         where = f"column {self.name!r}"
         found = []
         if self.levels is not None and self.kind.is_number:
-            found.append(f"{where}: kind {self.kind} has no levels; use bounds, or kind categorical or ordered")
-        if self.levels is not None and len(set(map(typed, self.levels))) < len(self.levels):
+            found.append(
+                f"{where}: kind {self.kind} has no levels; use bounds, or kind categorical or ordered"
+            )
+        # The values of a text column are read off the data, never declared: there may be a million, all different.
+        listed = (
+            set(map(typed, self.levels)) if self.levels is not None and self.kind is not Kind.TEXT else set()
+        )
+        if self.levels is not None and self.kind is not Kind.TEXT and len(listed) < len(self.levels):
             found.append(f"{where}: a level is listed twice")
-        if self.levels is not None and set(map(typed, self.levels)) & set(map(typed, self.special)):
+        if listed and self.special and listed & set(map(typed, self.special)):
             found.append(f"{where}: a missing or not-applicable code is also a level; list it once")
         if self.kind is Kind.BOOLEAN and self.levels is not None and len(self.levels) > 2:
             found.append(f"{where}: a boolean column has at most two levels, {len(self.levels)} are listed")

@@ -149,8 +149,8 @@ def _newline(text: str) -> Literal["\n", "\r\n", "\r"]:
 
 def header_of(text: str, dialect: Dialect, path: Path) -> tuple[list[str], int]:
     """Column names from the first record and the number of characters it takes; `FileError` when unusable."""
-    lines = list_lines(text)
-    reader = csv.reader(iter(lines), delimiter=dialect.separator, quotechar=dialect.quote)
+    stream = io.StringIO(text, newline="")
+    reader = csv.reader(iter(stream.readline, ""), delimiter=dialect.separator, quotechar=dialect.quote)
     header: list[str] = []
     while not header:
         try:
@@ -163,9 +163,4 @@ def header_of(text: str, dialect: Dialect, path: Path) -> tuple[list[str], int]:
     faults += [f"column name {names(twice)} appears more than once"] if twice else []
     if faults:
         raise FileError(f"{path}: {'; '.join(faults)}; give each column a name of its own in the first line")
-    return header, sum(len(line) for line in lines[: reader.line_num])
-
-
-def list_lines(text: str) -> list[str]:
-    """Physical lines with their endings (CR, LF or CRLF only)."""
-    return list(io.StringIO(text, newline=""))
+    return header, stream.tell()
