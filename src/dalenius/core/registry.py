@@ -7,9 +7,9 @@ test batteries find it here.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from dalenius.core.errors import OptionError
 
@@ -24,6 +24,8 @@ class MethodInfo:
     ``guarantee`` says in words what is promised ("none" is an answer); ``kinds`` are the column kinds it takes;
     ``max_columns`` is where it stops being sensible. ``copies_rows`` and ``keeps_joint`` tell the report, and the
     common checks, what to expect: whole original rows come out, or the dependence between columns is modelled.
+    ``seedable`` is false where fresh noise is part of the guarantee, so that the same seed gives other rows.
+    ``example_options`` are what the method needs to be shown on example data (demo, common checks).
 
     Examples
     --------
@@ -40,6 +42,8 @@ class MethodInfo:
     copies_rows: bool = False
     keeps_joint: bool = True
     max_columns: int | None = None
+    seedable: bool = True
+    example_options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
