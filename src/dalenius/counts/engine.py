@@ -1,7 +1,7 @@
 """`count`: one way to ask for a contingency table, whatever holds the rows.
 
-In memory the rows are encoded and counted by Numba; a DuckDB relation, a lazy frame or a file groups by itself and only
-distinct combinations come back.
+In memory the rows are encoded and counted by Numba; a DuckDB relation, a lazy frame or a file groups by
+itself, and only distinct combinations come back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dalenius.core.errors import DataError, OptionError
 from dalenius.counts.counts import Counts
 from dalenius.counts.memory import check_weights, count_codes_many
 from dalenius.counts.pushdown import as_categories, count_pushed
-from dalenius.counts.sources import DuckSource, LazySource, Source, open_file
+from dalenius.counts.sources import DuckSource, LazySource, open_file
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
@@ -40,8 +40,9 @@ def count(
     Parameters
     ----------
     source
-        A `Table`; a pandas, Polars or Arrow frame or a dict of columns; a DuckDB relation; a lazy frame (Polars, Spark
-        and others that Narwhals knows); or the path of a Parquet or CSV file, which may be larger than memory.
+        A `Table`; a pandas, Polars or Arrow frame or a dict of columns; a DuckDB relation; a lazy frame
+        (Polars, Spark and others that Narwhals knows); or the path of a Parquet or CSV file, which may be
+        larger than memory.
     columns
         Columns to cross, in this order; all but the weights when left out.
     schema
@@ -147,8 +148,7 @@ def _count_many(
     weights: str | None,
 ) -> dict[tuple[str, ...], Counts]:
     if isinstance(held, (DuckSource, LazySource)):
-        pushed: Source = held
-        return count_pushed(pushed, tables, schema=schema, grouping=grouping, weights=weights)
+        return count_pushed(held, tables, schema=schema, grouping=grouping, weights=weights)
     used = list(dict.fromkeys(name for table in tables for name in table))
     needed = used if weights is None or weights in used else [*used, weights]
     table = _encoded(held, needed, schema)

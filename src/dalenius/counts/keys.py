@@ -1,7 +1,7 @@
 """Cell keys: many small codes as one number, or a few numbers when one is too small.
 
-A key is a number in mixed radix: each column is a digit, the first column the most significant. When a table has
-2**63 cells or more, its columns are cut into contiguous runs and a key is one 64-bit word per run.
+A key is a number in mixed radix: each column is a digit, the first column the most significant. When a table
+has 2**63 cells or more, its columns are cut into contiguous runs and a key is one 64-bit word per run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dalenius.data.vector import AnyArray, IntArray
 
 WORD = 2**63
 """Keys of one word are below this."""
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 """Rows handled at a time, so that keys in the making stay in the cache."""
 
 

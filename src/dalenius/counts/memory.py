@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import numba
 import numpy as np
 
-from dalenius.core.errors import DataError, OptionError
+from dalenius.core.errors import DataError, OptionError, names
 from dalenius.counts import _kernels
 from dalenius.counts.counts import Counts
 from dalenius.counts.keys import BLOCK, add_up, distinct, fill, is_dense, product, ravel
 from dalenius.data.vector import AnyArray, Categories, IntArray
+
+FEW_CELLS = 64
+"""Up to here a row often falls into the same cell as the row before."""
+WORTH_THREADS = 1 << 17
+"""Rows times tables below this are counted before a second thread has woken up."""
 
 
 def count_codes(
@@ -25,7 +33,11 @@ def count_codes(
     [2, 1]
     """
     rows = _rows(columns, categories)
-    weights = check_weights(weights, rows)
+    return _count(columns, categories, check_weights(weights, rows))
+
+
+def _count(columns: Sequence[str], categories: Sequence[Categories], weights: AnyArray | None) -> Counts:
+    rows = _rows(columns, categories)
     codes = [each.codes for each in categories]
     sizes = [each.size for each in categories]
     keys, counts = tally(codes, sizes, rows, weights)
@@ -35,7 +47,9 @@ def count_codes(
 def count_codes_many(
     categories: Mapping[str, Categories], tables: Sequence[tuple[str, ...]], weights: AnyArray | None = None
 ) -> dict[tuple[str, ...], Counts]:
-    """Many contingency tables of the same rows; see `count_codes`.
+    """Count many contingency tables of the same rows; see `count_codes`.
+
+    Each table is counted by one thread, so the result does not depend on how many there are.
 
     Examples
     --------
@@ -45,7 +59,36 @@ def count_codes_many(
     >>> tables["sex", "adult"].dense().tolist()
     [[1, 1], [0, 1]]
     """
-    return {table: count_codes(table, [categories[name] for name in table], weights) for table in tables}
+    absent = [name for table in tables for name in table if name not in categories]
+    if absent:
+        raise DataError(f"no column {names(absent)}; there are {names(list(categories))}")
+    if not tables:
+        return {}
+    rows = len(next(iter(categories.values())).codes)
+    checked = check_weights(weights, rows)
+
+    def one(table: tuple[str, ...]) -> Counts:
+        return _count(table, [categories[name] for name in table], checked)
+
+    threads = min(thread_count(), len(tables)) if rows * len(tables) >= WORTH_THREADS else 1
+    if threads == 1:
+        return {table: one(table) for table in tables}
+    # The longest first, so that no thread is left with a long one at the end.
+    order = sorted(tables, key=lambda table: -product([categories[name].size for name in table]))
+    with ThreadPoolExecutor(threads) as pool:
+        done = dict(zip(order, pool.map(one, order), strict=True))
+    return {table: done[table] for table in tables}
+
+
+def thread_count() -> int:
+    """Threads to use: as many as Numba may, so that NUMBA_NUM_THREADS and `set_num_threads` hold here too.
+
+    Examples
+    --------
+    >>> thread_count() >= 1
+    True
+    """
+    return int(numba.get_num_threads())
 
 
 def row_groups(categories: Sequence[Categories]) -> tuple[IntArray, int]:
@@ -84,19 +127,24 @@ def tally(
 def _tally_dense(
     codes: Sequence[IntArray], sizes: Sequence[int], rows: int, space: int, weights: AnyArray | None
 ) -> tuple[IntArray, AnyArray]:
-    cells = np.zeros(space, dtype=np.int64)
+    # Half the width is half the cache: 32 bits whenever they can hold every key and every count.
+    width: type[np.integer[Any]] = np.uint32 if max(space, rows) < 2**32 else np.int64
+    lanes = np.zeros((4 if weights is None and space <= FEW_CELLS else 1, space), dtype=width)
     whole = weights is None or weights.dtype.kind != "f"
-    sums = None if weights is None else np.zeros(space, dtype=np.int64 if whole else np.float64)
-    buffer = np.zeros(min(BLOCK, rows), dtype=np.int64)
+    sums = np.zeros(0 if weights is None else space, dtype=np.int64 if whole else np.float64)
+    buffer = np.zeros(min(BLOCK, rows), dtype=width)
     for begin in range(0, rows, BLOCK):
         keys = buffer[: rows - begin]
         fill(keys, codes, sizes, begin)
-        if weights is None or sums is None:
-            _kernels.tally(keys, cells)
+        if weights is not None:
+            _kernels.tally_weights(keys, weights[begin : begin + len(keys)], lanes[0], sums)
+        elif len(lanes) > 1:
+            _kernels.tally_few(keys, lanes)
         else:
-            _kernels.tally_weights(keys, weights[begin : begin + len(keys)], cells, sums)
+            _kernels.tally(keys, lanes[0])
+    cells = lanes[0] if len(lanes) == 1 else lanes.sum(axis=0)
     found = _kernels.occupied(cells)
-    return found, (cells if sums is None else sums)[found]
+    return found, cells[found].astype(np.int64) if weights is None else sums[found]
 
 
 def check_weights(weights: AnyArray | None, rows: int, name: str = "weights") -> AnyArray | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,15 +14,12 @@ from dalenius.counts.counts import Counts
 from dalenius.counts.memory import refuse_bad_weights, tally
 from dalenius.counts.sources import BAD, COUNT, WEIGHT, Source
 from dalenius.data.encode import encode
+from dalenius.data.files.texts import raw_from_text
 from dalenius.data.frames import Raw, open_frame
 from dalenius.data.grouping import Grouping
 from dalenius.data.infer import ENOUGH_ROWS, infer_from_raws
 from dalenius.data.schema import Column, Schema
 from dalenius.data.vector import AnyArray, Categories, Vector
-
-WHOLE = r"^[+-]?(0|[1-9][0-9]*)$"
-DECIMAL = r"^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-"""Numbers in a CSV file; a leading zero makes a code, not a number."""
 
 
 def count_pushed(
@@ -41,7 +38,7 @@ def count_pushed(
     described: dict[str, Column] = {column.name: column for column in schema or () if column.name in wanted}
     found = {}
     for table, frame in zip(tables, source.group(tables, weights), strict=True):
-        raws = {raw.name: raw for raw in open_frame(_typed(frame, table) if source.text_only else frame)[1]}
+        raws = _raws(frame, table, source, described)
         counts = raws[COUNT].data
         if weights is not None:
             refuse_bad_weights(int(raws[BAD].data.sum()), weights)
@@ -51,6 +48,21 @@ def count_pushed(
         categories = [as_categories(encode(raws[name], described[name]), grouping) for name in table]
         found[table] = _merge(table, categories, counts if weights is None else raws[WEIGHT].data)
     return found
+
+
+def _raws(
+    frame: Any, table: Sequence[str], source: Source, described: Mapping[str, Column]
+) -> dict[str, Raw]:
+    if source.decimal is None:
+        return {raw.name: raw for raw in open_frame(frame)[1]}
+    texts: pl.DataFrame = frame
+    raws = {raw.name: raw for raw in open_frame(texts.drop(table))[1]}
+    for name in table:
+        column = described.get(name)
+        empty_is_level = column is not None and "" in (column.levels or ())
+        series = texts[name] if empty_is_level else texts[name].replace({"": None})
+        raws[name] = raw_from_text(name, series, source.decimal, column)
+    return raws
 
 
 def as_categories(vector: Vector, grouping: Grouping | None) -> Categories:
@@ -85,23 +97,3 @@ def _infer(raw: Raw, counts: AnyArray) -> Column:
     rows = np.repeat(first, np.minimum(times, ENOUGH_ROWS))
     sample = replace(raw, data=data[rows], state=None if raw.state is None else states[rows])
     return infer_from_raws([sample]).columns[0]
-
-
-def _typed(frame: Any, table: Sequence[str]) -> pl.DataFrame:
-    """Columns of text that hold nothing but numbers or true and false, as such."""
-    plain: pl.DataFrame = frame
-    return plain.with_columns([_typed_series(plain[name]) for name in table])
-
-
-def _typed_series(series: pl.Series) -> pl.Series:
-    present = series.drop_nulls().unique()
-    if not len(present):
-        return series
-    if present.str.contains(WHOLE).all():
-        whole = series.cast(pl.Int64, strict=False)
-        return whole if whole.null_count() == series.null_count() else series
-    if present.str.contains(DECIMAL).all():
-        return series.cast(pl.Float64)
-    if present.str.to_lowercase().is_in(["true", "false"]).all():
-        return series.str.to_lowercase() == "true"
-    return series

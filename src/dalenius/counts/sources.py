@@ -1,4 +1,4 @@
-"""Sources that group and count by themselves: DuckDB for files, any lazy frame that Narwhals knows (Polars, Spark, …).
+"""Sources that group and count by themselves: DuckDB, and any lazy frame that Narwhals knows (Polars, Spark).
 
 Only distinct combinations and their counts come back into memory, never the rows.
 """
@@ -16,19 +16,45 @@ import narwhals as nw
 import polars as pl
 
 from dalenius.core.errors import DataError, FileError, OptionError
+from dalenius.data.files.dialect import sniff_csv
 
 COUNT, WEIGHT, BAD, SET = "__count", "__weight", "__bad_weights", "__grouping_set"
 """Columns of a grouped result next to the caller's own."""
 SETS_PER_QUERY = 64
 """Tables asked for in one query: each keeps a hash table of its own while the rows stream by."""
-PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".tab", ".txt", ".csv.gz", ".tsv.gz")
+NUMERIC = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "UHUGEINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL",
+)
+"""Beginnings of the names of DuckDB's number types."""
+PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".tab", ".txt")
+ENCODINGS = {
+    "utf-8": "utf-8",
+    "utf-8-sig": "utf-8",
+    "ascii": "utf-8",
+    "utf-16": "utf-16",
+    "latin-1": "latin-1",
+}
+"""What DuckDB reads by itself, by the name Python gives it."""
 
 
 class Source(Protocol):
     """What an engine must be able to do."""
 
-    text_only: bool
-    """Whether every value comes back as text and is typed afterwards."""
+    @property
+    def decimal(self) -> str | None:
+        """Decimal mark when every value comes back as text, to be typed afterwards; otherwise None."""
 
     @property
     def names(self) -> list[str]:
@@ -44,10 +70,10 @@ class Source(Protocol):
 class DuckSource:
     """A DuckDB relation, grouped inside DuckDB; all tables of a query share one scan (GROUPING SETS)."""
 
-    def __init__(self, relation: Any, where: str = "the DuckDB relation", text_only: bool = False) -> None:
+    def __init__(self, relation: Any, where: str = "the DuckDB relation", decimal: str | None = None) -> None:
         self.relation = relation
         self.where = where
-        self.text_only = text_only
+        self.decimal = decimal
 
     @property
     def names(self) -> list[str]:
@@ -64,7 +90,7 @@ class DuckSource:
         which = " || ".join(f"grouping({quoted(name)})::VARCHAR" for name in used)
         measures = [f"{which} AS {SET}", f"count(*) AS {COUNT}"]
         if weights is not None:
-            weight = f"try_cast({quoted(weights)} AS DOUBLE)"
+            weight = self._weight(weights)
             usable = f"coalesce(isfinite({weight}) AND {weight} >= 0, false)"
             measures += [f"sum({weight}) AS {WEIGHT}", f"count(*) FILTER (NOT {usable}) AS {BAD}"]
         sets = ", ".join(f"({', '.join(map(quoted, table))})" for table in tables)
@@ -79,6 +105,15 @@ class DuckSource:
             part = parts.get((key,), result.drop(SET).clear())
             yield part.drop([name for name in used if name not in table])
 
+    def _weight(self, name: str) -> str:
+        """SQL for a weight as a number; NULL where text is none."""
+        held = str(self.relation.types[self.names.index(name)])
+        if self.decimal is not None:
+            return f"try_cast(replace({quoted(name)}, '{self.decimal}', '.') AS DOUBLE)"
+        if not held.startswith(NUMERIC):
+            raise DataError(f"column {name!r} holds {held}; weights must be numbers")
+        return f"CAST({quoted(name)} AS DOUBLE)"
+
     @contextmanager
     def _safely(self) -> Iterator[None]:
         """Turn DuckDB's errors into ours; its own words may quote values of the file."""
@@ -88,19 +123,19 @@ class DuckSource:
             yield
         except duckdb.OutOfMemoryException:
             raise DataError(
-                f"{self.where}: counting needs more memory than the limit; raise the limit or count fewer columns"
+                f"{self.where}: counting needs more memory than the limit; raise it or count fewer columns"
             ) from None
         except duckdb.Error as error:
             raise DataError(
-                f"{self.where}: DuckDB cannot count it ({type(error).__name__}); check that it is whole and that "
-                "every row has the same columns"
+                f"{self.where}: DuckDB cannot count it ({type(error).__name__}); check that it is whole and "
+                "that every row has the same columns"
             ) from None
 
 
 class LazySource:
     """A lazy frame of any engine that Narwhals knows; one grouped query per table."""
 
-    text_only = False
+    decimal: str | None = None
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
@@ -135,12 +170,12 @@ class LazySource:
 
 @contextmanager
 def open_file(path: str | Path, memory_limit: str | None) -> Iterator[DuckSource]:
-    """Open a Parquet or CSV file in a DuckDB of its own, which spills to a temporary folder beyond its limit."""
+    """Open a Parquet or CSV file in a DuckDB of its own, which spills to a temporary folder."""
     import duckdb  # noqa: PLC0415
 
     spelled = str(path)
     if not Path(spelled).exists() and not glob.glob(spelled):
-        raise FileError(f"{spelled}: no such file")
+        raise FileError(f"{spelled}: no such file; check the name and the folder")
     lower = spelled.lower()
     if not lower.endswith(PARQUET + CSV):
         raise FileError(
@@ -156,15 +191,37 @@ def open_file(path: str | Path, memory_limit: str | None) -> Iterator[DuckSource
                     f"memory_limit {memory_limit!r} is not a size; write for example '512MB'"
                 ) from None
         try:
-            if lower.endswith(PARQUET):
-                relation = connection.read_parquet(spelled)
-            else:
-                relation = connection.read_csv(spelled, all_varchar=True, header=True)
+            opened = (_open_parquet if lower.endswith(PARQUET) else _open_csv)(connection, spelled)
         except duckdb.Error as error:
             raise FileError(
                 f"{spelled}: DuckDB cannot open it ({type(error).__name__}); is the file whole?"
             ) from None
-        yield DuckSource(relation, spelled, lower.endswith(CSV))
+        yield opened
+
+
+def _open_parquet(connection: Any, path: str) -> DuckSource:
+    return DuckSource(connection.read_parquet(path), path)
+
+
+def _open_csv(connection: Any, path: str) -> DuckSource:
+    """Read all as text: what is a number is decided later, by the rules `read_csv` has."""
+    dialect = sniff_csv(path)
+    encoding = ENCODINGS.get(dialect.encoding.lower().replace("_", "-"))
+    if encoding is None:
+        raise FileError(
+            f"{path}: text in {dialect.encoding} is not counted on disk; save the file as UTF-8, or read it "
+            "and count the table"
+        )
+    relation = connection.read_csv(
+        path,
+        all_varchar=True,
+        header=True,
+        delimiter=dialect.separator,
+        quotechar=dialect.quote,
+        escapechar=dialect.quote,
+        encoding=encoding,
+    )
+    return DuckSource(relation, path, dialect.decimal)
 
 
 def quoted(name: str) -> str:
