@@ -88,7 +88,9 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.pair.protected.rows:,} rows against {self.pair.original.rows:,} original ones"]
+        lines = [
+            f"{self.name}: {self.pair.protected.rows:,} rows against {self.pair.original.rows:,} original ones"
+        ]
         lines += [f"  {result}" for result in self.results.values()]
         lines += [f"  {name}: not measured, {why}" for name, why in self.skipped.items()]
         return "\n".join(lines)
@@ -207,7 +209,11 @@ def evaluate(
 
 
 def evaluate_pair(
-    pair: Pair, *, measures: Sequence[str] | None = None, name: str = "protected", progress: Progress | None = None
+    pair: Pair,
+    *,
+    measures: Sequence[str] | None = None,
+    name: str = "protected",
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Measure a finished pair; what cannot be measured is listed with the reason, not dropped."""
     results: dict[str, Result] = {}

@@ -38,11 +38,17 @@ class Commands(TyperGroup):
         except MemoryError:
             _fail("out of memory; use fewer rows or columns (--dry-run shows the forecast)", BAD_INPUT)
         except Exception as error:
-            if os.environ.get("DALENIUS_DEBUG") or isinstance(error, (typer.Exit, typer.Abort)) or _is_click(error):
+            if (
+                os.environ.get("DALENIUS_DEBUG")
+                or isinstance(error, (typer.Exit, typer.Abort))
+                or _is_click(error)
+            ):
                 raise
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(place.filename).name}:{place.lineno}"
-            _fail(f"internal error ({type(error).__name__} at {where}); DALENIUS_DEBUG=1 shows more", INTERNAL)
+            _fail(
+                f"internal error ({type(error).__name__} at {where}); DALENIUS_DEBUG=1 shows more", INTERNAL
+            )
 
 
 def _is_click(error: Exception) -> bool:

@@ -18,7 +18,9 @@ Keys = Annotated[
 ]
 Targets = Annotated[
     list[str] | None,
-    typer.Option("--targets", "--target", "-t", help="Columns that would hurt if learnt, separated by commas."),
+    typer.Option(
+        "--targets", "--target", "-t", help="Columns that would hurt if learnt, separated by commas."
+    ),
 ]
 Holdout = Annotated[
     Path | None, typer.Option("--holdout", help="Records of the same population that were not used.")

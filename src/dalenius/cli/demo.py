@@ -29,7 +29,9 @@ COLUMNS = [
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")] = Path("dalenius-demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")] = Path(
+        "dalenius-demo"
+    ),
     rows: Annotated[int, typer.Option("--rows", "-n", help="Size of the example survey.", min=100)] = 4000,
     method: Annotated[list[str] | None, typer.Option("--method", help="Only these synthesizers.")] = None,
     seed: opt.SeedOption = 1,

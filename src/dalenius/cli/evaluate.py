@@ -94,7 +94,9 @@ def _named(items: list[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for item in items:
         name, equals, path = item.partition("=")
-        label, file = (name, Path(path)) if equals and not Path(item).exists() else (Path(item).stem, Path(item))
+        label, file = (
+            (name, Path(path)) if equals and not Path(item).exists() else (Path(item).stem, Path(item))
+        )
         if label in found:
             raise OptionError(f"two protected files are called {label!r}; write NAME=FILE to tell them apart")
         found[label] = file
@@ -122,8 +124,21 @@ def show_many(comparison: Comparison, terminal: Terminal) -> None:
     grid = Grid("candidate", *arrows, box=None, header_style="bold")
     for name, evaluation in comparison.evaluations.items():
         grid.add_row(name, *(_value(result) for result in evaluation.results.values()))
-    grid.add_row("[dim]yardstick[/dim]", *(f"[dim]{_yardstick(result)}[/dim]" for result in results))
+    grid.add_row("[dim]yardstick[/dim]", *(f"[dim]{_shared_yardstick(comparison, r)}[/dim]" for r in results))
     terminal.say(grid)
+
+
+def _shared_yardstick(comparison: Comparison, result: Result) -> str:
+    """Yardsticks that are the same for every candidate; the holdout's, for example, is each candidate's own."""
+    every = [
+        dict(e.results[result.name].yardsticks)
+        for e in comparison.evaluations.values()
+        if result.name in e.results
+    ]
+    common = {
+        name: v for name, v in result.yardsticks.items() if all(other.get(name) == v for other in every)
+    }
+    return ", ".join(f"{name} {figure(value, result.unit)}" for name, value in common.items())
 
 
 def _title(result: Result) -> str:

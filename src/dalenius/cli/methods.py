@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict
 from importlib.metadata import version as package_version
 
 from rich.table import Table as Grid
@@ -13,6 +13,7 @@ from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal
 from dalenius.counts.measure import MEASURES
 from dalenius.synth import SYNTHESIZERS
+from dalenius.synth.base import option_names
 
 LIBRARIES = ("numpy", "scipy", "numba", "polars", "pyarrow", "narwhals", "duckdb", "altair")
 
@@ -22,8 +23,9 @@ def methods(as_json: opt.Json = False, quiet: opt.Quiet = False) -> None:
     terminal = Terminal(quiet, as_json)
     made = Grid("synthesizer", "what it does", "guarantee", "options", box=None, header_style="bold")
     for kind in SYNTHESIZERS.values():
-        options = [f.name for f in fields(kind)] if is_dataclass(kind) else []
-        made.add_row(kind.info.name, kind.info.meaning, kind.info.guarantee, ", ".join(options) or "none")
+        made.add_row(
+            kind.info.name, kind.info.meaning, kind.info.guarantee, ", ".join(option_names(kind)) or "none"
+        )
     figures = Grid("measure", "family", "better", "what it means", "needs", box=None, header_style="bold")
     for measure in MEASURES.values():
         info = measure.info

@@ -16,8 +16,12 @@ from dalenius.data.schema import Schema
 
 def schema(
     data: opt.Original,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schema to this YAML file.")] = None,
-    check: Annotated[Path | None, typer.Option("--check", help="Check the data against this schema instead.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the schema to this YAML file.")
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option("--check", help="Check the data against this schema instead.")
+    ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -37,7 +41,9 @@ def schema(
     text = found.to_yaml(output)
     if output is not None:
         terminal.note(f"written to {output}; read it, correct it, and pass it with --schema")
-    terminal.emit({"columns": [{"name": c.name, "kind": c.kind, "roles": c.roles, "why": c.note} for c in found]})
+    terminal.emit(
+        {"columns": [{"name": c.name, "kind": c.kind, "roles": c.roles, "why": c.note} for c in found]}
+    )
     if output is None and not as_json and not quiet:
         terminal.note("write it to a file with --output schema.yaml")
     del text

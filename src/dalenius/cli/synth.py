@@ -17,20 +17,30 @@ from dalenius.data.table import Table
 from dalenius.synth import load_model, make_synthesizer, save_model
 from dalenius.synth.base import Model, Synthesizer, releasable
 
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write; default: NAME.synthetic.EXT.")]
-Rows = Annotated[int | None, typer.Option("--rows", "-n", help="Rows to draw; default: as many as in the data.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="File to write; default: NAME.synthetic.EXT.")
+]
+Rows = Annotated[
+    int | None, typer.Option("--rows", "-n", help="Rows to draw; default: as many as in the data.")
+]
 
 
 def synth(
     data: opt.Original,
-    method: Annotated[str, typer.Option("--method", "-m", help="Synthesizer; see 'dalenius methods'.")] = "cart",
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="Synthesizer; see 'dalenius methods'.")
+    ] = "cart",
     output: Output = None,
     schema: opt.SchemaFile = None,
     rows: Rows = None,
     copies: Annotated[int, typer.Option("--copies", help="How many synthetic files to make.", min=1)] = 1,
-    option: Annotated[list[str] | None, typer.Option("--option", help="Option of the method, name=value.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="Option of the method, name=value.")
+    ] = None,
     plan: Annotated[Path | None, typer.Option("--plan", help="Options of the method in a YAML file.")] = None,
-    save: Annotated[Path | None, typer.Option("--save-model", help="Also save the fitted model here.")] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save-model", help="Also save the fitted model here.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would cost.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Run even when memory may not suffice.")] = False,
     seed: opt.SeedOption = 0,
@@ -45,7 +55,9 @@ def synth(
     cost = synthesizer.cost(releasable(loaded.table).shape)
     if dry_run:
         terminal.say(f"{method} on {loaded.table.rows:,} rows: {cost}; nothing was written")
-        terminal.emit({"method": method, "rows": loaded.table.rows, "seconds": cost.seconds, "bytes": cost.bytes})
+        terminal.emit(
+            {"method": method, "rows": loaded.table.rows, "seconds": cost.seconds, "bytes": cost.bytes}
+        )
         return
     if not force:
         cost.check(method)
@@ -55,7 +67,9 @@ def synth(
         terminal.note(f"model saved to {save}; it holds {model.contents}")
     target = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
     written = _drawn(model, target, rows, copies, seed, terminal)
-    terminal.emit({"method": method, "seed": seed, "files": [str(path) for path in written], "rows": rows or model.rows})
+    terminal.emit(
+        {"method": method, "seed": seed, "files": [str(path) for path in written], "rows": rows or model.rows}
+    )
 
 
 def _plan(path: Path | None) -> dict[str, Any]:
@@ -83,7 +97,9 @@ def _fitted(synthesizer: Synthesizer, loaded: Loaded, seed: int, terminal: Termi
         return synthesizer.fit(loaded.table, seed=np.random.SeedSequence([seed, 0]))
 
 
-def _drawn(model: Model, target: Path, rows: int | None, copies: int, seed: int, terminal: Terminal) -> list[Path]:
+def _drawn(
+    model: Model, target: Path, rows: int | None, copies: int, seed: int, terminal: Terminal
+) -> list[Path]:
     written = []
     for copy in range(copies):
         path = target if copies == 1 else target.with_name(f"{target.stem}.{copy + 1}{target.suffix}")
@@ -108,4 +124,11 @@ def sample(
     terminal = Terminal(quiet, as_json)
     opened = load_model(model)
     written = _drawn(opened, output, rows, copies, seed, terminal)
-    terminal.emit({"method": opened.method, "seed": seed, "files": [str(p) for p in written], "rows": rows or opened.rows})
+    terminal.emit(
+        {
+            "method": opened.method,
+            "seed": seed,
+            "files": [str(p) for p in written],
+            "rows": rows or opened.rows,
+        }
+    )

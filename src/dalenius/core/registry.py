@@ -1,7 +1,7 @@
 """Registries: methods and measures are found by name, with what a steward must know about each.
 
-A new method is one file with one decorated class or function; the command line, the docs page, the report and the common
-test batteries find it here.
+A new method is one file with one decorated class or function; the command line, the report and the common test
+batteries find it here.
 """
 
 from __future__ import annotations

@@ -15,7 +15,9 @@ from dalenius.counts.pair import Pair
 class MeasureFunction(Protocol):
     """What a measure's function looks like: a pair, then options with defaults."""
 
-    def __call__(self, pair: Pair, /, **options: Any) -> Result: ...
+    def __call__(self, pair: Pair, /, **options: Any) -> Result:
+        """Measure the pair."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,12 @@ class Measure:
     function: Callable[..., Result]
 
     def __call__(self, pair: Pair, /, **options: Any) -> Result:
+        """Measure the pair; an error says what it lacks."""
         lacking = self.lacks(pair)
         if lacking:
-            raise DataError(f"{self.info.title} needs {' and '.join(lacking)}; name them in the schema or in the call")
+            raise DataError(
+                f"{self.info.title} needs {' and '.join(lacking)}; name them in the schema or in the call"
+            )
         return self.function(pair, **options).with_info(self.info)
 
     def lacks(self, pair: Pair) -> list[str]:

@@ -95,7 +95,7 @@ class Pair:
         self.targets = self._chosen(Role.TARGET, "target")
         both = [name for name in self.keys if name in self.targets]
         if both:
-            raise DataError(f"column {names(both)} is both key and target; an intruder cannot know what he wants to learn")
+            raise DataError(f"column {names(both)} is both key and target; take it out of one of the two")
         self._grouping = grouping
         self._aligned: dict[tuple[str, bool], Aligned] = {}
         self._counts: dict[tuple[tuple[str, ...], bool], PairCounts] = {}
@@ -106,7 +106,9 @@ class Pair:
         chosen = self.schema.by_role(role)
         absent = [name for name in chosen if name not in self.original]
         if absent:
-            raise DataError(f"{word} {names(absent)} is not in the protected file; drop it from the {word}s or add the column")
+            raise DataError(
+                f"{word} {names(absent)} is not in the protected file; add it, or drop it from the {word}s"
+            )
         return chosen
 
     @cached_property
@@ -152,7 +154,9 @@ class Pair:
             )
         return self._counts[place]
 
-    def count_many(self, tables: Iterable[Sequence[str]], grouped: bool = True) -> dict[tuple[str, ...], PairCounts]:
+    def count_many(
+        self, tables: Iterable[Sequence[str]], grouped: bool = True
+    ) -> dict[tuple[str, ...], PairCounts]:
         """Many contingency tables in one pass over the rows."""
         wanted = [tuple(columns) for columns in tables]
         new = [columns for columns in wanted if (columns, grouped) not in self._counts]
@@ -162,9 +166,13 @@ class Pair:
             second = count_codes_many({n: a.protected for n, a in used.items()}, new)
             third: Mapping[tuple[str, ...], Counts] = {}
             if self.holdout is not None:
-                third = count_codes_many({n: a.holdout for n, a in used.items() if a.holdout is not None}, new)
+                third = count_codes_many(
+                    {n: a.holdout for n, a in used.items() if a.holdout is not None}, new
+                )
             for columns in new:
-                self._counts[columns, grouped] = PairCounts(first[columns], second[columns], third.get(columns))
+                self._counts[columns, grouped] = PairCounts(
+                    first[columns], second[columns], third.get(columns)
+                )
         return {columns: self._counts[columns, grouped] for columns in wanted}
 
     def groups(self, columns: Sequence[str], grouped: bool = True) -> PairGroups:
@@ -226,7 +234,9 @@ class _Source:
     def __init__(self, other: Any) -> None:
         self.table = other if isinstance(other, Table) else None
         self.raws = {} if self.table else {raw.name: raw for raw in open_frame(other)[1]}
-        self.rows = self.table.rows if self.table else max((len(raw.data) for raw in self.raws.values()), default=0)
+        self.rows = (
+            self.table.rows if self.table else max((len(raw.data) for raw in self.raws.values()), default=0)
+        )
 
     def __contains__(self, name: str) -> bool:
         return name in self.table if self.table is not None else name in self.raws
@@ -262,7 +272,9 @@ def _notes(base: Table, tables: Sequence[Table]) -> list[str]:
     for name in tables[0].names:
         has_gaps = [table[name].state is not None for table in tables[:2]]
         if has_gaps == [False, True]:
-            found.append(f"column {name!r} has empty or special cells in the protected file but none in the original")
+            found.append(
+                f"column {name!r} has empty or special cells in the protected file but none in the original"
+            )
     return found
 
 
@@ -270,7 +282,9 @@ def _by_value(vectors: Sequence[Vector]) -> list[Categories]:
     """Every distinct number a category, over the union of all files."""
     distinct = np.unique(np.concatenate([vector.values for vector in vectors]))
     labels = distinct.tolist()
-    return [vector.with_gaps(np.searchsorted(distinct, vector.data).clip(0, max(len(labels) - 1, 0)), labels) for vector in vectors]
+    last = max(len(labels) - 1, 0)
+    codes = [np.searchsorted(distinct, vector.data).clip(0, last) for vector in vectors]
+    return [vector.with_gaps(found, labels) for vector, found in zip(vectors, codes, strict=True)]
 
 
 def _merge(several: Sequence[Categories]) -> list[Categories]:

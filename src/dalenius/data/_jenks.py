@@ -28,8 +28,8 @@ def natural_breaks(values: npt.NDArray[np.float64], groups: int) -> npt.NDArray[
         lows = points
     if len(points) <= groups:
         return np.append(lows, values.max()) if len(lows) else lows
-    starts = _best_starts(points, weights.astype(np.float64), groups)
-    return np.unique(np.append(lows[starts], values.max()))
+    best = _best_starts(points, weights.astype(np.float64), groups)
+    return np.unique(np.append(lows[best], values.max()))
 
 
 def _best_starts(points: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], groups: int) -> list[int]:
@@ -45,7 +45,11 @@ def _best_starts(points: npt.NDArray[np.float64], weights: npt.NDArray[np.float6
         new = np.full(n, np.inf)
         for end in range(k, n):
             first = np.arange(k, end + 1)
-            cost = best[first - 1] + (q[end + 1] - q[first]) - (s[end + 1] - s[first]) ** 2 / (w[end + 1] - w[first])
+            cost = (
+                best[first - 1]
+                + (q[end + 1] - q[first])
+                - (s[end + 1] - s[first]) ** 2 / (w[end + 1] - w[first])
+            )
             pick = int(np.argmin(cost))
             new[end], back[k, end] = cost[pick], first[pick]
         best = new

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -58,11 +59,15 @@ class Grouping:
         if method not in get_args(Method):
             raise OptionError(f"unknown grouping {method!r}; use one of {', '.join(get_args(Method))}")
         given = {name: _given(name, values) for name, values in (breaks or {}).items()}
-        wanted = list(columns) if columns is not None else [n for n in tables[0].names if tables[0][n].is_number]
+        wanted = (
+            list(columns) if columns is not None else [n for n in tables[0].names if tables[0][n].is_number]
+        )
         found: dict[str, FloatArray] = {}
         for name in wanted:
             if not tables[0][name].is_number:
-                raise DataError(f"column {name!r} is {tables[0][name].column.kind}; only numbers can be grouped")
+                raise DataError(
+                    f"column {name!r} is {tables[0][name].column.kind}; only numbers can be grouped"
+                )
             count = groups if isinstance(groups, int) else groups.get(name, 5)
             if count < 2:
                 raise OptionError(f"column {name!r}: {count} groups say nothing; use 2 or more")
@@ -109,7 +114,7 @@ def _labels(edges: FloatArray, column: Column) -> list[str]:
     if len(edges) == 2:
         return ["any value"]
     inner = [_shown(edge, column) for edge in edges[1:-1]]
-    middle = [f"{low} to below {high}" for low, high in zip(inner[:-1], inner[1:], strict=True)]
+    middle = [f"{low} to below {high}" for low, high in pairwise(inner)]
     return [f"below {inner[0]}", *middle, f"{inner[-1]} or more"]
 
 
@@ -118,4 +123,8 @@ def _shown(edge: float, column: Column) -> str:
         return f"{edge:.6g}"
     scale = 1000 if column.decimals == 9 else 1
     moment = EPOCH + dt.timedelta(0) + int(edge // scale) * MICROSECOND
-    return moment.date().isoformat() if moment.time() == dt.time(0) else moment.isoformat(sep=" ", timespec="minutes")
+    return (
+        moment.date().isoformat()
+        if moment.time() == dt.time(0)
+        else moment.isoformat(sep=" ", timespec="minutes")
+    )

@@ -1,4 +1,4 @@
-"""Schemas as YAML that a steward can read, edit and sign: one block a column, the reason for each guess as a comment."""
+"""Schemas as YAML that a steward can read, edit and sign: one block a column, the reason for each guess beside it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def read_schema(source: str | Path) -> Schema:
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark else ""
-        raise SchemaError(f"{where}:{line} not valid YAML ({getattr(error, 'problem', 'syntax error')})") from None
+        raise SchemaError(
+            f"{where}:{line} not valid YAML ({getattr(error, 'problem', 'syntax error')})"
+        ) from None
     if not isinstance(root, dict) or not isinstance(root.get("columns"), dict):
         raise SchemaError(f"{where}: a schema needs a 'columns:' block with one entry per column")
     faults = [f"unknown entry {key!r}" for key in root if key not in ("version", "title", "columns", "rules")]
@@ -71,7 +73,9 @@ def read_schema(source: str | Path) -> Schema:
     columns = [_column_in(str(name), body, faults) for name, body in root["columns"].items()]
     if not faults:
         try:
-            return Schema(tuple(columns), tuple(map(str, root.get("rules") or ())), str(root.get("title") or ""))
+            return Schema(
+                tuple(columns), tuple(map(str, root.get("rules") or ())), str(root.get("title") or "")
+            )
         except SchemaError as error:
             faults = list(error.faults)
     raise SchemaError.from_faults(where, faults)
@@ -112,7 +116,9 @@ def _column_out(column: Column) -> CommentedMap:
             body[name] = _flow([_value_out(code) for code in getattr(column, name)])
     for name in ("decimals", "format", "label", "parent", "partner"):
         if getattr(column, name) not in (None, ""):
-            body[name] = _text(getattr(column, name)) if isinstance(getattr(column, name), str) else column.decimals
+            body[name] = (
+                _text(getattr(column, name)) if isinstance(getattr(column, name), str) else column.decimals
+            )
     if column.value_labels:
         body["value_labels"] = CommentedMap({_value_out(k): _text(v) for k, v in column.value_labels.items()})
     return body
@@ -127,7 +133,11 @@ def _flow(items: list[Any]) -> CommentedSeq:
 def _text(value: str) -> str:
     """Quote what other YAML readers would take for a number, a truth value or nothing."""
     plain = value.replace("_", "").replace(" ", "").replace("-", "")
-    return value if plain.isalpha() and plain.isascii() and value.lower() not in _WORDS else DoubleQuotedScalarString(value)
+    return (
+        value
+        if plain.isalpha() and plain.isascii() and value.lower() not in _WORDS
+        else DoubleQuotedScalarString(value)
+    )
 
 
 _WORDS = {"yes", "no", "true", "false", "on", "off", "y", "n", "null", "none", "nan"}
@@ -147,7 +157,9 @@ def _column_in(name: str, body: Any, faults: list[str]) -> Column:
     faults += [f"{where}: unknown entry {key!r}" for key in body if key not in FIELDS]
     kind = _one_of(Kind, body.get("kind"), f"{where}: kind", faults) or Kind.TEXT
     listed = body.get("role") or []
-    roles = [_one_of(Role, r, f"{where}: role", faults) for r in ([listed] if isinstance(listed, str) else listed)]
+    roles = [
+        _one_of(Role, r, f"{where}: role", faults) for r in ([listed] if isinstance(listed, str) else listed)
+    ]
     if body.get("domain", "from-data") not in ("from-data", "declared"):
         faults.append(f"{where}: domain must be 'declared' or 'from-data'")
     bounds = body.get("bounds")
@@ -195,7 +207,7 @@ def _bound(value: Any) -> float | str:
 
 
 def _value_in(value: Any) -> Level:
-    if isinstance(value, bool) or isinstance(value, dt.date):
+    if isinstance(value, (bool, dt.date)):
         return value
     if isinstance(value, int):
         return int(value)

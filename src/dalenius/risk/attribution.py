@@ -1,65 +1,33 @@
 """Attribute disclosure: can a person's secret be read off the protected file?
 
 *Targets* are columns that would hurt if learnt. A combination of keys is *disclosive* in a file when all its records
-there share one target value. DiSCO counts the original records whose keys are disclosive in the protected file and whose
-true value is the one found there. Definitions: spec psd17, section 2.4 (Raab, PSD 2024); all in per cent.
+there share one target value. DiSCO counts the original records whose keys are disclosive in the protected file and
+whose true value is the one found there. Definitions: spec psd17, section 2.4 (Raab, PSD 2024); all in per cent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
 import polars as pl
 
-from dalenius.core.intervals import wilson
+from dalenius.core.errors import DataError, OptionError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, RISK
-from dalenius.counts.counts import Counts, align
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
-from dalenius.data.vector import AnyArray
+from dalenius.risk.tabular.cells import Cells, check_keys
+from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
+from dalenius.risk.tabular.exclusions import Exclusions
+from dalenius.risk.tabular.figures import NONE, attribute_figures, cap_figures
+from dalenius.risk.units import Units
 
-
-def attribution(original: Counts, protected: Counts) -> dict[str, float]:
-    """Dorig, Dsyn, iS, DiS, DiSCO and DiSDiO of one table over keys and, last, the target.
-
-    Examples
-    --------
-    >>> pair = Pair({"k": ["a", "a", "b"], "t": [1, 1, 2]}, {"k": ["a", "b", "b"], "t": [1, 2, 2]})
-    >>> counted = pair.counts(["k", "t"], grouped=False)
-    >>> attribution(counted.original, counted.protected)["DiSCO"]
-    100.0
-    """
-    keys, (d, s) = align(original, protected)
-    group = _key_groups(keys, original.sizes[-1])
-    d_q = np.bincount(group, d)[group]
-    s_q = np.bincount(group, s)[group]
-    # Purity is decided by counts, never by floating proportions.
-    pure_d, pure_s = (d == d_q) & (d > 0), (s == s_q) & (s > 0)
-    some_pure_s = np.bincount(group, pure_s)[group] > 0
-    n_d, n_s = float(d.sum()), float(s.sum())
-    return {
-        "Dorig": 100 * float(d[pure_d].sum()) / n_d,
-        "Dsyn": 100 * float(s[pure_s].sum()) / n_s,
-        "iS": 100 * float(d[s_q > 0].sum()) / n_d,
-        "DiS": 100 * float(d[some_pure_s].sum()) / n_d,
-        "DiSCO": 100 * float(d[pure_s].sum()) / n_d,
-        "DiSDiO": 100 * float(d[pure_s & pure_d].sum()) / n_d,
-    }
-
-
-def _key_groups(keys: AnyArray, target_size: int) -> AnyArray:
-    """Number the key combinations: cells are sorted with the target last, so equal keys stand together."""
-    if keys.ndim == 1:
-        prefix = keys // target_size
-        new = np.concatenate([[False], prefix[1:] != prefix[:-1]]) if len(keys) else np.zeros(0, bool)
-    else:
-        prefix = np.column_stack([keys[:, :-1], keys[:, -1] // target_size])
-        new = np.concatenate([[False], np.any(prefix[1:] != prefix[:-1], axis=1)]) if len(keys) else np.zeros(0, bool)
-    return np.cumsum(new)
+FIGURES = ("Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO")
+COMPARATOR = {"DiSCO": "Dorig", "DiSDiO": "Dorig", "dcap": "CAPd", "tcap_found": "CAPd", "tcap_disclosive": "CAPd"}
 
 
 @measure(
@@ -77,66 +45,246 @@ def _key_groups(keys: AnyArray, target_size: int) -> AnyArray:
     )
 )
 def disco(
-    pair: Pair, keys: Sequence[str] | None = None, targets: Sequence[str] | None = None, grouped: bool = False
+    pair: Pair,
+    keys: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    grouped: bool = False,
+    exclusions: Exclusions = NONE,
+    records: bool = False,
 ) -> Result:
     """DiSCO for every target; the value is that of the worst one.
 
     Examples
     --------
     >>> pair = Pair(
-    ...     {"k": ["a", "a", "b"], "t": [1, 1, 2]}, {"k": ["a", "b", "b"], "t": [1, 2, 2]}, keys=["k"], targets=["t"]
+    ...     {"k": ["a", "a", "b"], "t": [1, 1, 2]}, {"k": ["a", "b", "b"], "t": [1, 2, 2]},
+    ...     keys=["k"], targets=["t"],
     ... )
     >>> disco(pair).value
     100.0
     """
     known = list(keys) if keys is not None else pair.keys
     wanted = list(targets) if targets is not None else pair.targets
-    rows = []
-    for target in wanted:
-        counted = pair.counts([*known, target], grouped)
-        found = attribution(counted.original, counted.protected)
-        control = attribution(counted.holdout, counted.protected)["DiSCO"] if counted.holdout is not None else None
-        rows.append({"target": target, **found, "holdout": control})
-    table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("DiSCO", descending=True)
+    units = Units.of(pair)
+    found = {t: disclosure(pair, t, known, exclusions=exclusions, grouped=grouped) for t in wanted}
+    table = pl.DataFrame([_row(pair, units, t, d) for t, d in found.items()], schema_overrides=_OPTIONAL)
+    table = table.sort("DiSCO", descending=True)
     worst = table.row(0, named=True)
-    n = pair.original.rows
-    yardsticks = {"original": worst["Dorig"]} | ({"holdout": worst["holdout"]} if worst["holdout"] is not None else {})
+    has_holdout = pair.holdout is not None
+    yardsticks = {"original": worst["Dorig"]} | ({"holdout": worst["holdout"]} if has_holdout else {})
     return Result(
         name="disco",
         value=worst["DiSCO"],
         unit="%",
-        sentence=_sentence(worst, len(known), len(wanted)),
-        interval=wilson(worst["DiSCO"] * n / 100, n, scale=100),
+        sentence=_sentence(worst, units.noun, len(known), len(wanted)),
+        interval=units.interval(worst["DiSCO"]),
         yardsticks=yardsticks,
         values={row["target"]: row["DiSCO"] for row in table.to_dicts()},
-        table=table if pair.holdout is not None else table.drop("holdout"),
-        chart=lambda: _chart(table),
+        table=table if has_holdout else table.drop("holdout", "specific"),
+        chart=lambda: multi_target_chart(table),
+        records=found[worst["target"]].records() if records else None,
     )
 
 
-def _sentence(worst: dict[str, float], keys: int, targets: int) -> str:
+_OPTIONAL = {"holdout": pl.Float64, "specific": pl.Float64}
+
+
+def _row(pair: Pair, units: Units, target: str, found: Disclosure) -> dict[str, Any]:
+    cells = found.cells
+    figures = found.attribute if units.codes is None else {**found.attribute, **_unit_figures(cells, units, found.exclusions)}
+    outside = attribute_figures(cells.holdout_view(), found.exclusions)["DiSCO"] if cells.has_holdout else None
+    return {
+        "target": target,
+        **{name: figures[name] for name in FIGURES},
+        "dcap": found.caps["dcap"],
+        "CAPd": found.caps["CAPd"],
+        "holdout": outside,
+        "specific": 100 * specific_risk(figures["DiSCO"] / 100, outside / 100) if outside is not None else None,
+        "checks": found.flag,
+    }
+
+
+def _unit_figures(cells: Cells, units: Units, exclusions: Exclusions) -> dict[str, float]:
+    """Count units with at least one such row instead of rows (Dsyn has no units: the protected file has none)."""
+    keep = exclusions.reason(cells, cells.d) == 0
+    flags = {
+        "Dorig": cells.pure_d,
+        "iS": cells.s_q > 0,
+        "DiS": cells.believed,
+        "DiSCO": cells.pure_s,
+        "DiSDiO": cells.pure_s & cells.pure_d,
+    }
+    return {name: units.share((flag & keep)[cells.cell_of_row]) for name, flag in flags.items()}
+
+
+def _sentence(worst: dict[str, Any], noun: str, keys: int, targets: int) -> str:
     among = f"worst of {targets} targets" if targets > 1 else "the target"
     text = (
-        f"For {figure(worst['DiSCO'], '%')} of the original records, somebody who knows the {keys} keys would read the true "
-        f"value of {worst['target']!r} ({among}) off the protected file; in the original itself it would be "
+        f"For {figure(worst['DiSCO'], '%')} of the original {noun}, somebody who knows the {keys} keys would read "
+        f"the true value of {worst['target']!r} ({among}) off the protected file; in the original itself it would be "
         f"{figure(worst['Dorig'], '%')}."
     )
+    if worst["checks"]:
+        text += f" The {worst['checks']} say that part of it is what anybody would have guessed."
     if worst["holdout"] is not None:
-        text += (
+        return text + (
             f" For people who are not in the data the same reading succeeds for {figure(worst['holdout'], '%')}: "
             "that much is general knowledge, not a leak."
         )
-    return text
+    return text + " Without a holdout it cannot be told how much of this is general knowledge."
 
 
-def _chart(table: pl.DataFrame) -> alt.LayerChart:
-    """One line per target: a mark for the original, an arrow to the protected file."""
-    order = table["target"].to_list()
-    data = table.select("target", pl.col("Dorig").alias("original"), pl.col("DiSCO").alias("protected"))
+def multi_target(
+    pair: Pair,
+    keys: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    *,
+    attribute: str = "DiSCO",
+    exclusions: Exclusions = NONE,
+    grouped: bool = False,
+    compat: Any = None,
+) -> pl.DataFrame:
+    """One row per target, sorted by the protected file's figure: original, protected, and which checks fired.
+
+    Parameters
+    ----------
+    targets
+        Default: the pair's targets, or every compared column that is not a key.
+    attribute
+        "DiSCO", "DiSDiO", "dcap", "tcap_found" or "tcap_disclosive".
+
+    Examples
+    --------
+    >>> pair = Pair({"k": [1, 2], "a": [1, 2], "b": [1, 1]}, {"k": [1, 1], "a": [1, 2], "b": [1, 1]})
+    >>> multi_target(pair, ["k"]).select("target", "original", "protected").rows()
+    [('a', 100.0, 0.0), ('b', 100.0, 50.0)]
+    """
+    if attribute not in COMPARATOR:
+        raise OptionError(f"unknown attribute measure {attribute!r}; use one of {', '.join(COMPARATOR)}")
+    known = list(keys) if keys is not None else pair.keys
+    wanted = list(targets) if targets is not None else pair.targets or [c for c in pair.columns if c not in known]
+    rows = []
+    for target in wanted:
+        found = disclosure(pair, target, known, exclusions=exclusions, grouped=grouped, compat=compat)
+        figures = {**found.attribute, **found.caps}
+        rows.append(
+            {
+                "target": target,
+                "original": figures[COMPARATOR[attribute]],
+                "protected": figures[attribute],
+                "UiO": found.identity["UiO"],
+                "repU": found.identity["repU"],
+                "one_way": found.one_way is not None,
+                "two_way_pairs": found.two_way.height,
+                "checks": found.flag,
+            }
+        )
+    return pl.DataFrame(rows).sort("protected", maintain_order=True)
+
+
+def multi_target_chart(table: pl.DataFrame) -> alt.LayerChart:
+    """Draw one line per target: a mark for the original, another for the protected file."""
+    renamed = table.select(
+        (pl.col("target") + pl.when(pl.col("checks") != "").then(" (" + pl.col("checks") + ")").otherwise(pl.lit("")))
+        .alias("target"),
+        pl.col("Dorig").alias("original"),
+        pl.col("DiSCO").alias("protected"),
+    )  # fmt: skip
+    order = renamed["target"].to_list()
     y = alt.Y("target:N", sort=order, title=None)
     x = alt.X("original:Q", title="% of original records", scale=alt.Scale(domain=[0, 100]))
-    base = alt.Chart(data.to_arrow()).properties(width=420, height=max(60, 24 * len(order)))
+    base = alt.Chart(renamed.to_arrow()).properties(width=420, height=max(60, 24 * len(order)))
     line = base.mark_rule(color="#9AA5B1").encode(x=x, x2="protected:Q", y=y)
     first = base.mark_point(color=ORIGINAL, filled=False, size=60).encode(x=x, y=y, tooltip=["target", "original"])
-    second = base.mark_point(color=RISK, filled=True, size=60).encode(x="protected:Q", y=y, tooltip=["target", "protected"])
+    second = base.mark_point(color=RISK, filled=True, size=60).encode(
+        x="protected:Q", y=y, tooltip=["target", "protected"]
+    )
     return alt.layer(line, first, second)
+
+
+@measure(
+    MeasureInfo(
+        name="dcap",
+        title="Correct attribution probability (DCAP)",
+        family="risk",
+        meaning="Chance that a protected record drawn among those with a person's keys has the person's target value "
+        "(worst target; absent keys count 0).",
+        better="lower",
+        bounds=(0, 100),
+        unit="%",
+        reference="Elliot 2015; Taub et al. 2018; Raab 2024, eq. 12",
+        needs=frozenset({"keys", "targets"}),
+        default=False,
+    )
+)
+def dcap(
+    pair: Pair, keys: Sequence[str] | None = None, targets: Sequence[str] | None = None, grouped: bool = False
+) -> Result:
+    """DCAP of every target, with the whole family beside it; the value is the worst target's gain over the base.
+
+    Examples
+    --------
+    >>> original = {"k": ["a", "a", "b"], "t": [1, 1, 2]}
+    >>> dcap(Pair(original, original, keys=["k"], targets=["t"])).value
+    100.0
+    """
+    known = list(keys) if keys is not None else pair.keys
+    wanted = list(targets) if targets is not None else pair.targets
+    rows = []
+    for target in wanted:
+        found = disclosure(pair, target, known, grouped=grouped)
+        outside = cap_figures(found.cells.holdout_view())["dcap"] if found.cells.has_holdout else None
+        rows.append({"target": target, **found.caps, "holdout": outside})
+    table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("dcap", descending=True)
+    worst = table.row(0, named=True)
+    n = pair.original.rows
+    yardsticks = {"original": worst["CAPd"], "margin only": worst["baseCAPd"]}
+    if worst["holdout"] is not None:
+        yardsticks["holdout"] = worst["holdout"]
+    sentence = (
+        f"Guessing {worst['target']!r} from a protected record with the same keys is right for "
+        f"{figure(worst['dcap'], '%')} of the original records; guessing from the margin alone for "
+        f"{figure(worst['baseCAPd'], '%')}, from the original itself for {figure(worst['CAPd'], '%')}."
+    )
+    return Result(
+        name="dcap",
+        value=worst["dcap"],
+        unit="%",
+        sentence=sentence,
+        interval=Units(None, n).interval(worst["dcap"]),
+        yardsticks=yardsticks,
+        values={row["target"]: row["dcap"] for row in table.to_dicts()},
+        table=table if pair.holdout is not None else table.drop("holdout"),
+    )
+
+
+def tolerance_disco(
+    pair: Pair, target: str, tolerance: float, keys: Sequence[str] | None = None, grouped_keys: bool = False
+) -> float:
+    """DiSCO of a number that counts as learnt when it is met within a tolerance (spec psd17, 2.9; an extension).
+
+    A key combination is disclosive when its protected values lie within twice the tolerance; the guess is their
+    middle. Tolerance 0 gives DiSCO back, missing values left out.
+
+    Examples
+    --------
+    >>> pair = Pair({"k": ["a", "b"], "x": [100, 200]}, {"k": ["a", "a"], "x": [98, 104]})
+    >>> tolerance_disco(pair, "x", 5, ["k"]), tolerance_disco(pair, "x", 2, ["k"])
+    (50.0, 0.0)
+    """
+    known = list(keys) if keys is not None else pair.keys
+    check_keys(pair, known, target)
+    if not pair.original[target].is_number:
+        raise DataError(f"column {target!r} is {pair.original[target].column.kind}; a tolerance needs numbers")
+    groups = pair.groups(known, grouped_keys)
+    x, y = pair.original[target].floats(), pair.protected[target].floats()
+    low, high = np.full(len(groups), np.inf), np.full(len(groups), -np.inf)
+    there = ~np.isnan(y)
+    np.minimum.at(low, groups.protected[there], y[there])
+    np.maximum.at(high, groups.protected[there], y[there])
+    # A gap among the protected values leaves the intruder unsure
+    unsure = np.bincount(groups.protected, ~there, minlength=len(groups)) > 0
+    known_range = (high >= low) & ~unsure
+    narrow = known_range & (np.where(known_range, high, 0) - np.where(known_range, low, 0) <= 2 * tolerance)
+    guess = np.where(narrow, (np.where(narrow, low, 0) + np.where(narrow, high, 0)) / 2, np.nan)[groups.original]
+    return Units.of(pair).share(np.abs(guess - x) <= tolerance)

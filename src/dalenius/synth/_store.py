@@ -21,5 +21,5 @@ def vector_arrays(prefix: str, vector: Vector) -> dict[str, npt.NDArray[Any]]:
 
 def vector_from(prefix: str, column: Column, arrays: Any) -> Vector:
     """Rebuild a vector from its arrays."""
-    state = arrays[f"{prefix}.state"] if f"{prefix}.state" in arrays else None
+    state = arrays.get(f"{prefix}.state")
     return Vector(column, np.asarray(arrays[f"{prefix}.data"]), state)

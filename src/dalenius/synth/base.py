@@ -78,10 +78,14 @@ class Synthesizer(ABC):
         """Learn from a table. Identifiers and unit columns are left out: they are never synthesized."""
         kept = releasable(table)
         if not kept.names:
-            raise DataError("the table has no columns to synthesize (identifiers and unit columns are left out)")
+            raise DataError(
+                "the table has no columns to synthesize (identifiers and unit columns are left out)"
+            )
         limit = self.info.max_columns
         if limit is not None and len(kept.names) > limit:
-            raise DataError(f"{self.info.name} takes at most {limit} columns, the table has {len(kept.names)}; choose some")
+            raise DataError(
+                f"{self.info.name} takes at most {limit} columns, the table has {len(kept.names)}; choose some"
+            )
         return self._fit(kept, seed)
 
     @abstractmethod
@@ -115,11 +119,22 @@ def make_synthesizer(method: str, **options: Any) -> Synthesizer:
     dalenius.core.errors.OptionError: independent has no option 'epsilon'; it has none
     """
     kind = SYNTHESIZERS[method]
-    known = [f.name for f in fields(kind)] if is_dataclass(kind) else []
+    known = option_names(kind)
     for name in options:
         if name not in known:
             raise OptionError(f"{method} has no option {name!r}; it has {', '.join(known) or 'none'}")
     return kind(**options)
+
+
+def option_names(kind: type[Synthesizer]) -> list[str]:
+    """Names of a synthesizer's options.
+
+    Examples
+    --------
+    >>> option_names(SYNTHESIZERS["bootstrap"])
+    []
+    """
+    return [option.name for option in fields(kind)] if is_dataclass(kind) else []
 
 
 def releasable(table: Table) -> Table:

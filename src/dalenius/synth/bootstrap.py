@@ -36,7 +36,9 @@ class BootstrapModel(Model):
         return {}, held
 
     @classmethod
-    def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> BootstrapModel:
+    def from_parts(
+        cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays
+    ) -> BootstrapModel:
         """Rebuild the rows."""
         vectors = [vector_from(str(i), column, arrays) for i, column in enumerate(schema)]
         return cls(Table.from_vectors(vectors, rows, schema=schema))

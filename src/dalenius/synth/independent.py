@@ -63,9 +63,13 @@ class IndependentModel(Model):
         return {}, held
 
     @classmethod
-    def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> IndependentModel:
+    def from_parts(
+        cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays
+    ) -> IndependentModel:
         """Rebuild each column's distribution."""
-        margins = [_Margin(vector_from(str(i), c, arrays), arrays[f"{i}.times"]) for i, c in enumerate(schema)]
+        margins = [
+            _Margin(vector_from(str(i), c, arrays), arrays[f"{i}.times"]) for i, c in enumerate(schema)
+        ]
         return cls(schema, rows, margins)
 
 
@@ -95,7 +99,9 @@ class Independent(Synthesizer):
     model = IndependentModel
 
     def _fit(self, table: Table, seed: Seed) -> IndependentModel:
-        return IndependentModel(table.schema, table.rows, [_Margin.of(table[name]) for name in table.names], table)
+        return IndependentModel(
+            table.schema, table.rows, [_Margin.of(table[name]) for name in table.names], table
+        )
 
     def cost(self, shape: Shape) -> Cost:
         """A sort of each column and a search per drawn cell."""

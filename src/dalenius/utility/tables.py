@@ -106,7 +106,7 @@ def heat_map(table: pl.DataFrame, columns: Sequence[str]) -> alt.Chart:
     order = list(columns)
     place = {name: i for i, name in enumerate(order)}
     data = table.with_columns(
-        pl.col("S_pMSE").clip(upper_bound=100).alias("shown"),
+        pl.col("S_pMSE").clip(1, 100).alias("shown"),
         pl.struct("first", "second")
         .map_elements(lambda r: f"{r['first']} × {r['second']}", return_dtype=pl.String)
         .alias("pair"),
@@ -121,7 +121,7 @@ def heat_map(table: pl.DataFrame, columns: Sequence[str]) -> alt.Chart:
             color=alt.Color(
                 "shown:Q",
                 title="S_pMSE",
-                scale=alt.Scale(type="symlog", range=list(HEAT), domain=[0, 100]),
+                scale=alt.Scale(type="log", range=list(HEAT), domain=[1, 100]),
                 legend=alt.Legend(values=[1, 3, 10, 30, 100]),
             ),
             tooltip=["pair", alt.Tooltip("S_pMSE:Q", format=".3g"), "df"],

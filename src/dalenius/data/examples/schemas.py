@@ -38,13 +38,17 @@ def survey_schema() -> Schema:
 
 
 def _column(name: str, facts: dict[str, Any]) -> Column:
-    known = {key: facts[key] for key in ("levels", "bounds", "decimals", "parent", "partner") if facts.get(key) is not None}
+    known = "levels" if facts.get("levels") else ("bounds" if facts.get("bounds") else None)
     return Column(
         name,
         Kind(facts["kind"]),
         tuple(Role(role) for role in facts["roles"]),
+        levels=tuple(facts["levels"]) if known == "levels" else None,
+        bounds=facts["bounds"] if known == "bounds" else None,
+        domain="declared" if known else "from-data",
         not_applicable=tuple(facts["not_applicable"]),
-        domain="declared" if "levels" in known or "bounds" in known else "from-data",
+        decimals=facts.get("decimals"),
+        parent=facts.get("parent"),
+        partner=facts.get("partner"),
         label=facts["description"],
-        **{key: tuple(value) if key in ("levels", "bounds") else value for key, value in known.items()},
     )

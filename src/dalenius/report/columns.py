@@ -1,0 +1,89 @@
+"""One small chart per column: how often each value occurs in the original and in the protected file.
+
+Only counts are drawn. A value that fewer than ``threshold`` original records have is not named: it goes into one bar
+with the other rare ones, and that bar is left out too when it is small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from dalenius.core.style import ORIGINAL, PROTECTED
+from dalenius.counts.pair import Pair
+
+MOST_BARS = 16
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Shares of one column, ready to draw."""
+
+    column: str
+    data: pl.DataFrame
+    hidden: int
+    """Values that are not named because too few original records have them."""
+
+
+def column_bars(pair: Pair, column: str, threshold: int = 10) -> Bars:
+    """Shares of each value of a column in both files, rare values merged.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x"] * 20 + ["y"] * 15 + ["rare"]}, {"a": ["x"] * 10 + ["y"] * 10})
+    >>> bars = column_bars(pair, "a")
+    >>> bars.data["value"].to_list(), bars.hidden
+    (['x', 'y', 'x', 'y'], 1)
+    """
+    aligned = pair.categories(column)
+    labels = [str(label) for label in aligned.original.labels]
+    counts = [
+        np.bincount(side.codes.astype(np.int64), minlength=len(labels))
+        for side in (aligned.original, aligned.protected)
+    ]
+    kept = np.flatnonzero(counts[0] >= threshold)
+    if len(kept) > MOST_BARS:
+        kept = np.sort(kept[np.argsort(-counts[0][kept], kind="stable")[:MOST_BARS]])
+    rest = np.setdiff1d(np.flatnonzero((counts[0] > 0) | (counts[1] > 0)), kept)
+    hidden = int(np.count_nonzero((counts[0][rest] > 0) & (counts[0][rest] < threshold)))
+    rows: list[dict[str, Any]] = []
+    for word, count in zip(("original", "protected"), counts, strict=True):
+        total = max(int(count.sum()), 1)
+        rows += [
+            {"file": word, "value": labels[i], "share": count[i] / total, "order": n}
+            for n, i in enumerate(kept)
+        ]
+        if counts[0][rest].sum() >= threshold:
+            name = f"{len(rest)} other values"
+            rows.append({"file": word, "value": name, "share": count[rest].sum() / total, "order": len(kept)})
+    schema = {"file": pl.String, "value": pl.String, "share": pl.Float64, "order": pl.Int64}
+    return Bars(column, pl.DataFrame(rows, schema=schema), hidden)
+
+
+def column_chart(bars: Bars, protected: str) -> alt.Chart:
+    """Draw the bars of one column: original dark, protected light."""
+    data = bars.data.with_columns(pl.col("file").replace({"protected": protected}))
+    order = bars.data.sort("order")["value"].unique(maintain_order=True).to_list()
+    return (
+        alt.Chart(data.to_arrow())
+        .mark_bar(height={"band": 0.9})
+        .encode(
+            y=alt.Y(
+                "value:N", sort=order, title=None, axis=alt.Axis(labelLimit=150, ticks=False, domain=False)
+            ),
+            yOffset=alt.YOffset("file:N", sort=["original", protected]),
+            x=alt.X("share:Q", title=None, axis=alt.Axis(format="%", tickCount=4)),
+            color=alt.Color(
+                "file:N",
+                title=None,
+                scale=alt.Scale(domain=["original", protected], range=[ORIGINAL, PROTECTED]),
+                legend=None,
+            ),
+            tooltip=["value", "file", alt.Tooltip("share:Q", format=".1%")],
+        )
+        .properties(width=210, height={"step": 8 if len(order) > 8 else 11})
+    )

@@ -1,0 +1,205 @@
+"""The report: one HTML file that opens without a network, for a board member first and a statistician after."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import polars as pl
+import vl_convert
+
+from dalenius.core.maps import risk_utility_map
+from dalenius.core.result import Result, figure
+from dalenius.core.style import configured
+from dalenius.data.atomic import write_text
+from dalenius.data.schema import Schema
+from dalenius.evaluation import Comparison, Evaluation
+from dalenius.report.columns import column_bars, column_chart
+from dalenius.report.provenance import Provenance
+from dalenius.report.words import cautions, reading, verdict
+
+TEMPLATES = Path(__file__).parent / "templates"
+MOST_ROWS = 15
+
+
+def write_report(
+    comparison: Comparison,
+    path: str | Path,
+    *,
+    title: str = "Disclosure risk and utility report",
+    inputs: Mapping[str, str] | None = None,
+    seeds: Mapping[str, int] | None = None,
+    threshold: int = 10,
+) -> None:
+    """Write the HTML report of a comparison.
+
+    Parameters
+    ----------
+    inputs
+        Hashes of the input files, by name.
+    threshold
+        Values that fewer original records have are not named in the report.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dalenius.evaluation import compare
+    >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40))}
+    >>> path = Path(tempfile.mkdtemp()) / "report.html"
+    >>> write_report(compare(data, {"copy": data}, keys=["age"], targets=["sex"]), path)
+    >>> path.read_text()[:15]
+    '<!doctype html>'
+    """
+    provenance = Provenance.now(inputs, seeds)
+    write_text(path, render_report(comparison, provenance, title=title, threshold=threshold))
+
+
+def render_report(comparison: Comparison, provenance: Provenance, *, title: str, threshold: int = 10) -> str:
+    """HTML text of the report."""
+    charts = Charts()
+    some = next(iter(comparison.evaluations.values()))
+    with_map = bool(some.family("risk") and some.family("utility"))
+    candidates = [_candidate(e, charts, threshold) for e in comparison.evaluations.values()]
+    context = {
+        "title": title,
+        "verdict": verdict(comparison),
+        "map": charts.add(risk_utility_map(comparison.points())) if with_map else None,
+        "maps": _more_maps(comparison, charts) if with_map else [],
+        "overview": _overview(comparison),
+        "candidates": candidates,
+        "pair": some.pair,
+        "schema": _schema_rows(some.pair.schema),
+        "rules": some.pair.schema.rules,
+        "threshold": threshold,
+        "provenance": provenance,
+        "style": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
+        "script": (TEMPLATES / "report.js").read_text(encoding="utf-8"),
+        "vega": _vega(),
+        "specs": charts.to_json(),
+    }
+    return _environment().get_template("report.html.j2").render(context)
+
+
+class Charts:
+    """Charts of a page by name, as Vega-Lite specifications drawn when they come into view."""
+
+    def __init__(self) -> None:
+        self.specs: dict[str, Any] = {}
+
+    def add(self, chart: Any) -> str:
+        """Keep a chart and return the name its place on the page must carry."""
+        name = f"chart{len(self.specs) + 1}"
+        self.specs[name] = configured(chart).to_dict()
+        return name
+
+    def to_json(self) -> str:
+        """All specifications, safe inside a script element."""
+        return json.dumps(self.specs, default=str).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+
+
+def _candidate(evaluation: Evaluation, charts: Charts, threshold: int) -> dict[str, Any]:
+    bars = [column_bars(evaluation.pair, name, threshold) for name in evaluation.pair.columns]
+    return {
+        "name": evaluation.name,
+        "rows": evaluation.pair.protected.rows,
+        "risk": [_figure(r, charts) for r in evaluation.family("risk")],
+        "utility": [_figure(r, charts) for r in evaluation.family("utility")],
+        "cautions": cautions(evaluation),
+        "columns": [
+            {"name": b.column, "chart": charts.add(column_chart(b, evaluation.name)), "hidden": b.hidden}
+            for b in bars
+            if len(b.data)
+        ],
+    }
+
+
+def _figure(result: Result, charts: Charts) -> dict[str, Any]:
+    info = result.info
+    return {
+        "title": info.title if info else result.name,
+        "meaning": info.meaning if info else "",
+        "better": info.better if info else "",
+        "reference": info.reference if info else "",
+        "value": figure(result.value, result.unit),
+        "interval": str(result.interval) if result.interval else "",
+        "yardsticks": [(name, figure(value, result.unit)) for name, value in result.yardsticks.items()],
+        "sentence": result.sentence,
+        "trusted": result.trusted,
+        "reading": reading(result),
+        "chart": charts.add(result.chart()) if result.chart else None,
+        "table": _rows(result.table),
+    }
+
+
+def _rows(table: pl.DataFrame | None) -> dict[str, Any] | None:
+    if table is None or not len(table):
+        return None
+    shown = table.head(MOST_ROWS)
+    cells = [[_cell(value) for value in row] for row in shown.iter_rows()]
+    numeric = [dtype.is_numeric() for dtype in shown.dtypes]
+    return {"head": shown.columns, "cells": cells, "numeric": numeric, "more": len(table) - len(shown)}
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return figure(value) if isinstance(value, float) else str(value)
+
+
+def _overview(comparison: Comparison) -> dict[str, Any]:
+    """The first table of the report: candidates by measures."""
+    names = list(dict.fromkeys(n for e in comparison.evaluations.values() for n in e.results))
+    infos = {n: e.results[n].info for e in comparison.evaluations.values() for n in e.results}
+    head = [(i.title, i.family, i.better) if i else (n, "", "") for n, i in ((n, infos[n]) for n in names)]
+    rows = []
+    for candidate, evaluation in comparison.evaluations.items():
+        cells = []
+        for name in names:
+            r = evaluation.results.get(name)
+            cells.append((figure(r.value, r.unit), reading(r), r.trusted) if r else ("–", "", True))
+        rows.append((candidate, cells))
+    return {"head": head, "rows": rows}
+
+
+def _more_maps(comparison: Comparison, charts: Charts) -> list[dict[str, Any]]:
+    """Maps for the other risk figures in per cent, as small multiples."""
+    some = next(iter(comparison.evaluations.values()))
+    others = [r for r in some.family("risk")[1:] if r.unit == "%"][:3]
+    return [
+        {"title": r.info.title if r.info else r.name, "chart": charts.add(_small_map(comparison, r.name))}
+        for r in others
+    ]
+
+
+def _small_map(comparison: Comparison, name: str) -> Any:
+    return risk_utility_map(comparison.points(risk=name), width=330, height=220)
+
+
+def _schema_rows(schema: Schema) -> list[dict[str, str]]:
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind.value,
+            "roles": ", ".join(column.roles),
+            "special": ", ".join(map(str, column.special)),
+            "domain": column.domain if column.levels or column.bounds else "",
+            "label": column.label or column.note,
+        }
+        for column in schema
+    ]
+
+
+@cache
+def _vega() -> str:
+    return str(vl_convert.javascript_bundle(None)).replace("</script", "<\\/script")
+
+
+def _environment() -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    return jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
