@@ -73,7 +73,7 @@ def demo_survey(rows: int, seed: int) -> tuple[Table, Table]:
 
 def _synthetic(name: str, original: Table, seed: int, terminal: Terminal) -> Table | None:
     started = time.perf_counter()
-    synthesizer = make_synthesizer(name, **dict(getattr(SYNTHESIZERS[name].info, "example_options", {})))
+    synthesizer = make_synthesizer(name, **SYNTHESIZERS[name].info.example_options)
     try:
         with terminal.progress(name):
             model = synthesizer.fit(original, seed=np.random.SeedSequence([seed, 0]))

@@ -51,8 +51,10 @@ class MeasureInfo:
     """What a reader must know about a figure: its meaning, its range and which way is better.
 
     ``needs`` names what the pair must have ("keys", "targets", "holdout"); ``default`` says whether ``evaluate`` runs
-    it unasked. ``sees_dependence`` is false for figures that look at one column at a time, so that the common checks
-    do not expect them to notice shuffled columns.
+    it unasked. The common checks ask three more facts: ``sees_dependence`` is false for figures that look at one column
+    at a time and cannot notice shuffled columns; ``sees_copy`` is false for figures about one file alone, which cannot
+    tell a copy of the original from a fresh sample; ``random`` is true where an attack draws at random, so that
+    reordering rows moves the figure a little.
 
     Examples
     --------
@@ -71,6 +73,8 @@ class MeasureInfo:
     needs: frozenset[str] = frozenset()
     default: bool = True
     sees_dependence: bool = True
+    sees_copy: bool = True
+    random: bool = False
 
 
 class _Registered(Protocol):

@@ -195,7 +195,7 @@ def _schema_rows(schema: Schema) -> list[dict[str, str]]:
 
 @cache
 def _vega() -> str:
-    return str(vl_convert.javascript_bundle(None)).replace("</script", "<\\/script")
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
 
 
 def _environment() -> jinja2.Environment:

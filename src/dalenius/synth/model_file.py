@@ -88,4 +88,4 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def _array(content: bytes) -> np.ndarray[Any, Any]:
-    return np.load(io.BytesIO(content), allow_pickle=False)  # type: ignore[no-any-return]
+    return np.load(io.BytesIO(content), allow_pickle=False)
