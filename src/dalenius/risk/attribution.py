@@ -1,4 +1,4 @@
-"""Attribute disclosure: can a person's secret be read off the protected file?
+"""Attribute disclosure: whose secret can be read off the protected file.
 
 *Targets* are columns that would hurt if learnt. A combination of keys is *disclosive* in a file when all its records
 there share one target value. DiSCO counts the original records whose keys are disclosive in the protected file and
@@ -27,7 +27,13 @@ from dalenius.risk.tabular.figures import NONE, attribute_figures, cap_figures
 from dalenius.risk.units import Units
 
 FIGURES = ("Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO")
-COMPARATOR = {"DiSCO": "Dorig", "DiSDiO": "Dorig", "dcap": "CAPd", "tcap_found": "CAPd", "tcap_disclosive": "CAPd"}
+COMPARATOR = {
+    "DiSCO": "Dorig",
+    "DiSDiO": "Dorig",
+    "dcap": "CAPd",
+    "tcap_found": "CAPd",
+    "tcap_disclosive": "CAPd",
+}
 
 
 @measure(
@@ -91,15 +97,23 @@ _OPTIONAL = {"holdout": pl.Float64, "specific": pl.Float64}
 
 def _row(pair: Pair, units: Units, target: str, found: Disclosure) -> dict[str, Any]:
     cells = found.cells
-    figures = found.attribute if units.codes is None else {**found.attribute, **_unit_figures(cells, units, found.exclusions)}
-    outside = attribute_figures(cells.holdout_view(), found.exclusions)["DiSCO"] if cells.has_holdout else None
+    figures = (
+        found.attribute
+        if units.codes is None
+        else {**found.attribute, **_unit_figures(cells, units, found.exclusions)}
+    )
+    outside = (
+        attribute_figures(cells.holdout_view(), found.exclusions)["DiSCO"] if cells.has_holdout else None
+    )
     return {
         "target": target,
         **{name: figures[name] for name in FIGURES},
         "dcap": found.caps["dcap"],
         "CAPd": found.caps["CAPd"],
         "holdout": outside,
-        "specific": 100 * specific_risk(figures["DiSCO"] / 100, outside / 100) if outside is not None else None,
+        "specific": 100 * specific_risk(figures["DiSCO"] / 100, outside / 100)
+        if outside is not None
+        else None,
         "checks": found.flag,
     }
 
@@ -162,7 +176,9 @@ def multi_target(
     if attribute not in COMPARATOR:
         raise OptionError(f"unknown attribute measure {attribute!r}; use one of {', '.join(COMPARATOR)}")
     known = list(keys) if keys is not None else pair.keys
-    wanted = list(targets) if targets is not None else pair.targets or [c for c in pair.columns if c not in known]
+    wanted = (
+        list(targets) if targets is not None else pair.targets or [c for c in pair.columns if c not in known]
+    )
     rows = []
     for target in wanted:
         found = disclosure(pair, target, known, exclusions=exclusions, grouped=grouped, compat=compat)
@@ -182,7 +198,7 @@ def multi_target(
     return pl.DataFrame(rows).sort("protected", maintain_order=True)
 
 
-def multi_target_chart(table: pl.DataFrame) -> alt.LayerChart:
+def multi_target_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
     """Draw one line per target: a mark for the original, another for the protected file."""
     renamed = table.select(
         (pl.col("target") + pl.when(pl.col("checks") != "").then(" (" + pl.col("checks") + ")").otherwise(pl.lit("")))
@@ -195,7 +211,9 @@ def multi_target_chart(table: pl.DataFrame) -> alt.LayerChart:
     x = alt.X("original:Q", title="% of original records", scale=alt.Scale(domain=[0, 100]))
     base = alt.Chart(renamed.to_arrow()).properties(width=420, height=max(60, 24 * len(order)))
     line = base.mark_rule(color="#9AA5B1").encode(x=x, x2="protected:Q", y=y)
-    first = base.mark_point(color=ORIGINAL, filled=False, size=60).encode(x=x, y=y, tooltip=["target", "original"])
+    first = base.mark_point(color=ORIGINAL, filled=False, size=60).encode(
+        x=x, y=y, tooltip=["target", "original"]
+    )
     second = base.mark_point(color=RISK, filled=True, size=60).encode(
         x="protected:Q", y=y, tooltip=["target", "protected"]
     )
@@ -275,7 +293,9 @@ def tolerance_disco(
     known = list(keys) if keys is not None else pair.keys
     check_keys(pair, known, target)
     if not pair.original[target].is_number:
-        raise DataError(f"column {target!r} is {pair.original[target].column.kind}; a tolerance needs numbers")
+        raise DataError(
+            f"column {target!r} is {pair.original[target].column.kind}; a tolerance needs numbers"
+        )
     groups = pair.groups(known, grouped_keys)
     x, y = pair.original[target].floats(), pair.protected[target].floats()
     low, high = np.full(len(groups), np.inf), np.full(len(groups), -np.inf)
@@ -286,5 +306,7 @@ def tolerance_disco(
     unsure = np.bincount(groups.protected, ~there, minlength=len(groups)) > 0
     known_range = (high >= low) & ~unsure
     narrow = known_range & (np.where(known_range, high, 0) - np.where(known_range, low, 0) <= 2 * tolerance)
-    guess = np.where(narrow, (np.where(narrow, low, 0) + np.where(narrow, high, 0)) / 2, np.nan)[groups.original]
+    guess = np.where(narrow, (np.where(narrow, low, 0) + np.where(narrow, high, 0)) / 2, np.nan)[
+        groups.original
+    ]
     return Units.of(pair).share(np.abs(guess - x) <= tolerance)

@@ -1,4 +1,4 @@
-"""Identity disclosure: who can be singled out on the keys, and is he still single in the protected file?
+"""Identity disclosure: who is single on the keys, and is still single in the protected file.
 
 *Keys* are columns an intruder may know about a person. A record is *unique* when nobody shares its combination of keys.
 Definitions: spec psd17, section 2.3 (Raab, PSD 2024, with its misprints corrected); all in per cent.
@@ -7,36 +7,64 @@ Definitions: spec psd17, section 2.3 (Raab, PSD 2024, with its misprints correct
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from dalenius.core.intervals import wilson
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
-from dalenius.counts.counts import Counts, align
+from dalenius.counts.groups import PairGroups
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.table import Table
+from dalenius.data.vector import BoolArray
+from dalenius.risk.tabular.cells import check_keys
+from dalenius.risk.units import Units
 
 
-def uniques(original: Counts, protected: Counts) -> dict[str, float]:
-    """UiO, UiS, UiOiS and repU of one contingency table over the keys.
+def uniques(
+    pair: Pair, keys: Sequence[str], grouped: bool = False, denominator: str = "original"
+) -> dict[str, float]:
+    """UiO, UiS, UiOiS and repU on some keys.
+
+    ``denominator="synthetic"`` divides repU and UiOiS by the protected rows instead of the original's units.
 
     Examples
     --------
     >>> pair = Pair({"a": ["x", "y", "y"]}, {"a": ["x", "y", "z"]})
-    >>> counted = pair.counts(["a"])
-    >>> {k: round(v, 1) for k, v in uniques(counted.original, counted.protected).items()}
+    >>> {k: round(v, 1) for k, v in uniques(pair, ["a"]).items()}
     {'UiO': 33.3, 'UiS': 100.0, 'UiOiS': 33.3, 'repU': 33.3}
     """
-    _, (d, s) = align(original, protected)
-    alone = d == 1
+    check_keys(pair, keys)
+    groups = pair.groups(keys, grouped)
+    found = _figures(groups, Units.of(pair), pair.protected.rows)
+    if denominator == "synthetic":
+        scale = Units.of(pair).count / pair.protected.rows
+        found |= {name: found[name] * scale for name in ("UiOiS", "repU")}
+    return found
+
+
+def _figures(groups: PairGroups, units: Units, protected_rows: int) -> dict[str, float]:
+    d = units.owners(groups.original, len(groups))
+    s = np.bincount(groups.protected, minlength=len(groups))
+    alone, rows = d == 1, groups.original
     return {
-        "UiO": 100 * float(np.count_nonzero(alone)) / float(d.sum()),
-        "UiS": 100 * float(np.count_nonzero(s == 1)) / float(s.sum()),
-        "UiOiS": 100 * float(np.count_nonzero(alone & (s > 0))) / float(d.sum()),
-        "repU": 100 * float(np.count_nonzero(alone & (s == 1))) / float(d.sum()),
+        "UiO": units.share(alone[rows]),
+        "UiS": 100 * float(np.count_nonzero(s == 1)) / protected_rows,
+        "UiOiS": units.share((alone & (s > 0))[rows]),
+        "repU": units.share((alone & (s == 1))[rows]),
     }
+
+
+def _holdout_figures(pair: Pair, groups: PairGroups) -> float:
+    """Share of holdout units unique in the holdout that meet exactly one protected record."""
+    if groups.holdout is None:
+        return float("nan")
+    units = Units.of_holdout(pair)
+    h = units.owners(groups.holdout, len(groups))
+    s = np.bincount(groups.protected, minlength=len(groups))
+    return units.share(((h == 1) & (s == 1))[groups.holdout])
 
 
 @measure(
@@ -44,7 +72,8 @@ def uniques(original: Counts, protected: Counts) -> dict[str, float]:
         name="replicated-uniques",
         title="Replicated uniques (repU)",
         family="risk",
-        meaning="Share of original records that are unique on the keys and meet exactly one protected record with those keys.",
+        meaning="Share of original records that are unique on the keys and meet exactly one protected record with "
+        "those keys.",
         better="lower",
         bounds=(0, 100),
         unit="%",
@@ -52,7 +81,9 @@ def uniques(original: Counts, protected: Counts) -> dict[str, float]:
         needs=frozenset({"keys"}),
     )
 )
-def replicated_uniques(pair: Pair, keys: Sequence[str] | None = None, grouped: bool = False) -> Result:
+def replicated_uniques(
+    pair: Pair, keys: Sequence[str] | None = None, grouped: bool = False, records: bool = False
+) -> Result:
     """Share of original records unique on the keys in both files.
 
     Parameters
@@ -61,6 +92,8 @@ def replicated_uniques(pair: Pair, keys: Sequence[str] | None = None, grouped: b
         Columns the intruder knows; default: the pair's keys.
     grouped
         Group numeric keys by the pair's grouping; otherwise every value is a category.
+    records
+        Give one row per original record too (confidential).
 
     Examples
     --------
@@ -71,25 +104,145 @@ def replicated_uniques(pair: Pair, keys: Sequence[str] | None = None, grouped: b
     found the person.
     """
     used = list(keys) if keys is not None else pair.keys
-    counted = pair.counts(used, grouped)
-    found = uniques(counted.original, counted.protected)
+    check_keys(pair, used)
+    groups, units = pair.groups(used, grouped), Units.of(pair)
+    found = _figures(groups, units, pair.protected.rows)
     yardsticks = {"original": found["UiO"]}
-    if counted.holdout is not None:
-        yardsticks["holdout"] = uniques(counted.holdout, counted.protected)["repU"]
-    rows = pair.original.rows
-    shown = ", ".join(used)
+    if groups.holdout is not None:
+        yardsticks["holdout"] = _holdout_figures(pair, groups)
     sentence = (
-        f"{figure(found['UiO'], '%')} of the original records are unique on {len(used)} {'key' if len(used) == 1 else 'keys'} "
-        f"({shown}), and {figure(found['repU'], '%')} are still matched by exactly one protected record: "
-        "an intruder who finds them may believe he has found the person."
+        f"{figure(found['UiO'], '%')} of the original {units.noun} are unique on {len(used)} "
+        f"{'key' if len(used) == 1 else 'keys'} ({', '.join(used)}), and {figure(found['repU'], '%')} are still "
+        "matched by exactly one protected record: an intruder who finds them may believe he has found the person."
     )
     return Result(
         name="replicated-uniques",
         value=found["repU"],
         unit="%",
         sentence=sentence,
-        interval=wilson(found["repU"] * rows / 100, rows, scale=100),
+        interval=units.interval(found["repU"]),
         yardsticks=yardsticks,
         values=found,
         table=pl.DataFrame({"figure": list(found), "per cent": list(found.values())}),
+        records=_records(groups, units) if records else None,
     )
+
+
+def _records(groups: PairGroups, units: Units) -> pl.DataFrame:
+    d = units.owners(groups.original, len(groups))[groups.original]
+    s = np.bincount(groups.protected, minlength=len(groups))[groups.original]
+    return pl.DataFrame(
+        {
+            "row": np.arange(len(d)),
+            "same_keys_original": d,
+            "same_keys_protected": s,
+            "unique_original": d == 1,
+            "replicated_unique": (d == 1) & (s == 1),
+        }
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ReplicatedRows:
+    """Protected rows that repeat a unique original, and the four-line table that goes with them.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "y", "y"]}, {"a": ["x", "y", "z"]})
+    >>> replicated_rows(pair, ["a"]).kept.to_frame()
+    {'a': ['y', 'z']}
+    """
+
+    kept: Table
+    replicated: BoolArray
+    unique_in_original: BoolArray
+    table: pl.DataFrame
+
+
+def replicated_rows(
+    pair: Pair,
+    keys: Sequence[str] | None = None,
+    grouped: bool = False,
+    also_uniques_in_original: bool = False,
+) -> ReplicatedRows:
+    """Find, and leave out, protected rows unique on the keys that match a unique original (synthpop's remedy).
+
+    With ``also_uniques_in_original`` every protected unique whose keys occur in the original goes too.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "y", "y"]}, {"a": ["x", "y", "z"]})
+    >>> replicated_rows(pair, ["a"]).table["number"].to_list()
+    [1, 3, 2, 1]
+    """
+    used = list(keys) if keys is not None else pair.keys
+    check_keys(pair, used)
+    groups = pair.groups(used, grouped)
+    d = np.bincount(groups.original, minlength=len(groups))
+    s = np.bincount(groups.protected, minlength=len(groups))
+    rows = groups.protected
+    replicated = ((d == 1) & (s == 1))[rows]
+    present = ((d > 0) & (s == 1))[rows]
+    n, k = pair.original.rows, pair.protected.rows
+    counts = [
+        np.count_nonzero(d == 1),
+        np.count_nonzero(s == 1),
+        np.count_nonzero(present),
+        np.count_nonzero(replicated),
+    ]
+    totals = [n, k, n, n]
+    table = pl.DataFrame(
+        {
+            "": [
+                "unique in original",
+                "unique in protected",
+                "protected uniques in original",
+                "replicated uniques",
+            ],
+            "number": [int(c) for c in counts],
+            "of": totals,
+            "per cent": [100 * int(c) / t for c, t in zip(counts, totals, strict=True)],
+        }
+    )
+    gone = present if also_uniques_in_original else replicated
+    return ReplicatedRows(pair.protected.take(~gone), replicated, present, table)
+
+
+def unique_exact_matches(pair: Pair) -> Result:
+    """Unique original records found whole in the protected file (SDNist; spec psd11, 2.5 A).
+
+    Not a risk by itself: a file with few columns has such matches by chance, so the holdout's rate stands beside it.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "y", "y"], "b": [1, 2, 2]}, {"a": ["x", "z"], "b": [1, 2]})
+    >>> round(unique_exact_matches(pair).value, 1)
+    33.3
+    """
+    groups, units = pair.groups(pair.columns, grouped=False), Units.of(pair)
+    d = units.owners(groups.original, len(groups))
+    s = np.bincount(groups.protected, minlength=len(groups))
+    value = units.share(((d == 1) & (s > 0))[groups.original])
+    alone = units.share((d == 1)[groups.original])
+    yardsticks = {"original": alone}
+    if groups.holdout is not None:
+        held = Units.of_holdout(pair)
+        h = held.owners(groups.holdout, len(groups))
+        yardsticks["holdout"] = held.share(((h == 1) & (s > 0))[groups.holdout])
+    return Result(
+        name="unique-exact-matches",
+        value=value,
+        unit="%",
+        sentence=f"{figure(value, '%')} of the original {units.noun} are unique on all {len(pair.columns)} columns and "
+        "occur whole in the protected file" + _beside(yardsticks) + ".",
+        interval=units.interval(value),
+        yardsticks=yardsticks,
+        values={"of all": value, "of uniques": 100 * value / alone if alone else float("nan")},
+        trusted=groups.holdout is not None or value > 0,
+    )
+
+
+def _beside(yardsticks: dict[str, float]) -> str:
+    if "holdout" not in yardsticks:
+        return "; without a holdout it cannot be told how many would by chance"
+    return f"; of people who are not in the data, {figure(yardsticks['holdout'], '%')} do"

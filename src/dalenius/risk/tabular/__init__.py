@@ -1,0 +1,1 @@
+"""Measures that are read off the table of keys by target: identity and attribute disclosure."""

@@ -1,0 +1,84 @@
+"""Unit of protection: a person, household or firm may own many rows, and it is the unit that is harmed.
+
+When the schema names an entity (or a household) column, shares are shares of units: a unit counts when any of its rows
+does. Without such a column every row is its own unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalenius.core.intervals import wilson
+from dalenius.core.result import Interval
+from dalenius.counts.pair import Pair
+from dalenius.data.vector import AnyArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Who owns each row.
+
+    Examples
+    --------
+    >>> units = Units(np.array([0, 0, 1]), 2, "person")
+    >>> units.share(np.array([True, False, False])), units.noun
+    (50.0, 'units (person)')
+    """
+
+    codes: IntArray | None
+    count: int
+    column: str | None = None
+
+    @classmethod
+    def of(cls, pair: Pair) -> Units:
+        """Return the owners of the original's rows."""
+        if pair.units is None:
+            return cls(None, pair.original.rows)
+        return cls(pair.units, int(pair.units.max()) + 1 if len(pair.units) else 0, pair.unit)
+
+    @classmethod
+    def of_holdout(cls, pair: Pair) -> Units:
+        """Return the owners of the holdout's rows."""
+        rows = pair.holdout.rows if pair.holdout is not None else 0
+        codes = pair.holdout_units
+        return (
+            cls(None, rows)
+            if codes is None or not len(codes)
+            else cls(codes, int(codes.max()) + 1, pair.unit)
+        )
+
+    @property
+    def noun(self) -> str:
+        """How to call what is counted."""
+        return "records" if self.codes is None else f"units ({self.column})"
+
+    def any(self, flags: AnyArray) -> AnyArray:
+        """Say for each unit whether any of its rows is flagged."""
+        if self.codes is None:
+            return flags
+        return np.bincount(self.codes, flags, minlength=self.count) > 0
+
+    def most(self, scores: AnyArray) -> AnyArray:
+        """Return the largest score among the rows of each unit."""
+        if self.codes is None:
+            return scores
+        result = np.full(self.count, -np.inf)
+        np.maximum.at(result, self.codes, scores)
+        return result
+
+    def share(self, flags: AnyArray) -> float:
+        """Return the per cent of units with a flagged row."""
+        return 100 * float(np.count_nonzero(self.any(flags))) / self.count if self.count else float("nan")
+
+    def interval(self, per_cent: float) -> Interval:
+        """Return the Wilson interval of a share of units."""
+        return wilson(per_cent * self.count / 100, self.count, scale=100)
+
+    def owners(self, groups: IntArray, size: int) -> IntArray:
+        """Count how many different units are in each group of rows."""
+        if self.codes is None:
+            return np.bincount(groups, minlength=size)
+        pairs = np.unique(groups.astype(np.int64) * max(self.count, 1) + self.codes)
+        return np.bincount(pairs // max(self.count, 1), minlength=size)
