@@ -1,0 +1,219 @@
+"""One battery for every registered synthesizer. A method registered later is checked without anybody writing a test."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import numba
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dalenius  # noqa: F401 (registers everything)
+from dalenius.core.cost import Shape
+from dalenius.core.errors import DataError, OptionError
+from dalenius.data import Schema, Table, examples
+from dalenius.data.vector import MISSING
+from dalenius.synth import SYNTHESIZERS, load_model, make_synthesizer, save_model, synthesize
+
+NAMES = list(SYNTHESIZERS)
+ROWS = 300
+
+
+def all_kinds(rows: int = ROWS, seed: int = 0) -> pl.DataFrame:
+    """A column of every kind, with empty cells, NaN and special codes where the kind allows them."""
+    rng = np.random.default_rng(seed)
+    day = dt.date(2020, 1, 1)
+    frame = pl.DataFrame(
+        {
+            "category": rng.choice(["a", "b", "ü x"], rows),
+            "ordered": pl.Series(rng.choice(["low", "mid", "high"], rows), dtype=pl.Enum(["low", "mid", "high"])),
+            "integer": rng.integers(0, 500, rows),
+            "coded": np.where(rng.random(rows) < 0.3, -8, rng.integers(0, 90, rows)),
+            "decimal": np.round(rng.lognormal(3, 1, rows), 2),
+            "truth": rng.random(rows) < 0.4,
+            "day": [day + dt.timedelta(days=int(d)) for d in rng.integers(0, 900, rows)],
+            "moment": [dt.datetime(2021, 5, 1) + dt.timedelta(minutes=int(m)) for m in rng.integers(0, 9000, rows)],
+        }
+    )
+    gaps = rng.random((rows, len(frame.columns))) < 0.1
+    holes = [pl.when(pl.Series(gaps[:, i])).then(None).otherwise(pl.col(n)).alias(n) for i, n in enumerate(frame.columns)]
+    return frame.with_columns(holes).with_columns(pl.Series("constant", ["same"] * rows), pl.Series("empty", [None] * rows))
+
+
+def schema_of(frame: pl.DataFrame) -> Schema:
+    return Schema.infer(frame)
+
+
+def maker(name: str):
+    return make_synthesizer(name, **SYNTHESIZERS[name].info.example_options)
+
+
+def cut(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    limit = SYNTHESIZERS[name].info.max_columns
+    return frame if limit is None else frame.select(frame.columns[:limit])
+
+
+def made(name: str, frame: object, rows: int | None = None, seed: int = 1) -> object:
+    return synthesize(frame, name, rows=rows, seed=seed, **SYNTHESIZERS[name].info.example_options)
+
+
+def same(first: Table, second: Table) -> bool:
+    return first.to_frame("polars").equals(second.to_frame("polars"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kind_comes_back_as_it_was(name):
+    frame = cut(name, all_kinds())
+    out = made(name, frame)
+    assert out.schema == frame.schema
+    assert out.columns == frame.columns
+    assert out.height == frame.height
+    for column in frame.columns:
+        values = frame[column].drop_nulls()
+        if values.dtype == pl.String or values.dtype == pl.Boolean:
+            assert set(out[column].drop_nulls()) <= set(values)
+        elif values.dtype.is_numeric() and len(values):
+            assert out[column].min() >= values.min(), column
+            assert out[column].max() <= values.max(), column
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_missingness_and_codes_survive(name):
+    frame = cut(name, all_kinds(2000, seed=3))
+    schema = schema_of(frame)
+    table = Table.from_frame(frame, schema)
+    out = maker(name).fit(table, seed=1).sample(seed=2)
+    for column in frame.columns:
+        before, after = table[column], out[column]
+        share = [0.0 if v.state is None else float(np.mean(v.state == MISSING)) for v in (before, after)]
+        assert share[1] == pytest.approx(share[0], abs=0.08), column
+        special = [0.0 if v.state is None else float(np.mean(v.state > MISSING + 1)) for v in (before, after)]
+        assert special[1] == pytest.approx(special[0], abs=0.08), column
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("name", NAMES)
+def test_tiny_tables(name, rows):
+    frame = cut(name, all_kinds(rows))
+    out = made(name, frame)
+    assert out.schema == frame.schema
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_rows(name):
+    frame = cut(name, all_kinds(5)[:0])
+    assert made(name, frame).height == 0
+    with pytest.raises(DataError, match="without rows"):
+        made(name, frame, rows=5)
+
+
+@pytest.mark.parametrize("kind", ["category", "integer", "decimal", "truth", "day"])
+@pytest.mark.parametrize("name", NAMES)
+def test_one_column(name, kind):
+    frame = all_kinds().select(kind)
+    assert made(name, frame).schema == frame.schema
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_names(name):
+    frame = pl.DataFrame({"größe": [1, 2, 3, 4] * 5, "": ["a", "b"] * 10, "a b\n'\"%": ["x", "y"] * 10, "目標": [1.5, 2.5] * 10})
+    out = made(name, cut(name, frame))
+    assert out.columns == cut(name, frame).columns
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_many_levels(name):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"code": rng.integers(0, 5000, 20_000).astype(str), "group": rng.choice(["a", "b"], 20_000)})
+    frame = frame.with_columns(("c" + pl.col("code")).alias("code"))
+    out = made(name, frame)
+    assert out.height == frame.height
+    assert set(out["code"].drop_nulls()) <= set(frame["code"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_rows_whatever_the_threads(name):
+    if not SYNTHESIZERS[name].info.seedable:
+        return
+    table = Table.from_frame(cut(name, all_kinds()))
+    threads = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        first = maker(name).fit(table, seed=4).sample(seed=5)
+    finally:
+        numba.set_num_threads(threads)
+    second = maker(name).fit(table, seed=4).sample(seed=5)
+    assert same(first, second)
+    assert not same(first, maker(name).fit(table, seed=4).sample(seed=6))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_size(name):
+    model = maker(name).fit(Table.from_frame(cut(name, all_kinds())), seed=0)
+    for rows in (0, 1, 7, 3 * ROWS):
+        assert model.sample(rows, seed=1).rows == rows
+    with pytest.raises(OptionError):
+        model.sample(-1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saved_models_draw_the_same(name, tmp_path: Path):
+    model = maker(name).fit(Table.from_frame(cut(name, all_kinds())), seed=0)
+    save_model(model, tmp_path / "model")
+    opened = load_model(tmp_path / "model")
+    first, second = model.sample(50, seed=9), opened.sample(50, seed=9)
+    for column in first.names:
+        assert np.array_equal(first[column].data, second[column].data)
+        assert first[column].levels == second[column].levels
+    assert model.contents
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_callers_own_frame_type_comes_back(name):
+    frame = cut(name, all_kinds().drop("empty", "moment"))
+    assert isinstance(made(name, frame.lazy()), pl.LazyFrame)
+    pandas = made(name, frame.to_pandas())
+    assert isinstance(pandas, pd.DataFrame)
+    assert list(pandas.dtypes) == list(frame.to_pandas().dtypes)
+    arrow = made(name, frame.to_arrow())
+    assert isinstance(arrow, pa.Table)
+    assert arrow.schema == frame.to_arrow().schema
+    assert isinstance(made(name, frame.to_dict(as_series=False)), dict)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_identifiers_are_never_synthesized(name):
+    frame = examples.survey(200, seed=1).select("person_id", "household_id", "sex", "age")
+    schema = examples.survey_schema().select(frame.columns)
+    out = synthesize(frame, name, schema=schema, seed=0, **SYNTHESIZERS[name].info.example_options)
+    assert out.columns == ["sex", "age"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_margins_are_kept(name):
+    frame = examples.survey(2000, seed=4).select("sex", "marital", "health")
+    out = synthesize(frame, name, schema=examples.survey_schema().select(frame.columns), seed=2, **SYNTHESIZERS[name].info.example_options)
+    for column in frame.columns:
+        before = frame[column].value_counts(normalize=True)
+        after = dict(out[column].value_counts(normalize=True).iter_rows())
+        assert all(after.get(value, 0.0) == pytest.approx(share, abs=0.06) for value, share in before.iter_rows()), column
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cost_grows_with_the_table(name):
+    synthesizer = maker(name)
+    small, large = synthesizer.cost(Shape(1000, (2, 5, 90))), synthesizer.cost(Shape(1_000_000, (2, 5, 90)))
+    assert 0 < small.seconds <= large.seconds
+    assert 0 < small.bytes <= large.bytes
+
+
+def test_metadata_is_complete():
+    for kind in SYNTHESIZERS.values():
+        info = kind.info
+        assert info.title and info.meaning.endswith(".") and info.guarantee and info.reference
+        assert kind.model.method in SYNTHESIZERS
+        assert kind.__doc__ and ">>>" in kind.__doc__, "a synthesizer's docstring has a runnable example"
