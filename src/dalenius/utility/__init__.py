@@ -1,5 +1,24 @@
-"""Utility: does the protected file still answer the questions the original answers?"""
+"""Utility: whether the protected file still answers the questions the original answers."""
 
-from dalenius.utility.tables import two_way_utility, voas_williamson
+from dalenius.utility.cells import cell_differences, table_statistics
+from dalenius.utility.tables import (
+    column_scores,
+    one_way_utility,
+    table_utility,
+    three_way_utility,
+    two_way_utility,
+    voas_williamson,
+    worst_cells,
+)
 
-__all__ = ["two_way_utility", "voas_williamson"]
+__all__ = [
+    "cell_differences",
+    "column_scores",
+    "one_way_utility",
+    "table_statistics",
+    "table_utility",
+    "three_way_utility",
+    "two_way_utility",
+    "voas_williamson",
+    "worst_cells",
+]

@@ -1,28 +1,47 @@
-"""Utility of tables: do cross-tabulations of the protected file look like those of the original?
+"""Utility of tables: how like the original's the cross-tabulations of the protected file are.
 
-For one table with original counts d and synthetic counts s, pMSE compares the two by how well a cell tells them apart;
-S_pMSE divides by its expectation when both files come from one distribution, so that 1 means "as good as another sample".
-Formulas: spec raab-dp-categorical 2.5 and synthpop's utility.tab (S_pMSE = VW / df for tables).
+S_pMSE divides the propensity score error of a table by its expectation for a correct model, so that tables of all sizes
+can be compared: 1 is what a correct model gives on average, below 10 is good, below 30 usable (Raab 2022).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from typing import Literal
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from dalenius.core.errors import OptionError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
-from dalenius.core.style import HEAT
 from dalenius.counts.counts import Counts, align
 from dalenius.counts.measure import measure
+from dalenius.counts.memory import count_codes_many
 from dalenius.counts.pair import Pair
+from dalenius.data.vector import MISSING_LABEL, NAN_LABEL
+from dalenius.utility.cells import RANKED, STATISTICS, cell_differences, paired, table_statistics
+from dalenius.utility.charts import heat_map, ranked_bars
 
 GOOD, USABLE = 10.0, 30.0
-"""Readings of S_pMSE: below 10 useful, below 30 usable (Raab 2022, spec raab-dp-categorical 2.5)."""
+"""Readings of S_pMSE: below 10 good, below 30 usable (Raab 2022, spec raab-dp-categorical 2.5)."""
+BATCH = 64
+"""Tables counted at a time, so that memory does not grow with the number of tables."""
+Which = int | Iterable[Sequence[str]]
+Gaps = Literal["level", "drop"]
+REFERENCE = "Raab, Nowok, Dibben 2021; Raab 2022 (PSD); synthpop: utility.tables"
+
+
+def reading(value: float) -> str:
+    """One word for an S_pMSE: good, usable or bad.
+
+    Examples
+    --------
+    >>> reading(1.2), reading(12.0), reading(200.0)
+    ('good', 'usable', 'bad')
+    """
+    return "good" if value < GOOD else ("usable" if value < USABLE else "bad")
 
 
 def voas_williamson(original: Counts, protected: Counts) -> tuple[float, int]:
@@ -36,28 +55,174 @@ def voas_williamson(original: Counts, protected: Counts) -> tuple[float, int]:
     >>> round(vw, 4), df
     (16.6667, 1)
     """
-    _, (d, s) = align(original, protected)
-    n, k = float(d.sum()), float(s.sum())
-    share = k / (n + k)
-    expected = (d + s) * share
-    excess = s - d * (share / (1 - share))
-    return float(np.sum(excess**2 / expected)), len(d) - 1
+    found = table_statistics(*paired(original, protected), ranked=False)
+    return found["VW"], int(found["df"])
 
 
-@measure(
-    MeasureInfo(
-        name="two-way-utility",
-        title="Two-way tables (mean S_pMSE)",
+def table_utility(
+    pair: Pair,
+    tables: Which = 2,
+    *,
+    columns: Sequence[str] | None = None,
+    statistics: Sequence[str] = ("S_pMSE", "df"),
+    gaps: Gaps = "level",
+    random_size: bool = False,
+    against: Literal["protected", "holdout"] = "protected",
+) -> pl.DataFrame:
+    """Statistics of many tables, the worst first.
+
+    Parameters
+    ----------
+    tables
+        1, 2 or 3 for all tables of so many columns, or a list of tables.
+    columns
+        Which columns to cross; default: all that can be compared.
+    statistics
+        Names from `STATISTICS`; the first one decides the order.
+    gaps
+        Whether a missing value is a level, or its rows are left out of the table.
+    random_size
+        See `table_statistics`.
+    against
+        Compare with the protected file or, as a yardstick, with the holdout.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}, {"a": ["x", "y"] * 50, "b": ["u"] * 50 + ["v"] * 50})
+    >>> table_utility(pair, statistics=["S_pMSE", "TVD"]).rows()
+    [('a × b', 'a', 'b', 44.44444444444445, 0.5)]
+    """
+    unknown = [name for name in statistics if name not in STATISTICS]
+    if unknown:
+        raise OptionError(f"no statistic {unknown[0]!r}; there are {', '.join(STATISTICS)}")
+    wanted = _tables(pair, tables, columns)
+    ranked = any(name in RANKED for name in statistics)
+    width = max((len(names) for names in wanted), default=1)
+    parts = ("first", "second", "third", *(f"column{i}" for i in range(4, width + 1)))[:width]
+    rows = []
+    for names, *counted in _counted(pair, wanted, against):
+        both = [_without_gaps(one) for one in counted] if gaps == "drop" else counted
+        found = table_statistics(*paired(*both), random_size=random_size, ranked=ranked)
+        places = dict(zip(parts, [*names, *[None] * (width - len(names))], strict=True))
+        rows.append({"table": " × ".join(names), **places, **{name: found[name] for name in statistics}})
+    schema = {
+        "table": pl.String,
+        **dict.fromkeys(parts, pl.String),
+        **dict.fromkeys(statistics, pl.Float64),
+    }
+    frame = pl.DataFrame(rows, schema=schema)
+    return frame.sort(statistics[0], descending=True, nulls_last=True, maintain_order=True)
+
+
+def _tables(pair: Pair, tables: Which, columns: Sequence[str] | None) -> list[tuple[str, ...]]:
+    if not isinstance(tables, int):
+        return [tuple(names) for names in tables]
+    used = list(columns) if columns is not None else pair.columns
+    return list(combinations(used, min(tables, len(used)))) if used else []
+
+
+def _counted(
+    pair: Pair, wanted: Sequence[tuple[str, ...]], against: Literal["protected", "holdout"]
+) -> Iterator[tuple[tuple[str, ...], Counts, Counts]]:
+    """Count table by table. Small ones are kept by the pair for other measures, larger ones are let go."""
+    for begin in range(0, len(wanted), BATCH):
+        batch = wanted[begin : begin + BATCH]
+        if max(map(len, batch)) <= 2:
+            for names, counted in pair.count_many(batch).items():
+                other = counted.protected if against == "protected" else counted.holdout
+                if other is not None:
+                    yield names, counted.original, other
+            continue
+        aligned = {name: pair.categories(name) for names in batch for name in names}
+        first = count_codes_many({name: a.original for name, a in aligned.items()}, batch)
+        chosen = {name: getattr(a, against) for name, a in aligned.items()}
+        second = count_codes_many(chosen, batch)
+        for names in batch:
+            yield names, first[names], second[names]
+
+
+def _without_gaps(counts: Counts) -> Counts:
+    """Leave out cells in which a value is missing."""
+    keep = np.ones(len(counts), dtype=bool)
+    for place, labels in enumerate(counts.labels):
+        gone = [i for i, label in enumerate(labels) if label is MISSING_LABEL or label is NAN_LABEL]
+        keep &= ~np.isin(counts.cells[:, place], gone)
+    return Counts(counts.columns, counts.labels, counts.keys[keep], counts.counts[keep])
+
+
+def column_scores(table: pl.DataFrame, statistic: str = "S_pMSE") -> pl.DataFrame:
+    """Mean of a statistic over the tables that each column is in, and its worst table.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}, {"a": ["x", "y"] * 50, "b": ["u"] * 50 + ["v"] * 50})
+    >>> column_scores(table_utility(pair))["column"].to_list()
+    ['a', 'b']
+    """
+    parts = [
+        name for name in table.columns if name in ("first", "second", "third") or name.startswith("column")
+    ]
+    long = pl.concat([table.select("table", statistic, pl.col(part).alias("column")) for part in parts])
+    return (
+        long.drop_nulls("column")
+        .group_by("column", maintain_order=True)
+        .agg(
+            pl.col(statistic).mean().alias("mean"),
+            pl.col(statistic).max().alias("worst"),
+            pl.col("table").sort_by(statistic, descending=True).first().alias("worst table"),
+        )
+        .sort("mean", "column", descending=[True, False])
+    )
+
+
+def worst_cells(pair: Pair, columns: Sequence[str], limit: int = 20) -> pl.DataFrame:
+    """Where a table goes wrong: its cells with original and protected counts, the most different first.
+
+    The protected count is also given as it would be at the original's size (``expected`` is the original count), and
+    ``z`` is the standardised difference, positive where the protected file has too many.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x"] * 30 + ["y"] * 70}, {"a": ["x"] * 50 + ["y"] * 50})
+    >>> worst_cells(pair, ["a"]).select("a", "original", "protected").rows()
+    [('x', 30, 50), ('y', 70, 50)]
+    """
+    counted = pair.counts(columns)
+    keys, (d, s) = align(counted.original, counted.protected)
+    frame = (
+        Counts(counted.original.columns, counted.original.labels, keys, d).to_frame("_count").drop("_count")
+    )
+    z = cell_differences(d, s)
+    return (
+        frame.with_columns(
+            pl.Series("original", d),
+            pl.Series("protected", s),
+            pl.Series("protected at the original's size", s * (d.sum() / max(s.sum(), 1))),
+            pl.Series("z", z),
+        )
+        .sort(pl.col("z").abs(), descending=True, maintain_order=True)
+        .head(limit)
+    )
+
+
+def _info(order: str, count: int, default: bool) -> MeasureInfo:
+    return MeasureInfo(
+        name=f"{order}-way-utility",
+        title=f"{order.capitalize()}-way tables (mean S_pMSE)",
         family="utility",
-        meaning="How far the cross-tables of all pairs of columns differ from the original's, in units of what chance alone "
-        "would do.",
+        meaning=f"How far the tables of {'each column' if count == 1 else f'all sets of {count} columns'} differ from "
+        "the original's, in units of what a correct model would give (1); below 10 is good, below 30 usable.",
         better="lower",
         bounds=(0, float("inf")),
-        reference="Raab, Nowok, Dibben 2021; Raab 2022 (PSD); synthpop: utility.tables",
+        reference=REFERENCE,
+        default=default,
+        sees_dependence=count > 1,
     )
-)
+
+
+@measure(_info("two", 2, True))
 def two_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
-    """Mean S_pMSE over all two-way tables, numbers in groups; 1 is what another sample would give.
+    """Mean S_pMSE over all two-way tables, numbers in groups; 1 is what a correct model gives.
 
     Examples
     --------
@@ -65,66 +230,80 @@ def two_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     >>> two_way_utility(Pair(data, data)).value
     0.0
     """
+    return _table_result(pair, "two", 2, columns)
+
+
+@measure(_info("one", 1, True))
+def one_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
+    """Mean S_pMSE over the columns one by one, numbers in groups.
+
+    Examples
+    --------
+    >>> one_way_utility(Pair({"a": ["x"] * 30 + ["y"] * 70}, {"a": ["x"] * 50 + ["y"] * 50})).value
+    16.666666666666668
+    """
+    return _table_result(pair, "one", 1, columns)
+
+
+@measure(_info("three", 3, False))
+def three_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
+    """Mean S_pMSE over all three-way tables, numbers in groups.
+
+    Examples
+    --------
+    >>> data = {"a": ["x", "y"] * 50, "b": ["u", "v"] * 50, "c": ["s", "t"] * 50}
+    >>> three_way_utility(Pair(data, data)).values["worst"]
+    0.0
+    """
+    return _table_result(pair, "three", 3, columns)
+
+
+def _table_result(pair: Pair, order: str, count: int, columns: Sequence[str] | None) -> Result:
     used = list(columns) if columns is not None else pair.columns
-    tables = list(combinations(used, 2)) if len(used) > 1 else [(name,) for name in used]
-    rows = []
-    for names, counted in pair.count_many(tables).items():
-        vw, df = voas_williamson(counted.original, counted.protected)
-        rows.append({"first": names[0], "second": names[-1], "S_pMSE": vw / df if df else 0.0, "df": df})
-    schema = {"first": pl.String, "second": pl.String, "S_pMSE": pl.Float64, "df": pl.Int64}
-    table = pl.DataFrame(rows, schema=schema).sort("S_pMSE", descending=True)
+    table = table_utility(pair, count, columns=used, statistics=("S_pMSE", "df"))
+    table = table.with_columns(
+        pl.col("S_pMSE").map_elements(reading, return_dtype=pl.String).alias("reading")
+    )
     value = float(table["S_pMSE"].mean()) if len(table) else float("nan")  # type: ignore[arg-type]
-    bad = table.filter(pl.col("S_pMSE") >= USABLE)
-    usable = table.filter(pl.col("S_pMSE").is_between(GOOD, USABLE, closed="left"))
+    counts = {word: int((table["reading"] == word).sum()) for word in ("good", "usable", "bad")}
     return Result(
-        name="two-way-utility",
+        name=f"{order}-way-utility",
         value=value,
-        sentence=_sentence(value, len(table), len(usable), len(bad), table),
-        yardsticks={"another sample": 1.0},
-        values={"mean": value, "worst": float(table["S_pMSE"][0]) if len(table) else float("nan")},
+        sentence=_sentence(value, order, counts, table),
+        yardsticks=_yardsticks(pair, count, used),
+        values={
+            "mean": value,
+            "worst": float(table["S_pMSE"][0]) if len(table) else float("nan"),
+            **{f"{word} tables": float(number) for word, number in counts.items()},
+        },
         table=table,
-        chart=lambda: heat_map(table, used),
+        chart=(lambda: heat_map(table, used))
+        if count == 2 and len(used) > 1
+        else (lambda: ranked_bars(table)),
     )
 
 
-def _sentence(value: float, tables: int, usable: int, bad: int, table: pl.DataFrame) -> str:
-    if tables == 0:
+def _yardsticks(pair: Pair, count: int, columns: Sequence[str]) -> dict[str, float]:
+    """1 for a correct model; a fresh sample differs by two sampling errors, the original's and its own.
+
+    With c the protected share of all rows a fresh sample's expectation is 1 / (1 − c): 2 at equal sizes.
+    """
+    share = pair.protected.rows / (pair.original.rows + pair.protected.rows)
+    found = {"a correct model": 1.0, "a fresh sample": 1 / (1 - share)}
+    if pair.holdout is not None and pair.holdout.rows and count < 3 and columns:
+        held = table_utility(pair, count, columns=columns, statistics=("S_pMSE",), against="holdout")
+        found["holdout"] = float(held["S_pMSE"].mean())  # type: ignore[arg-type]
+    return found
+
+
+def _sentence(value: float, order: str, counts: dict[str, int], table: pl.DataFrame) -> str:
+    if len(table) == 0:
         return "There is no column to compare."
-    reading = "close to" if value < GOOD else ("some way from" if value < USABLE else "far from")
-    worst = table.row(0, named=True)
+    word = {"good": "close to", "usable": "some way from", "bad": "far from"}[reading(value)]
     text = (
-        f"On average the {tables} two-way tables are {reading} the original's (mean S_pMSE {figure(value)}, where 1 is what "
-        f"another sample of the same size would give); {tables - usable - bad} are good, {usable} usable, {bad} bad."
+        f"On average the {len(table)} {order}-way tables are {word} the original's (mean S_pMSE {figure(value)}, where "
+        f"1 is what a correct model gives); {counts['good']} are good, {counts['usable']} usable, {counts['bad']} bad."
     )
-    if worst["S_pMSE"] >= GOOD:
-        text += f" The worst is {worst['first']!r} by {worst['second']!r}."
+    if float(table["S_pMSE"][0]) >= GOOD:
+        text += f" The worst is {table['table'][0]}."
     return text
-
-
-def heat_map(table: pl.DataFrame, columns: Sequence[str]) -> alt.Chart:
-    """Two-way utility as a map: grey is good, red is bad."""
-    order = list(columns)
-    place = {name: i for i, name in enumerate(order)}
-    data = table.with_columns(
-        pl.col("S_pMSE").clip(1, 100).alias("shown"),
-        pl.struct("first", "second")
-        .map_elements(lambda r: f"{r['first']} × {r['second']}", return_dtype=pl.String)
-        .alias("pair"),
-    ).filter(pl.col("first").replace_strict(place, default=0) <= pl.col("second").replace_strict(place, default=0))
-    side = max(160, min(560, 26 * len(order)))
-    return (
-        alt.Chart(data.to_arrow())
-        .mark_rect()
-        .encode(
-            x=alt.X("first:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
-            y=alt.Y("second:N", sort=order, title=None),
-            color=alt.Color(
-                "shown:Q",
-                title="S_pMSE",
-                scale=alt.Scale(type="log", range=list(HEAT), domain=[1, 100]),
-                legend=alt.Legend(values=[1, 3, 10, 30, 100]),
-            ),
-            tooltip=["pair", alt.Tooltip("S_pMSE:Q", format=".3g"), "df"],
-        )
-        .properties(width=side, height=side)
-    )

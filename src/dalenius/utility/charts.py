@@ -1,0 +1,136 @@
+"""Charts of the utility measures: maps that say at one glance what is good, usable and bad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from dalenius.core.style import HEAT, ORIGINAL, PROTECTED, QUIET, UTILITY
+
+LIMITS = (3.0, 10.0, 30.0)
+SHADES = (HEAT[0], "#F2C4BE", "#EE7B72", HEAT[1])
+"""Four steps of heat; the words of the legend and the marks in the cells survive grey print."""
+WORDS = ("very good (below 3)", "good (below 10)", "usable (below 30)", "bad (30 or more)")
+MARKS = ("", "", "○", "●")
+
+
+def heat_map(table: pl.DataFrame, columns: Sequence[str], value: str = "S_pMSE") -> alt.TopLevelMixin:
+    """Two-way utility as a map: grey is good, red is bad; usable pairs carry a ring, bad ones a disc."""
+    order = list(columns)
+    place = {name: i for i, name in enumerate(order)}
+    data = table.with_columns(
+        pl.col(value)
+        .cut(list(LIMITS), labels=list(WORDS), left_closed=True)
+        .cast(pl.String)
+        .alias("reading"),
+        pl.format("{} × {}", "first", "second").alias("pair"),
+    ).with_columns(pl.col("reading").replace_strict(dict(zip(WORDS, MARKS, strict=True))).alias("mark"))
+    later = pl.col("first").replace_strict(place, default=0) > pl.col("second").replace_strict(
+        place, default=0
+    )
+    data = data.with_columns(
+        pl.when(later).then("second").otherwise("first").alias("x"),
+        pl.when(later).then("first").otherwise("second").alias("y"),
+    )
+    side = max(160, min(620, 26 * len(order)))
+    base = (
+        alt.Chart(data.to_arrow())
+        .encode(
+            x=alt.X("x:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
+            y=alt.Y("y:N", sort=order, title=None),
+            tooltip=["pair", alt.Tooltip(f"{value}:Q", format=".3g"), "reading"],
+        )
+        .properties(width=side, height=side)
+    )
+    colour = alt.Color("reading:N", title=value, scale=alt.Scale(domain=list(WORDS), range=list(SHADES)))
+    return alt.layer(
+        base.mark_rect(stroke="white", strokeWidth=1).encode(color=colour),
+        base.mark_text(fontSize=11, color="white").encode(text="mark:N"),
+    )
+
+
+def ranked_bars(
+    table: pl.DataFrame, name: str = "table", value: str = "S_pMSE", limit: int = 25
+) -> alt.TopLevelMixin:
+    """The worst rows of a table as bars, with the two limits drawn."""
+    shown = table.head(limit).with_columns(
+        pl.col(value)
+        .cut(list(LIMITS), labels=list(WORDS), left_closed=True)
+        .cast(pl.String)
+        .alias("reading"),
+        pl.col(value).clip(lower_bound=0.1).alias("shown"),
+    )
+    bars = (
+        alt.Chart(shown.to_arrow())
+        .mark_bar()
+        .encode(
+            x=alt.X("shown:Q", title=value, scale=alt.Scale(type="log")),
+            y=alt.Y(f"{name}:N", sort=None, title=None),
+            color=alt.Color(
+                "reading:N", title=value, scale=alt.Scale(domain=list(WORDS), range=list(SHADES))
+            ),
+            tooltip=[name, alt.Tooltip(f"{value}:Q", format=".3g"), "reading"],
+        )
+        .properties(width=420)
+    )
+    limits = alt.Chart(pl.DataFrame({"limit": [10.0, 30.0]}).to_arrow()).mark_rule(
+        color=QUIET, strokeDash=[3, 3]
+    )
+    return alt.layer(bars, limits.encode(x="limit:Q"))
+
+
+def plain_bars(table: pl.DataFrame, name: str, value: str, title: str, limit: int = 25) -> alt.Chart:
+    """A few figures as bars, in the order given."""
+    return (
+        alt.Chart(table.head(limit).to_arrow())
+        .mark_bar(color=UTILITY)
+        .encode(
+            x=alt.X(f"{value}:Q", title=title),
+            y=alt.Y(f"{name}:N", sort=None, title=None),
+            tooltip=[name, alt.Tooltip(f"{value}:Q", format=".3g")],
+        )
+        .properties(width=420)
+    )
+
+
+def square_map(table: pl.DataFrame, columns: Sequence[str], value: str, title: str) -> alt.Chart:
+    """A square of figures between 0 and 1, one per pair of columns, darker where worse."""
+    order = list(columns)
+    side = max(160, min(620, 26 * len(order)))
+    return (
+        alt.Chart(table.to_arrow())
+        .mark_rect(stroke="white", strokeWidth=1)
+        .encode(
+            x=alt.X("first:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
+            y=alt.Y("second:N", sort=order, title=None),
+            color=alt.Color(f"{value}:Q", title=title, scale=alt.Scale(range=list(HEAT), domainMin=0)),
+            tooltip=["first", "second", alt.Tooltip(f"{value}:Q", format=".3g")],
+        )
+        .properties(width=side, height=side)
+    )
+
+
+def two_files(table: pl.DataFrame, name: str, title: str) -> alt.Chart:
+    """Original and protected figure of each row side by side, as two points joined by a line.
+
+    The table has the columns ``original`` and ``protected``.
+    """
+    long = table.unpivot(on=["original", "protected"], index=name, variable_name="file", value_name="value")
+    return (
+        alt.Chart(long.to_arrow())
+        .mark_point(filled=True, size=60)
+        .encode(
+            x=alt.X("value:Q", title=title),
+            y=alt.Y(f"{name}:N", sort=None, title=None),
+            color=alt.Color(
+                "file:N",
+                title=None,
+                scale=alt.Scale(domain=["original", "protected"], range=[ORIGINAL, PROTECTED]),
+            ),
+            shape=alt.Shape("file:N", title=None),
+            tooltip=[name, "file", alt.Tooltip("value:Q", format=".4g")],
+        )
+        .properties(width=420)
+    )
