@@ -1,0 +1,37 @@
+"""Table protection: sensitivity rules, hierarchies, secondary suppression, audit, rounding and perturbation."""
+
+from dalenius.tables.define import define
+from dalenius.tables.hierarchy import Hierarchy
+from dalenius.tables.hierarchy_files import read_hierarchy
+from dalenius.tables.model import TableModel
+from dalenius.tables.options import SingletonRules
+from dalenius.tables.protect import protect
+from dalenius.tables.rules import (
+    Dominance,
+    Except,
+    FewContributors,
+    KDisclosure,
+    Manual,
+    PPercent,
+    SmallCount,
+    parse_rule,
+)
+from dalenius.tables.suppression import Suppression
+
+__all__ = [
+    "Dominance",
+    "Except",
+    "FewContributors",
+    "Hierarchy",
+    "KDisclosure",
+    "Manual",
+    "PPercent",
+    "SingletonRules",
+    "SmallCount",
+    "Suppression",
+    "TableModel",
+    "define",
+    "parse_rule",
+    "protect",
+    "read_hierarchy",
+]

@@ -1,0 +1,100 @@
+"""Reading hierarchies: τ-ARGUS ``.hrc``, level lists, ARX hierarchy files, parent–child lists and level columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from dalenius.core.errors import FileError
+from dalenius.tables.errors import TableError
+from dalenius.tables.hierarchy import TOTAL, Hierarchy
+
+PARENT_NAMES = {"parent", "parents", "parent_code", "mapsto"}
+CHILD_NAMES = {"child", "code", "codes", "child_code", "mapsfrom"}
+
+
+def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hierarchy:
+    """Read a hierarchy file; the format is recognised.
+
+    - ``.hrc`` (τ-ARGUS): one code a line, one ``@`` per level below the top; the total is not in the file.
+    - level list (sdcTable, GaussSuppression): columns ``levels`` ("@" for the total, "@@" below it) and ``codes``.
+    - parent–child: a header with ``child`` (or ``code``) and ``parent``.
+    - ARX: no header, ``;`` between the columns, leaf first, then its groups, ``*`` as the total.
+    - level columns: a header, leaf first, then its groups, from fine to coarse.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "region.hrc")
+    ...     _ = file.write_text("North\\n@N1\\n@N2\\nSouth\\n@S1\\n")
+    ...     print(read_hierarchy(file))
+    Total
+      North
+        N1
+        N2
+      South
+        S1
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise FileError(f"{path.name}: cannot be read ({error.strerror}); check the name and the folder") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path.name}: is not UTF-8 text; save it as UTF-8") from error
+    lines = [line.rstrip() for line in text.splitlines()]
+    while lines and not lines[-1]:
+        lines.pop()
+    if not lines:
+        raise FileError(f"{path.name}: the file is empty; one code a line is expected")
+    try:
+        if path.suffix.lower() == ".hrc":
+            return _hrc(lines, total, lead)
+        return _columns(lines, total, lead)
+    except TableError as error:
+        raise TableError(path.name, error.faults) from error
+
+
+def _hrc(lines: Sequence[str], total: str, lead: str) -> Hierarchy:
+    levels, codes = [], []
+    for line in lines:
+        code = line.lstrip(lead)
+        levels.append((len(line) - len(code)) // len(lead))
+        codes.append(code.strip())
+    if levels and levels[0] != 0:
+        levels = [level - levels[0] for level in levels]
+    return Hierarchy.from_levels([level + 1 for level in levels], codes, total)
+
+
+def _columns(lines: Sequence[str], total: str, lead: str) -> Hierarchy:
+    mark = max(";\t,", key=lines[0].count)
+    rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=mark)]
+    width = max(len(row) for row in rows)
+    short = [str(i) for i, row in enumerate(rows, 1) if len(row) != width]
+    if short:
+        raise TableError("columns", [f"lines {', '.join(short[:5])} do not have {width} columns"])
+    header = [field.lower() for field in rows[0]]
+    if header[:2] == ["levels", "codes"]:
+        return _level_list(rows[1:], lead)
+    if width == 2 and set(header) & PARENT_NAMES and set(header) & CHILD_NAMES:
+        child = next(i for i, name in enumerate(header) if name in CHILD_NAMES)
+        return Hierarchy.from_pairs([(row[child], row[1 - child]) for row in rows[1:]])
+    if mark == ";" and (rows[0][-1] == "*" or all(row[-1] == rows[0][-1] for row in rows)):
+        star = rows[0][-1]
+        columns = list(zip(*rows, strict=True))
+        renamed = [total if code == "*" else code for code in columns[-1]]
+        return Hierarchy.from_columns([*columns[:-1], renamed], total if star == "*" else star)
+    return Hierarchy.from_columns(list(zip(*rows[1:], strict=True)), total)
+
+
+def _level_list(rows: Sequence[Sequence[str]], lead: str) -> Hierarchy:
+    faults = [f"line {i}: the level is not a row of {lead!r}" for i, (level, *_) in enumerate(rows, 2)
+              if not level or level.strip(lead)]  # fmt: skip
+    if faults:
+        raise TableError("levels", faults)
+    levels = [len(row[0]) for row in rows]
+    if levels.count(min(levels)) > 1:
+        return Hierarchy.from_levels(levels, [row[1] for row in rows], TOTAL)
+    return Hierarchy.from_levels(levels, [row[1] for row in rows])

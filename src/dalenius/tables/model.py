@@ -1,0 +1,160 @@
+"""`TableModel`: the published cells, the inner cells they are sums of, and the data behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dalenius.core.errors import DataError, names
+from dalenius.tables.dimensions import Dimension
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The microdata behind a magnitude table, one entry per record.
+
+    Attributes
+    ----------
+    inner
+        Inner cell of the record.
+    value
+        What the record contributes.
+    contributor
+        Whose record it is (0 …); None when every record is its own contributor.
+    weight
+        Sampling weight, or None.
+    labels
+        Names of the contributors; confidential.
+    """
+
+    inner: Ints
+    value: Floats
+    contributor: Ints | None = None
+    weight: Floats | None = None
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """One table, or several linked ones, ready to be protected; made by `define`.
+
+    Attributes
+    ----------
+    dimensions
+        Names and hierarchies of the dimensions.
+    cells
+        Codes of the published cells, one row a cell.
+    inner
+        Codes of the inner cells.
+    matrix
+        Inner cells × published cells, sparse; a published cell is the sum of its inner cells.
+    counts
+        Frequency of every inner cell.
+    values
+        Sum of the value column in every inner cell, for a magnitude table.
+    records
+        Microdata of a magnitude table.
+    tables
+        For linked tables: name → mask of the cells it publishes.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> model = define({"sex": ["f", "m", "f"], "job": ["a", "a", "b"]}, by=["sex", "job"])
+    >>> model
+    TableModel(9 cells of 3 inner cells: sex × job)
+    >>> model.frequency.tolist()
+    [3, 2, 1, 2, 1, 1, 1, 1, 0]
+    """
+
+    dimensions: tuple[Dimension, ...]
+    cells: pl.DataFrame
+    inner: pl.DataFrame
+    matrix: Any
+    counts: Ints
+    values: Floats | None = None
+    records: Records | None = None
+    tables: Mapping[str, Bools] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        by = " × ".join(d.name for d in self.dimensions)
+        return f"TableModel({len(self.cells):,} cells of {len(self.inner):,} inner cells: {by})"
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the dimensions."""
+        return [d.name for d in self.dimensions]
+
+    @property
+    def is_magnitude(self) -> bool:
+        """Whether the table shows sums of a value rather than counts."""
+        return self.values is not None
+
+    @cached_property
+    def frequency(self) -> Ints:
+        """Count of every published cell."""
+        return np.asarray(self.matrix.T @ self.counts).astype(np.int64)
+
+    @cached_property
+    def amount(self) -> Floats:
+        """What the table shows: the value of every published cell, or its count."""
+        shown = self.counts if self.values is None else self.values
+        return np.asarray(self.matrix.T @ shown, np.float64)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Number of inner cells of every published cell."""
+        return np.diff(self.matrix.indptr).astype(np.int64)
+
+    def find(self, **codes: str) -> Ints:
+        """Places of the cells with these codes; dimensions not named are at their total.
+
+        Examples
+        --------
+        >>> from dalenius.tables import define
+        >>> model = define({"sex": ["f", "m", "f"], "job": ["a", "a", "b"]}, by=["sex", "job"])
+        >>> model.frequency[model.find(sex="f")].tolist()
+        [2]
+        """
+        unknown = [name for name in codes if name not in self.names]
+        if unknown:
+            raise DataError(f"no dimension {names(unknown)}; there are {names(self.names)}")
+        wanted = {d.name: codes.get(d.name, d.hierarchy.total) for d in self.dimensions}
+        hit = np.ones(len(self.cells), np.bool_)
+        for name, code in wanted.items():
+            hit &= (self.cells[name] == code).to_numpy()
+        return np.flatnonzero(hit).astype(np.int64)
+
+    def places(self, frame: Any) -> Ints:
+        """Places of the cells listed in a frame with the dimension columns; a cell that is not there is an error."""
+        listed = pl.DataFrame({name: [str(v) for v in pl.DataFrame(frame)[name]] for name in self.names})
+        numbered = self.cells.select(self.names).with_row_index("place_")
+        joined = listed.join(numbered, on=self.names, how="left", maintain_order="left")
+        lost = joined["place_"].null_count()
+        if lost:
+            raise DataError(f"{lost} of {len(listed)} listed cells are not in the table; check the codes")
+        return joined["place_"].to_numpy().astype(np.int64)
+
+    def restrict(self, keep: Bools) -> TableModel:
+        """The same data with fewer published cells; inner cells that no cell covers any more are dropped.
+
+        Examples
+        --------
+        >>> from dalenius.tables import define
+        >>> model = define({"sex": ["f", "m", "f"], "job": ["a", "a", "b"]}, by=["sex", "job"])
+        >>> model.restrict(model.frequency > 1)
+        TableModel(3 cells of 3 inner cells: sex × job)
+        """
+        matrix = self.matrix[:, np.flatnonzero(keep)]
+        tables = {name: mask[keep] for name, mask in self.tables.items()}
+        return replace(self, cells=self.cells.filter(pl.Series(keep)), matrix=matrix, tables=tables)

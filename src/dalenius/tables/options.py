@@ -1,0 +1,127 @@
+"""Options of secondary suppression: how small counts and single contributors are treated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from dalenius.core.errors import OptionError
+
+SmallMethod = Literal[
+    "none",
+    "virtual",
+    "subspace",
+    "subspace_strict",
+    "anysum",
+    "anysum_notprimary",
+    "virtual_anysum",
+    "virtual_subspace",
+]
+"""How counts that cannot protect each other are treated (spec 2.5).
+
+``anysum`` looks at all sums of small inner cells, ``virtual`` only at those inside a published cell, ``subspace`` refuses
+every cell that consists of small inner cells only, ``subspace_strict`` also every cell that would leave a protected one
+with small inner cells only. ``anysum_notprimary`` is for tables in which some small inner cells are published.
+"""
+
+R_SMALL: dict[str, SmallMethod] = {
+    "none": "none",
+    "subSum": "virtual",
+    "subSpace": "subspace_strict",
+    "anySum": "anysum",
+    "anySumNOTprimary": "anysum_notprimary",
+    "subSumAny": "virtual_anysum",
+    "subSumSpace": "virtual_subspace",
+}
+"""Names of the R package GaussSuppression for the same methods."""
+
+Publish = Literal["all", "unpublished", "off"]
+Virtual = Literal["off", "plain", "hierarchical"]
+
+
+@dataclass(frozen=True)
+class SingletonRules:
+    """Protection against a single contributor who knows its own value (spec 2.6).
+
+    Attributes
+    ----------
+    primary
+        "all": every published cell with one contributor is protected; "unpublished": inner cells with one contributor
+        that are not published cells are protected too; "off": neither.
+    ids
+        Recognise the same contributor in several cells; otherwise every such cell has a contributor of its own.
+    virtual
+        Protect sums of protected inner cells that belong to at most two contributors ("plain"), also after taking away
+        a protected subtotal ("hierarchical").
+    within
+        Refuse a cell that would let one contributor compute a protected cell of somebody else.
+    row_check
+        "any" tries every common row, "top" only the first one (the paper's own version).
+    parallel
+        Run a second elimination with the contributors in reverse order; a cell must be safe in both.
+    combinations
+        Refuse cells that reduce to a combination of cells of at most this many contributors (0 = off).
+
+    Examples
+    --------
+    >>> SingletonRules() == SingletonRules.from_code("numttHTT")
+    True
+    >>> SingletonRules.from_code("numTTFtF").parallel
+    False
+    """
+
+    primary: Publish = "unpublished"
+    ids: bool = True
+    virtual: Virtual = "hierarchical"
+    within: bool = True
+    row_check: Literal["any", "top"] = "any"
+    parallel: bool = True
+    combinations: int = 2
+
+    @classmethod
+    def from_code(cls, code: str, row_check: Literal["any", "top"] = "any") -> SingletonRules:
+        """Read the five-letter code of the R package ("num" and up to five letters)."""
+        letters = code.removeprefix("num").ljust(5, "F")
+        wanted = ("TtF", "TtF", "THF", "TtFMWmwf", "TtF")
+        wrong = [
+            f"letter {i + 1} is not one of {', '.join(allowed)}"
+            for i, (letter, allowed) in enumerate(zip(letters, wanted, strict=False))
+            if letter not in allowed
+        ]
+        if not code.startswith("num") or len(letters) > 5 or wrong:
+            raise OptionError(f"unknown singleton code {code!r}: {'; '.join(wrong) or 'num and five letters expected'}")
+        within = letters[3] not in "Ff"
+        return cls(
+            primary={"T": "all", "t": "unpublished", "F": "off"}[letters[0]],  # type: ignore[arg-type]
+            ids=letters[1] != "F",
+            virtual={"T": "plain", "H": "hierarchical", "F": "off"}[letters[2]],  # type: ignore[arg-type]
+            within=within,
+            row_check=row_check,
+            parallel=within and letters[3].isupper(),
+            combinations={"T": 2, "t": 1, "F": 0}[letters[4]],
+        )
+
+    @classmethod
+    def none(cls) -> SingletonRules:
+        """No protection against single contributors."""
+        return cls("off", False, "off", False, "any", False, 0)
+
+    @property
+    def active(self) -> bool:
+        """Whether any of the rules is on."""
+        return self.primary != "off" or self.virtual != "off" or self.within or self.combinations > 0
+
+
+def check_small(method: str) -> SmallMethod:
+    """The method of this name, ours or R's.
+
+    Examples
+    --------
+    >>> check_small("subSum")
+    'virtual'
+    """
+    if method in R_SMALL:
+        return R_SMALL[method]
+    if method in get_args(SmallMethod):
+        return method  # type: ignore[return-value]
+    raise OptionError(f"unknown method {method!r} for small counts; there are: {', '.join(get_args(SmallMethod))}")

@@ -1,0 +1,159 @@
+"""`protect`: primary rules, secondary suppression and the result in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from dalenius.core.errors import OptionError
+from dalenius.tables.contributions import single_owners
+from dalenius.tables.gauss import Progress, gauss_suppress
+from dalenius.tables.model import Bools, Ints, TableModel
+from dalenius.tables.options import SingletonRules
+from dalenius.tables.order import candidate_order, decreasing
+from dalenius.tables.rules import KDisclosure, PrimaryRule, cell_mask
+from dalenius.tables.suppression import Suppression
+
+
+def protect(
+    model: TableModel,
+    *rules: PrimaryRule,
+    order: Literal["value", "disclosure"] | Sequence[int] = "value",
+    usefulness: Any | None = None,
+    small: str = "auto",
+    singleton: SingletonRules | str | None = None,
+    forced: Any | None = None,
+    hidden: Any | None = None,
+    secondary_zeros: bool = False,
+    used_marking: Literal["early", "pivot"] = "early",
+    progress: Progress | None = None,
+) -> Suppression:
+    """Suppress the cells that break a rule, and the further cells without which those could be computed.
+
+    Parameters
+    ----------
+    model
+        From `define`.
+    rules
+        Primary rules; a cell is primary if any of them says so.
+    order, usefulness
+        Order in which cells are tried (all cells, most useful first), or weights that change the default order.
+    small
+        Method for small counts in frequency tables (`SmallMethod`); "auto" takes ``anysum``, or ``anysum_notprimary``
+        when zeros may be suppressed to protect others.
+    singleton
+        Rules against single contributors in magnitude tables (`SingletonRules`, or R's code such as "numttHTT").
+    forced, hidden
+        Cells (mask, places or frame of codes) that are always published; that are not published at all.
+    secondary_zeros
+        Whether cells of count 0 may be suppressed to protect others.
+    used_marking
+        "early" as the R package does, "pivot" as the paper words it (a little less suppression).
+
+    Examples
+    --------
+    >>> from dalenius.tables import define, protect, SmallCount
+    >>> model = define({"sex": ["f", "f", "m", "m"], "job": ["a", "b", "a", "b"], "n": [2, 9, 8, 7]},
+    ...                by=["sex", "job"], freq="n")
+    >>> result = protect(model, SmallCount(3))
+    >>> print(result)
+    4 of 9 cells are suppressed: 1 because a rule asks for it (small count 1), 3 to protect it.
+    """
+    if not rules:
+        raise OptionError("give at least one primary rule, such as SmallCount(3)")
+    marks = {_label(rule, i, rules): rule.marks(model) for i, rule in enumerate(rules)}
+    primary = np.logical_or.reduce(list(marks.values()))
+    forced_cells, hidden_cells = cell_mask(model, forced), cell_mask(model, hidden)
+    extra = [rule.differences(model) for rule in rules if isinstance(rule, KDisclosure)]
+    differences = sp.hstack(extra).tocsc() if extra else None
+    if singleton is None:
+        rules_for_single = SingletonRules() if model.is_magnitude else SingletonRules.none()
+    else:
+        rules_for_single = SingletonRules.from_code(singleton) if isinstance(singleton, str) else singleton
+    zeros = secondary_zeros or any(isinstance(rule, KDisclosure) for rule in rules)
+    tried = _order(model, order, usefulness, zeros)
+    result = gauss_suppress(
+        model.matrix,
+        tried,
+        primary & ~hidden_cells,
+        forced=forced_cells,
+        hidden=hidden_cells & ~forced_cells,
+        small_rows=small_rows(model, rules, zeros),
+        small=small_method(model, small, zeros),
+        used_marking=used_marking,
+        owners=owners_of(model, primary) if rules_for_single.active else None,
+        singleton=rules_for_single,
+        extra=differences,
+        progress=progress,
+    )
+    secondary = np.zeros(len(model.cells), np.bool_)
+    secondary[result.secondary] = True
+    cause = np.full(len(model.cells), np.iinfo(np.int64).min)
+    cause[result.secondary] = result.cause
+    unsafe = np.zeros(len(model.cells), np.bool_)
+    unsafe[result.unsafe] = True
+    return Suppression(
+        model=model,
+        primary=primary & ~forced_cells & ~hidden_cells,
+        secondary=secondary,
+        forced=forced_cells,
+        hidden=hidden_cells & ~forced_cells,
+        unsafe=unsafe,
+        marks=marks,
+        cause=cause,
+        order=tried,
+        notes=result.notes,
+        rules=rules,
+        differences=differences,
+    )
+
+
+def _label(rule: PrimaryRule, place: int, rules: Sequence[PrimaryRule]) -> str:
+    same = [r for r in rules if r.name == rule.name]
+    return rule.name if len(same) == 1 else f"{rule.name} {place + 1}"
+
+
+def _order(model: TableModel, order: Any, usefulness: Any, zeros: bool) -> Ints:
+    if isinstance(order, str):
+        if order == "disclosure":
+            counts = model.frequency
+            return decreasing(np.where(counts == 0, 1.0, np.where(counts == 1, 0.0, counts)))
+        if order == "value":
+            return candidate_order(model, usefulness=usefulness, secondary_zeros=zeros)
+        raise OptionError(f"order must be 'value', 'disclosure' or a list of cells, not {order!r}")
+    return np.asarray(order, np.int64)
+
+
+def small_rows(model: TableModel, rules: Sequence[PrimaryRule], secondary_zeros: bool) -> Bools:
+    """Inner cells that cannot protect each other: zeros if zeros are suppressed, otherwise ones (spec 2.5)."""
+    if model.is_magnitude:
+        return np.zeros(len(model.counts), np.bool_)
+    zeros = secondary_zeros or any(getattr(rule, "protect_zeros", False) for rule in _flat(rules))
+    return model.counts == (0 if zeros else 1)
+
+
+def _flat(rules: Sequence[PrimaryRule]) -> list[PrimaryRule]:
+    return [getattr(rule, "rule", rule) for rule in rules]
+
+
+def small_method(model: TableModel, asked: str, secondary_zeros: bool) -> str:
+    """The method for small counts that fits the table."""
+    if asked != "auto":
+        return asked
+    if model.is_magnitude:
+        return "none"
+    return "anysum_notprimary" if secondary_zeros else "anysum"
+
+
+def owners_of(model: TableModel, primary: Bools) -> Ints:
+    """Single contributors of inner cells; an inner cell that is published as it is does not count."""
+    owners = single_owners(model)
+    alone = np.flatnonzero(model.sizes == 1)
+    rows = model.matrix.indices[model.matrix.indptr[alone]]
+    open_rows = np.setdiff1d(rows[~primary[alone]], rows[primary[alone]])
+    owners[open_rows] = 0
+    return owners
+

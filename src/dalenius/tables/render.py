@@ -1,0 +1,159 @@
+"""A protected table for people: as text and as HTML, with suppressed cells marked."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalenius.core.errors import OptionError, names
+from dalenius.core.style import FONT
+from dalenius.tables.model import Ints
+
+if TYPE_CHECKING:
+    from dalenius.tables.suppression import Suppression
+
+MOST_ROWS = 400
+
+
+def _grid(
+    result: Suppression, rows: str | None, columns: str | None, at: Mapping[str, str]
+) -> tuple[str, str | None, list[str], list[str], Ints]:
+    """Row codes, column codes and the place of the cell in each field (-1 where there is none)."""
+    model = result.model
+    known = {d.name: d.hierarchy for d in model.dimensions}
+    unknown = [name for name in (rows, columns, *at) if name is not None and name not in known]
+    if unknown:
+        raise OptionError(f"no dimension {names(unknown)}; there are {names(list(known))}")
+    rows = rows or model.names[0]
+    others = [name for name in model.names if name != rows]
+    columns = columns or (others[0] if others else None)
+    fixed = {name: at.get(name, known[name].total) for name in others if name != columns}
+    keep = np.ones(len(model.cells), np.bool_)
+    for name, code in fixed.items():
+        keep &= (model.cells[name] == code).to_numpy()
+    places = np.flatnonzero(keep)
+    row_codes = _tree_order(known[rows].children, known[rows].total)
+    column_codes = [""] if columns is None else _tree_order(known[columns].children, known[columns].total)
+    row_place, column_place = ({c: i for i, c in enumerate(codes)} for codes in (row_codes, column_codes))
+    grid = np.full((len(row_codes), len(column_codes)), -1, np.int64)
+    for place in places.tolist():
+        left = row_place[model.cells[rows][place]]
+        right = 0 if columns is None else column_place[model.cells[columns][place]]
+        grid[left, right] = place
+    used_rows, used_columns = (grid >= 0).any(axis=1), (grid >= 0).any(axis=0)
+    row_codes = [c for c, ok in zip(row_codes, used_rows, strict=True) if ok]
+    column_codes = [c for c, ok in zip(column_codes, used_columns, strict=True) if ok]
+    return rows, columns, row_codes, column_codes, grid[used_rows][:, used_columns]
+
+
+def _tree_order(children: Mapping[str, list[str]], total: str) -> list[str]:
+    """Codes from the total down, every group before its parts."""
+    order: dict[str, None] = {}
+    ahead = [total, *(c for c in children if c != total)]
+    stack = ahead[::-1]
+    while stack:
+        code = stack.pop()
+        if code not in order:
+            order[code] = None
+            stack += [c for c in reversed(children[code]) if c not in order]
+    return list(order)
+
+
+def _field(result: Suppression, place: int, mark: str) -> str:
+    if place < 0:
+        return ""
+    if result.hidden[place]:
+        return "·"
+    if result.suppressed[place]:
+        return mark
+    if not result.model.is_magnitude:
+        return f"{int(result.model.frequency[place]):,}"
+    amount = float(result.model.amount[place])
+    return f"{amount:,.0f}" if abs(amount) >= 1000 or amount.is_integer() else f"{amount:,.1f}"
+
+
+def cross_table(
+    result: Suppression, rows: str | None = None, columns: str | None = None, mark: str = "×", at: Mapping[str, str] | None = None
+) -> str:
+    """The table as text.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define, protect, SmallCount
+    >>> model = define({"sex": ["f", "f", "m", "m"], "job": ["a", "b", "a", "b"], "n": [2, 9, 8, 7]},
+    ...                by=["sex", "job"], freq="n")
+    >>> print(cross_table(protect(model, SmallCount(3)), "sex", "job"))
+    sex \\ job  Total   a   b
+    Total         26  10  16
+    f             11   ×   ×
+    m             15   ×   ×
+    """
+    rows, columns, row_codes, column_codes, grid = _grid(result, rows, columns, at or {})
+    corner = rows if columns is None else f"{rows} \\ {columns}"
+    heads = ["Total"] if columns is None else column_codes
+    body = [[code, *(_field(result, int(p), mark) for p in line)] for code, line in zip(row_codes, grid, strict=True)]
+    lines = [[corner, *heads], *body]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    gap = "  " if columns is not None else " "
+    text = [gap.join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]).rstrip()
+            for line in lines]  # fmt: skip
+    return "\n".join(text)
+
+
+CSS = f"""
+.dalenius-table {{ border-collapse: collapse; font: 13px {FONT}; }}
+.dalenius-table th, .dalenius-table td {{ padding: 2px 8px; text-align: right; border-bottom: 1px solid #E5E9ED; }}
+.dalenius-table th {{ font-weight: 600; }} .dalenius-table th:first-child {{ text-align: left; }}
+.dalenius-table td.u {{ background: #C0392B; color: #FFF; font-weight: 700; }}
+.dalenius-table td.x {{ background: #F3D3CF; color: #7A1F14; }}
+.dalenius-table td.z {{ outline: 1px solid #2166AC; }}
+"""
+
+
+def cross_table_html(result: Suppression, rows: str | None = None, columns: str | None = None) -> str:
+    """The table as HTML: primary cells dark red, secondary ones light red; suppressed values are not in the page.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define, protect, SmallCount
+    >>> page = cross_table_html(protect(define({"a": ["x", "y", "z"], "n": [1, 7, 9]}, by="a", freq="n"), SmallCount(3)))
+    >>> page.count('class="u"'), page.count('class="x"')
+    (1, 1)
+    """
+    rows, columns, row_codes, column_codes, grid = _grid(result, rows, columns, {})
+    shown = grid[:MOST_ROWS]
+    heads = [result.model.dimensions[0].hierarchy.total] if columns is None else column_codes
+    corner = rows if columns is None else f"{rows} \\ {columns}"
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in (corner, *heads))
+    height = next(d.hierarchy for d in result.model.dimensions if d.name == rows)
+    depth = {code: _depth(code, height.parents) for code in row_codes}
+    body = []
+    for code, line in zip(row_codes, shown, strict=False):
+        indent = f' style="padding-left:{8 + 14 * depth[code]}px"'
+        body.append(f"<tr><th{indent}>{html.escape(code)}</th>{''.join(_html_field(result, int(p)) for p in line)}</tr>")
+    more = "" if len(grid) <= MOST_ROWS else f"<p>{len(grid) - MOST_ROWS:,} further rows are not shown.</p>"
+    legend = "<small>× suppressed: dark because a rule asks for it, light to protect those</small>"
+    return (
+        f"<style>{CSS}</style><section><p>{html.escape(str(result))}</p>"
+        f'<table class="dalenius-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+        f"{legend}{more}</section>"
+    )
+
+
+def _depth(code: str, parents: Mapping[str, tuple[str, ...]]) -> int:
+    depth = 0
+    while parents[code]:
+        code = parents[code][0]
+        depth += 1
+    return depth
+
+
+def _html_field(result: Suppression, place: int) -> str:
+    if place < 0:
+        return "<td></td>"
+    kind = "u" if result.primary[place] else "x" if result.secondary[place] else "z" if result.forced[place] else ""
+    mark = f' class="{kind}"' if kind else ""
+    return f"<td{mark}>{html.escape(_field(result, place, '×'))}</td>"

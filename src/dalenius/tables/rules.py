@@ -1,0 +1,338 @@
+"""Primary rules: which cells must not be published as they are.
+
+The parameters of concentration rules are confidential (Handbook on Statistical Disclosure Control, section 4.2): results
+name the rule that hit a cell, never its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from dalenius.core.errors import DataError, OptionError
+from dalenius.tables.contributions import Contributions
+from dalenius.tables.model import Bools, Floats, TableModel
+from dalenius.tables.protected import first_of_kind, signatures
+
+
+class PrimaryRule(Protocol):
+    """A rule marks cells; ``name`` is what a reader may see."""
+
+    @property
+    def name(self) -> str:
+        """Short public name."""
+        ...
+
+    def marks(self, model: TableModel) -> Bools:
+        """Mask of the cells that break the rule."""
+        ...
+
+
+@dataclass(frozen=True)
+class SmallCount:
+    """Counts up to ``max_n`` (and zeros, unless ``protect_zeros=False``) are protected.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> model = define({"a": ["x", "y"], "n": [5, 2]}, by="a", freq="n")
+    >>> SmallCount(3).marks(model).tolist()
+    [False, False, True]
+    """
+
+    max_n: int = 3
+    protect_zeros: bool = True
+    name: str = "small count"
+
+    def __post_init__(self) -> None:
+        if self.max_n < 0:
+            raise OptionError("the largest small count must be 0 or more")
+
+    def marks(self, model: TableModel) -> Bools:
+        """Mask of the cells that break the rule."""
+        few = model.frequency <= self.max_n
+        return few if self.protect_zeros else few & (model.frequency > 0)
+
+
+@dataclass(frozen=True)
+class FewContributors:
+    """Cells with 1 … ``max_n`` distinct contributors are protected; ``ignored`` codes are no contributors.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> firms = {"branch": ["a", "a", "b"], "firm": ["f1", "f2", "f3"], "value": [30, 40, 10]}
+    >>> FewContributors(1).marks(define(firms, by="branch", value="value", contributor="firm")).tolist()
+    [False, False, True]
+    """
+
+    max_n: int = 2
+    ignored: tuple[str, ...] = ()
+    name: str = "few contributors"
+
+    def marks(self, model: TableModel) -> Bools:
+        """Mask of the cells that break the rule."""
+        number = Contributions.of(model, self.ignored).number
+        return (number > 0) & (number <= self.max_n)
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """(n, k)-dominance: the n largest contributors make up at least k % of the cell; any of several pairs counts.
+
+    ``weighting="default"`` compares unweighted contributions with the weighted total; ``"tau-argus"`` spreads a
+    contribution with weight w over w units when the largest are picked. ``strict`` asks for more than k %. Negative
+    contributions count with their absolute value.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> firms = {"branch": ["a", "a", "b", "b"], "value": [90, 10, 50, 50]}
+    >>> Dominance([(1, 80)]).marks(define(firms, by="branch", value="value")).tolist()
+    [False, True, False]
+    """
+
+    pairs: tuple[tuple[int, float], ...] | Iterable[tuple[int, float]] = ((1, 85.0),)
+    weighting: str = "default"
+    strict: bool = False
+    ignored: tuple[str, ...] = ()
+    name: str = "dominance"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pairs", tuple((int(n), float(k)) for n, k in self.pairs))
+        if any(n < 1 or not 0 < k <= 100 for n, k in self.pairs):
+            raise OptionError("a dominance pair is (n, k) with n at least 1 and k a percentage above 0 up to 100")
+        if self.weighting not in ("default", "tau-argus"):
+            raise OptionError(f"weighting must be 'default' or 'tau-argus', not {self.weighting!r}")
+
+    def marks(self, model: TableModel) -> Bools:
+        """Mask of the cells that break the rule."""
+        parts = self._parts(model)
+        marks = np.zeros(len(model.cells), np.bool_)
+        for n, k in self.pairs:
+            share, limit = 100.0 * parts.largest_sum(n), k * parts.total
+            near = np.isclose(share, limit, rtol=1e-12, atol=0.0)
+            marks |= (share > limit) & ~near if self.strict else (share >= limit) | near
+        return marks & (parts.total > 0)
+
+    def shares(self, model: TableModel) -> dict[int, Floats]:
+        """For each n the share of the n largest contributors (a fraction; confidential)."""
+        parts = self._parts(model)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {n: parts.largest_sum(n) / parts.total for n, _ in self.pairs}
+
+    def upper(self, model: TableModel) -> Floats:
+        """How far above the cell's value an intruder's upper bound must lie: (100/k)(x1 + … + xn) − X."""
+        parts = self._parts(model)
+        levels = [100.0 / k * parts.largest_sum(n) - parts.total for n, k in self.pairs]
+        return np.maximum(np.max(levels, axis=0), 0.0)
+
+    def _parts(self, model: TableModel) -> Contributions:
+        if not model.is_magnitude:
+            raise DataError("the dominance rule needs a magnitude table; name the value column with value=")
+        records = model.records
+        if self.weighting == "tau-argus" and records is not None:
+            if records.contributor is not None:
+                raise OptionError("tau-argus weighting cannot be combined with contributor codes")
+            if records.weight is not None and records.weight.min() < 1:
+                raise OptionError("tau-argus weighting needs weights of at least 1")
+        return Contributions.of(model, self.ignored, self.weighting == "tau-argus")
+
+
+@dataclass(frozen=True)
+class PPercent:
+    """p % rule: the second largest contributor could estimate the largest to within p %.
+
+    A cell is protected if what is left after the two largest is less than p % of the largest. ``coalition`` contributors
+    may pool what they know (1 = the second largest alone). Negative contributions count with their absolute value, which
+    is the cautious reading.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> firms = {"branch": ["a"] * 3 + ["b"] * 3, "value": [90, 8, 2, 40, 30, 30]}
+    >>> PPercent(10).marks(define(firms, by="branch", value="value")).tolist()
+    [False, True, False]
+    """
+
+    p: float = 10.0
+    coalition: int = 1
+    ignored: tuple[str, ...] = ()
+    name: str = "p percent"
+
+    def __post_init__(self) -> None:
+        if self.p <= 0 or self.coalition < 1:
+            raise OptionError("p must be above 0 and the coalition at least 1")
+
+    def _figures(self, model: TableModel) -> tuple[Floats, Floats]:
+        if not model.is_magnitude:
+            raise DataError("the p % rule needs a magnitude table; name the value column with value=")
+        parts = Contributions.of(model, self.ignored)
+        top = parts.largest(1 + self.coalition)
+        return np.abs(parts.total - top.sum(axis=1)), self.p / 100.0 * top[:, 0]
+
+    def marks(self, model: TableModel) -> Bools:
+        """Mask of the cells that break the rule."""
+        rest, margin = self._figures(model)
+        return (rest < margin) & ~np.isclose(rest, margin, rtol=1e-12, atol=0.0)
+
+    def upper(self, model: TableModel) -> Floats:
+        """How far above the cell's value an intruder's upper bound must lie: (p/100) x1 − (X − x1 − x2)."""
+        rest, margin = self._figures(model)
+        return np.maximum(margin - rest, 0.0)
+
+
+@dataclass(frozen=True)
+class Manual:
+    """Cells named by hand, as a frame of codes or as a mask.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> Manual({"a": ["y"]}).marks(define({"a": ["x", "y"]}, by="a")).tolist()
+    [False, False, True]
+    """
+
+    cells: Any
+    name: str = "manual"
+
+    def marks(self, model: TableModel) -> Bools:
+        """Mask of the cells that break the rule."""
+        return cell_mask(model, self.cells)
+
+
+@dataclass(frozen=True)
+class Except:
+    """A veto: cells another rule would protect, but which are known to be harmless, stay open.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> rule = Except(SmallCount(3), {"a": ["y"]})
+    >>> rule.marks(define({"a": ["x", "y"]}, by="a")).tolist()
+    [True, True, False]
+    """
+
+    rule: PrimaryRule
+    cells: Any
+
+    @property
+    def name(self) -> str:
+        """Name of the rule inside."""
+        return self.rule.name
+
+    def marks(self, model: TableModel) -> Bools:
+        """Mask of the cells that break the rule and are not excepted."""
+        return self.rule.marks(model) & ~cell_mask(model, self.cells)
+
+
+@dataclass(frozen=True)
+class KDisclosure:
+    """Differences that give a group away: all but ``coalition`` members of a cell are in one of its parts.
+
+    Protects the differences "cell − part" with count up to ``coalition`` rather than cells. With ``sensitive`` only
+    differences in those dimensions count; with ``identifying`` only cells that are totals in all other dimensions; parts
+    larger than ``upper_bound`` are considered safe.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> model = define({"town": ["a", "a", "b", "b"], "ill": ["y", "n", "y", "n"], "n": [5, 0, 4, 3]},
+    ...                by=["town", "ill"], freq="n")
+    >>> rule = KDisclosure(0)
+    >>> rule.differences(model).shape[1]  # everybody in town a is ill, and all who are not live in b
+    2
+    """
+
+    coalition: int = 1
+    sensitive: tuple[str, ...] = ()
+    identifying: tuple[str, ...] = ()
+    upper_bound: float = float("inf")
+    name: str = "direct disclosure"
+
+    def marks(self, model: TableModel) -> Bools:
+        """No cell is primary; the differences are protected instead."""
+        return np.zeros(len(model.cells), np.bool_)
+
+    def differences(self, model: TableModel) -> Any:
+        """Columns (inner cells × differences) that must stay uncomputable."""
+        place = first_of_kind(signatures(model.matrix))
+        distinct = np.flatnonzero(place == np.arange(len(place)))
+        matrix, frequency = model.matrix[:, distinct], model.frequency[distinct]
+        sizes = np.diff(matrix.indptr)
+        common = sp.coo_matrix(matrix.T @ matrix)
+        part, whole = common.row, common.col
+        hit = (common.data == sizes[part]) & (sizes[whole] > sizes[part])
+        hit &= (frequency[part] > 0) & (frequency[part] <= self.upper_bound)
+        hit &= frequency[whole] - frequency[part] <= self.coalition
+        cells = model.cells[distinct]
+        if self.identifying:
+            others = [d for d in model.dimensions if d.name not in self.identifying]
+            at_total = np.ones(len(distinct), np.bool_)
+            for d in others:
+                at_total &= (cells[d.name] == d.hierarchy.total).to_numpy()
+            hit &= at_total[whole]
+        if self.sensitive:
+            differs = np.zeros(len(part), np.bool_)
+            for name in self.sensitive:
+                codes = cells[name].to_numpy()
+                differs |= codes[part] != codes[whole]
+            hit &= differs
+        order = np.lexsort((part[hit], whole[hit]))
+        return sp.csc_matrix(matrix[:, whole[hit][order]] - matrix[:, part[hit][order]])
+
+
+def cell_mask(model: TableModel, cells: Any) -> Bools:
+    """A mask of cells from a mask, places, or a frame of codes.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> cell_mask(define({"a": ["x", "y"]}, by="a"), [0]).tolist()
+    [True, False, False]
+    """
+    mask = np.zeros(len(model.cells), np.bool_)
+    if cells is None:
+        return mask
+    if hasattr(cells, "columns") or isinstance(cells, dict):
+        mask[model.places(cells)] = True
+        return mask
+    array = np.asarray(cells)
+    if array.dtype == bool:
+        if array.shape != mask.shape:
+            raise DataError(f"a mask of {array.size} entries was given for {len(mask)} cells")
+        return array
+    mask[array.astype(np.int64)] = True
+    return mask
+
+
+def parse_rule(text: str) -> PrimaryRule:
+    """A rule from its short text: ``freq:3``, ``freq0:3`` (zeros open), ``contributors:2``, ``nk:2,90``, ``p:10``, ``k:1``.
+
+    Examples
+    --------
+    >>> parse_rule("p:10") == PPercent(10)
+    True
+    """
+    kind, _, figures = text.partition(":")
+    try:
+        numbers: Sequence[float] = [float(part) for part in figures.split(",") if part]
+        if kind == "freq":
+            return SmallCount(int(numbers[0]))
+        if kind == "freq0":
+            return SmallCount(int(numbers[0]), protect_zeros=False)
+        if kind == "contributors":
+            return FewContributors(int(numbers[0]))
+        if kind == "nk":
+            return Dominance([(int(numbers[i]), numbers[i + 1]) for i in range(0, len(numbers), 2)])
+        if kind == "p":
+            return PPercent(numbers[0])
+        if kind == "k":
+            return KDisclosure(int(numbers[0]))
+    except (ValueError, IndexError) as error:
+        raise OptionError(f"rule {text!r}: its numbers cannot be read; examples: freq:3, nk:2,90, p:10") from error
+    raise OptionError(f"unknown rule {text!r}; there are freq:N, freq0:N, contributors:N, nk:N,K, p:P and k:N")
