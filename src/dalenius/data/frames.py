@@ -55,6 +55,9 @@ def open_frame(frame: Any) -> tuple[Origin, list[Raw]]:
         return _open_dict(frame)
     try:
         wrapped = nw.from_native(frame)
+    except nw.exceptions.DuplicateError:
+        _refuse_duplicates([str(name) for name in getattr(frame, "columns", ())])
+        raise
     except TypeError as error:
         raise DataError(
             f"cannot read a {type(frame).__name__} as a table; give a pandas, Polars, Arrow or DuckDB frame, a dict of "
@@ -68,7 +71,7 @@ def open_frame(frame: Any) -> tuple[Origin, list[Raw]]:
     if backend in ("polars", "polars-lazy"):
         frame = wrapped.to_native()
         dtypes: dict[str, Any] = dict(frame.schema)
-        raws = [read_arrow(name, frame[name].to_arrow()) for name in dtypes]
+        raws = [read_arrow(name, frame[name].alias("").to_arrow()) for name in dtypes]
     else:
         arrow = wrapped.to_arrow()
         _refuse_duplicates(arrow.column_names)

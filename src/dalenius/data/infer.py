@@ -38,6 +38,8 @@ DATE_FORMATS = (
 )
 NOT_APPLICABLE_CODES = frozenset({-8, -88, -888, -8888})
 MISSING_CODES = frozenset({-1, -2, -3, -4, -5, -6, -7, -9, -97, -98, -99, -998, -999, -9998, -9999})
+MISSING_WORDS = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", ".", "?", "-", "<na>"})
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 WEIGHT_NAMES = re.compile(
     r"(survey|sampling|design|sample|final)_?(weight|wt)|p?weights?_?(hh|person)|fnlwgt|pweight"
 )
@@ -115,6 +117,7 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
         about = f"text of digits{' with leading zeros' if zeros else ''}: a code, not a number"
     else:
         about = "text"
+    about += _missing_words(texts)
     if rows >= ENOUGH_ROWS and distinct == rows:
         return _Guess(
             Kind.TEXT, f"{about}; every value differs: an identifier", {"roles": (Role.IDENTIFIER,)}
@@ -124,6 +127,17 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
             Kind.TEXT, f"{about}; {distinct:,} distinct values in {rows:,} rows: too many for categories"
         )
     return _Guess(Kind.CATEGORICAL, f"{about}; {distinct:,} distinct values", {"levels": tuple(levels)})
+
+
+def _missing_words(texts: Sequence[str]) -> str:
+    """What to say when a text looks like somebody's word for "missing"; NA may also be a country, so it stays text."""
+    found = [text for text in texts if text.strip().lower() in MISSING_WORDS]
+    if not found:
+        return ""
+    others = [text for text in texts if text not in found]
+    rest = "; all others are numbers" if others and all(_NUMBER.fullmatch(text) for text in others) else ""
+    shown = ", ".join(repr(text.strip()) for text in found[:3])
+    return f" in which {shown} looks like a code for missing: if it is, list it under missing{rest}"
 
 
 def _date_format(levels: Sequence[str]) -> tuple[str, str] | None:
@@ -194,16 +208,19 @@ def _integer(raw: Raw) -> _Guess:
 def _float(raw: Raw) -> _Guess:
     data = raw.data[raw.present]
     finite = data[np.isfinite(data)]
+    extra: dict[str, Any]
     if len(data) == 0:
         return _Guess(Kind.CONTINUOUS, "numbers, none present")
-    if len(finite) == len(data) and np.all(finite == np.round(finite)) and np.all(np.abs(finite) < 2**53):
+    whole = len(finite) == len(data) and np.all(finite == np.round(finite)) and np.all(np.abs(finite) < 2**53)
+    if whole and not np.any(np.signbit(finite) & (finite == 0)):  # a whole number has no minus zero
         if raw.decimals:
-            return _Guess(Kind.CONTINUOUS, "decimal numbers", {"decimals": raw.decimals})
-        whole = _integer(Raw(raw.name, "integer", raw.data.astype(np.int64), raw.state))
-        whole.note += " (stored as decimal numbers)"
-        return whole
+            extra = {"decimals": raw.decimals, "bounds": (float(finite.min()), float(finite.max()))}
+            return _Guess(Kind.CONTINUOUS, "decimal numbers", extra)
+        guess = _integer(Raw(raw.name, "integer", raw.data.astype(np.int64), raw.state))
+        guess.note += " (stored as decimal numbers)"
+        return guess
     codes = _special_codes(finite)
-    extra: dict[str, Any] = {
+    extra = {
         "missing": tuple(c for c in codes if c not in NOT_APPLICABLE_CODES),
         "not_applicable": tuple(c for c in codes if c in NOT_APPLICABLE_CODES),
         "decimals": raw.decimals if raw.decimals is not None else _decimals(finite),
@@ -239,12 +256,12 @@ def _is_identifier(raw: Raw, data: AnyArray, distinct: AnyArray) -> bool:
 
 
 def _decimals(data: AnyArray) -> int | None:
-    """Fewest decimal places that write every number; None beyond six."""
-    sample = data if len(data) <= 100_000 else data[:: len(data) // 100_000]
+    """Fewest decimal places that write every number exactly; None beyond six, or beyond what a double holds."""
+    largest = float(np.abs(data).max()) if len(data) else np.inf
     for places in range(1, 7):
-        if np.allclose(
-            np.round(sample, places), sample, rtol=0, atol=1e-12 * max(1.0, float(np.abs(sample).max()))
-        ):
+        if largest * 10**places >= 2**53:
+            return None
+        if np.array_equal(np.round(data, places), data):
             return places
     return None
 

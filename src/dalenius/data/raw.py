@@ -133,7 +133,12 @@ def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if isinstance(column, pa.Array):
         return column
     if pa.types.is_dictionary(column.type):
-        column = column.unify_dictionaries()
+        try:
+            column = column.unify_dictionaries()
+        except (
+            pa.ArrowInvalid
+        ):  # dictionaries that hold the empty cell as a value cannot be merged as they are
+            column = column.cast(column.type.value_type).dictionary_encode()
     merged = column.combine_chunks()
     return merged if isinstance(merged, pa.Array) else pa.concat_arrays(merged.chunks)
 

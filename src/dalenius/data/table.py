@@ -71,7 +71,7 @@ class Table:
                 faults += error.faults
         if faults:
             raise SchemaError.from_faults("data do not follow the schema", faults)
-        rows = len(raws[0].data) if raws else 0
+        rows = len(raws[0].data) if raws else 0 if origin.index is None else len(origin.index)
         return cls.from_vectors(list(vectors.values()), rows, origin, schema)
 
     @classmethod
@@ -125,7 +125,9 @@ class Table:
         """Some rows, by position (with repetition) or by mask; a pandas index is not carried over."""
         vectors = {name: vector.take(rows) for name, vector in self.vectors.items()}
         count = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
-        return replace(self, vectors=MappingProxyType(vectors), rows=count, origin=replace(self.origin, index=None))
+        return replace(
+            self, vectors=MappingProxyType(vectors), rows=count, origin=replace(self.origin, index=None)
+        )
 
     def with_vectors(self, *vectors: Vector) -> Table:
         """The table with these columns added, or in place of those of the same name."""
@@ -133,13 +135,13 @@ class Table:
         return Table.from_vectors(held.values(), self.rows, self.origin, self.schema)
 
     def with_schema(self, schema: Schema) -> Table:
-        """The same data under new roles, labels or rules; kinds must stay as they are."""
+        """The same data under another schema; encoded anew only where kinds, codes, levels or formats change."""
         vectors = []
         for name, vector in self.vectors.items():
-            wanted: Column = schema[name]
-            if wanted.kind is not vector.column.kind:
+            if _reads_alike(schema[name], vector.column):
+                vectors.append(replace(vector, column=replace(schema[name], levels=vector.column.levels)))
+            else:
                 return Table.from_frame(self.to_frame(), schema)
-            vectors.append(replace(vector, column=replace(wanted, levels=vector.column.levels)))
         return Table.from_vectors(vectors, self.rows, self.origin, schema)
 
     def to_frame(self, backend: Backend | None = None) -> Any:
@@ -157,6 +159,14 @@ class Table:
         return sum(v.data.nbytes + (0 if v.state is None else v.state.nbytes) for v in self.vectors.values())
 
 
+def _reads_alike(wanted: Column, held: Column) -> bool:
+    """Whether a column encoded under one description is already encoded as another asks."""
+    same = wanted.kind is held.kind and wanted.special == held.special
+    if held.kind is Kind.DATETIME:
+        same = same and wanted.format == held.format and (wanted.decimals == 9) == (held.decimals == 9)
+    return same and (held.kind.is_number or wanted.levels is None or wanted.levels == held.levels)
+
+
 def _level_count(vector: Vector) -> int:
     if not vector.is_number:
         return len(vector.levels) + len(vector.column.special)
@@ -164,8 +174,9 @@ def _level_count(vector: Vector) -> int:
 
 
 def _match_names(found: Sequence[str], schema: Schema) -> None:
-    missing = [name for name in schema.names if name not in set(found)]
-    extra = [name for name in found if name not in schema]
+    there, wanted = set(found), set(schema.names)
+    missing = [name for name in schema.names if name not in there]
+    extra = [name for name in found if name not in wanted]
     faults = []
     if missing:
         faults.append(f"column {names(missing)} of the schema is not in the data")
