@@ -13,6 +13,8 @@ import pytest
 
 from dalenius.core.errors import DataError, FileError, OptionError
 from dalenius.counts import Counts, count, count_all
+from dalenius.counts.pushdown import count_pushed
+from dalenius.counts.sources import LazySource
 from dalenius.data import Column, Grouping, Kind, Schema, Table
 from dalenius.data.files import read_csv
 from dalenius.data.vector import MISSING_LABEL, NAN_LABEL
@@ -241,6 +243,19 @@ def test_many_sets_need_several_queries() -> None:
     for source in (duckdb.from_arrow(frame.to_arrow()), frame.lazy()):
         for names, table in count_all(source, 2).items():
             assert table.same_as(expected[names])
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_any_lazy_frame_of_narwhals_can_count(weights: str | None) -> None:
+    """The way Spark and others take: one grouped query per table, written in Narwhals alone."""
+    frame = people()
+    source = LazySource(nw.from_native(duckdb.from_arrow(frame.to_arrow())))
+    tables = [("sex", "age"), ("born", "adult", "size")]
+    found = count_pushed(source, tables, weights=weights)
+    for names, table in found.items():
+        assert table.same_as(count(frame, names, weights=weights))
+    with pytest.raises(DataError, match="'code' holds String; weights must be numbers"):
+        count_pushed(source, tables, weights="code")
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-DIGIT_BITS = 11
-"""Digit of the radix sort: 2,048 buckets stay in the first-level cache."""
+DIGIT_BITS = 9
+"""Digit of the radix sort: with more than 512 buckets the scattered writes miss the cache."""
 
 
 @njit(cache=True, nogil=True)

@@ -118,15 +118,20 @@ def distinct(keys: IntArray, sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
         _kernels.rank_cells(cells)
         return values, cells[keys]
     words = [keys] if keys.ndim == 1 else [np.ascontiguousarray(keys[:, i]) for i in range(keys.shape[1])]
-    order = np.arange(rows, dtype=np.int64)
-    for word, size in zip(reversed(words), reversed(word_sizes(sizes)), strict=True):
-        order = _kernels.sort_step(word, order, (size - 1).bit_length())
+    ids, groups, order = np.zeros(rows, dtype=np.int64), 1, np.arange(rows, dtype=np.int64)
     new = np.zeros(rows, dtype=bool)
     new[:1] = True
-    for word in words:
+    # Word by word the groups so far are refined; often a few words tell all rows apart.
+    for word, size in zip(words, word_sizes(sizes), strict=True):
+        if groups == rows:
+            break
+        order = _kernels.sort_step(word, np.arange(rows, dtype=np.int64), (size - 1).bit_length())
+        order = _kernels.sort_step(ids, order, (groups - 1).bit_length())
+        new[:] = False
+        new[:1] = True
+        _kernels.mark_new(ids, order, new)
         _kernels.mark_new(word, order, new)
-    ids = np.empty(rows, dtype=np.int64)
-    _kernels.spread_ids(order, new, ids)
+        groups = _kernels.spread_ids(order, new, ids)
     return keys[order[new]], ids
 
 

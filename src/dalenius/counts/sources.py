@@ -106,7 +106,7 @@ class DuckSource:
             yield part.drop([name for name in used if name not in table])
 
     def _weight(self, name: str) -> str:
-        """SQL for a weight as a number; NULL where text is none."""
+        """Spell a weight as a number in SQL; NULL where text is none."""
         held = str(self.relation.types[self.names.index(name)])
         if self.decimal is not None:
             return f"try_cast(replace({quoted(name)}, '{self.decimal}', '.') AS DOUBLE)"
