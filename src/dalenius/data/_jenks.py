@@ -35,6 +35,7 @@ def natural_breaks(values: npt.NDArray[np.float64], groups: int) -> npt.NDArray[
 def _best_starts(points: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], groups: int) -> list[int]:
     """First position of each class, by dynamic programming over the number of classes."""
     n = len(points)
+    points = (points - points[0]) / (points[-1] - points[0])
     w = np.concatenate([[0.0], np.cumsum(weights)])
     s = np.concatenate([[0.0], np.cumsum(weights * points)])
     q = np.concatenate([[0.0], np.cumsum(weights * points**2)])

@@ -95,6 +95,9 @@ def _given(name: str, values: Sequence[float]) -> FloatArray:
 def _breaks(values: FloatArray, method: Method, groups: int) -> FloatArray:
     if len(values) == 0:
         return np.array([0.0, 1.0])
+    largest = float(np.abs(values).max())
+    if largest > 1e100:  # differences and squares of such numbers overflow
+        return _breaks(values / largest, method, groups) * largest
     if method == "quantile":
         edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
         # Heaped values can leave too few quantile groups: synthpop then cuts by width (spec psd17, 2.9), so do we.

@@ -1,0 +1,125 @@
+"""The command line as a person uses it: results, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from dalenius.cli import app
+from dalenius.data import Schema, examples
+from dalenius.synth import SYNTHESIZERS
+
+runner = CliRunner()
+
+
+def run(*words: object, code: int = 0) -> str:
+    result = runner.invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, result.output + str(result.exception)
+    return result.stdout
+
+
+@pytest.fixture
+def survey(tmp_path):
+    path = tmp_path / "survey.csv"
+    examples.survey(300, seed=1).select("sex", "age", "region", "marital", "income", "diagnosis").write_csv(path)
+    return path
+
+
+def test_version_and_methods():
+    assert run("version").startswith("dalenius ")
+    assert json.loads(run("version", "--json"))["polars"]
+    listed = json.loads(run("methods", "--json"))
+    assert {m["name"] for m in listed["synthesizers"]} == set(SYNTHESIZERS)
+    assert "replicated-uniques" in {m["name"] for m in listed["measures"]}
+    assert "bootstrap" in run("methods")
+
+
+def test_schema_is_written_and_checked(survey, tmp_path):
+    path = tmp_path / "schema.yaml"
+    assert "income" in run("schema", survey, "-o", path)
+    assert Schema.from_yaml(path).names == ["sex", "age", "region", "marital", "income", "diagnosis"]
+    assert "follows" in run("schema", survey, "--check", path)
+    columns = json.loads(run("schema", survey, "--json"))["columns"]
+    assert all(column["why"] for column in columns)
+
+
+def test_schema_check_lists_all_faults(tmp_path):
+    data, schema = tmp_path / "data.csv", tmp_path / "schema.yaml"
+    data.write_text("age,sex\n30,f\n200,m\n")
+    schema.write_text("columns:\n  age: {kind: integer, bounds: [0, 120]}\n  extra: {kind: text}\n")
+    result = runner.invoke(app, ["schema", str(data), "--check", str(schema)])
+    assert result.exit_code == 2
+    for part in ("3 faults", "'extra'", "'sex'", "above the upper bound"):
+        assert part in result.stderr
+
+
+def test_synth_writes_a_file_of_the_same_columns(survey, tmp_path):
+    out = tmp_path / "out.csv"
+    run("synth", survey, "-m", "independent", "-o", out, "--seed", 4)
+    again = tmp_path / "again.csv"
+    run("synth", survey, "-m", "independent", "-o", again, "--seed", 4)
+    assert out.read_bytes() == again.read_bytes()
+    assert pl.read_csv(out).columns == pl.read_csv(survey).columns
+    told = json.loads(run("synth", survey, "-m", "independent", "-o", tmp_path / "x.parquet", "-n", 17, "--json"))
+    assert told["rows"] == 17
+    assert pl.read_parquet(tmp_path / "x.parquet").height == 17
+
+
+def test_copies_and_saved_models(survey, tmp_path):
+    out, model = tmp_path / "out.csv", tmp_path / "model.zip"
+    run("synth", survey, "-m", "independent", "-o", out, "--copies", 2, "--save-model", model, "--seed", 3)
+    assert (tmp_path / "out.1.csv").read_bytes() != (tmp_path / "out.2.csv").read_bytes()
+    run("sample", model, "-o", tmp_path / "later.csv", "--seed", 3)
+    assert (tmp_path / "later.csv").read_bytes() == (tmp_path / "out.1.csv").read_bytes()
+
+
+def test_dry_run_writes_nothing(survey, tmp_path):
+    before = set(tmp_path.iterdir())
+    told = json.loads(run("synth", survey, "-m", "bootstrap", "--dry-run", "--json"))
+    assert told["seconds"] > 0
+    assert told["bytes"] > 0
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_plan_file_and_options(survey, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("nonsense: 1\n")
+    result = runner.invoke(app, ["synth", str(survey), "-m", "independent", "--plan", str(plan)])
+    assert result.exit_code == 2
+    assert "no option 'nonsense'" in result.stderr
+
+
+def test_evaluate_and_compare(survey, tmp_path):
+    out = tmp_path / "boot.csv"
+    run("synth", survey, "-m", "bootstrap", "-o", out)
+    report = tmp_path / "report.html"
+    told = json.loads(run("evaluate", survey, out, "-k", "sex,age", "-t", "diagnosis", "--report", report, "--json"))
+    assert told["results"]["replicated-uniques"]["value"] > 0
+    assert report.read_text().startswith("<!doctype html>")
+    run("synth", survey, "-m", "independent", "-o", tmp_path / "ind.csv")
+    both = json.loads(run("compare", survey, out, f"alone={tmp_path / 'ind.csv'}", "-k", "sex,age", "-t", "diagnosis", "--json"))
+    assert set(both) == {"boot", "alone"}
+    assert "repU" in run("compare", survey, out, "-k", "sex", "-t", "diagnosis", "-m", "replicated-uniques")
+
+
+def test_missing_keys_are_said(survey, tmp_path):
+    out = tmp_path / "boot.csv"
+    run("synth", survey, "-m", "bootstrap", "-o", out)
+    told = json.loads(run("evaluate", survey, out, "-m", "disco,two-way-utility", "--json"))
+    assert told["skipped"] == {"disco": "needs keys and targets"}
+
+
+def test_demo(tmp_path):
+    out = tmp_path / "demo"
+    text = run("demo", "--rows", 200, "-o", out, "--method", "independent", "--method", "bootstrap")
+    assert "report.html" in text.replace("\n", "")
+    assert (out / "report.html").exists()
+    assert (out / "schema.yaml").exists()
+    assert pl.read_csv(out / "synthetic-independent.csv").height == 200
+
+
+def test_quiet_says_nothing(survey, tmp_path):
+    assert run("synth", survey, "-m", "independent", "-o", tmp_path / "o.csv", "-q") == ""
