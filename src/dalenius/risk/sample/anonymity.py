@@ -1,0 +1,138 @@
+"""k-anonymity, l-diversity and t-closeness of a file.
+
+A *class* is a combination of keys with the rows that share it. k-anonymity asks how many share it, l-diversity how many
+different sensitive values they have, t-closeness how far their sensitive values are from those of everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.errors import OptionError
+from dalenius.core.result import Result, figure
+from dalenius.data.schema import Kind
+from dalenius.data.table import Table
+from dalenius.data.vector import AnyArray
+from dalenius.risk.sample.frequencies import frequencies
+from dalenius.risk.sample.keys import KeyCodes
+from dalenius.risk.tabular.cells import gap_codes
+
+
+def k_anonymity(
+    data: Any, keys: Sequence[str] | None = None, levels: Sequence[int] = (2, 3, 5, 10)
+) -> Result:
+    """Profile of class sizes: the value is the smallest class, the table says how many rows violate each k.
+
+    Examples
+    --------
+    >>> k_anonymity({"sex": ["f", "m", "m"]}, ["sex"]).table.rows()
+    [(2, 1, 33.33333333333333), (3, 3, 100.0), (5, 3, 100.0), (10, 3, 100.0)]
+    """
+    found = frequencies(data, keys)
+    rows = len(found.fk)
+    table = pl.DataFrame(
+        [
+            {"k": k, "rows below": found.violations(k), "per cent": 100 * found.violations(k) / rows}
+            for k in levels
+        ]
+    )
+    smallest = float(found.fk.min())
+    return Result(
+        name="k-anonymity",
+        value=smallest,
+        sentence=f"The rarest combination of keys has {figure(smallest)} row(s): the file is {int(smallest)}-anonymous, "
+        f"and {found.unique:,} of {rows:,} rows are alone with their keys.",
+        values={"unique rows": float(found.unique), "classes": float(KeyCodes.of(data, keys).groups()[1])},
+        table=table,
+    )
+
+
+def l_diversity(
+    data: Any, keys: Sequence[str], sensitive: str, *, recursive_c: float = 2, compat: str | None = None
+) -> pl.DataFrame:
+    """Distinct, entropy and recursive l-diversity of every row's class.
+
+    ``entropy`` is the exponential of the class's entropy: the number of equally common values that would be as
+    diverse. ``recursive`` is the largest l for which r1 < c (rl + … + rm), r1 ≥ r2 ≥ … the counts of the values, and 1
+    when there is none. A missing key is a level of its own. All missing sensitive values together are one value;
+    ``compat="sdcMicro"`` counts each as a different one, as sdcMicro does, which overstates diversity.
+
+    Examples
+    --------
+    >>> l_diversity({"k": ["a", "a", "b"], "s": ["x", "y", "x"]}, ["k"], "s")["distinct"].to_list()
+    [2, 2, 1]
+    """
+    if compat not in (None, "sdcMicro"):
+        raise OptionError(f"unknown compat {compat!r}; use 'sdcMicro' or leave it out")
+    codes = KeyCodes.of(data, keys)
+    ids, size = codes.groups()
+    column = Table.from_frame(data)[sensitive].categories
+    values = column.codes.astype(np.int64)
+    if compat == "sdcMicro":
+        gaps = np.flatnonzero(np.isin(values, gap_codes(column.labels)))
+        values[gaps] = len(column.labels) + np.arange(len(gaps))
+    width = int(values.max()) + 1 if len(values) else 1
+    cells, counts = np.unique(ids * width + values, return_counts=True)
+    owner = cells // width
+    share = counts / np.bincount(owner, counts)[owner]
+    distinct = np.bincount(owner, minlength=size)
+    entropy = np.exp(-np.bincount(owner, share * np.log(share), minlength=size))
+    recursive = _recursive(owner, counts, size, recursive_c)
+    return pl.DataFrame({"distinct": distinct[ids], "entropy": entropy[ids], "recursive": recursive[ids]})
+
+
+def _recursive(owner: AnyArray, counts: AnyArray, size: int, c: float) -> AnyArray:
+    """Find per class the largest l with r1 < c (rl + … + rm); counts are sorted downwards within each class."""
+    order = np.lexsort((-counts, owner))
+    owner, counts = owner[order], counts[order]
+    starts = np.searchsorted(owner, np.arange(size))
+    total = np.bincount(owner, counts, minlength=size)
+    before = np.cumsum(counts) - counts
+    tail = total[owner] - (before - before[starts][owner])
+    holds = counts[starts][owner] < c * tail
+    return np.maximum(np.bincount(owner, holds, minlength=size).astype(np.int64), 1)
+
+
+def t_closeness(data: Any, keys: Sequence[str], sensitive: str) -> Result:
+    """Largest distance between a class's distribution of the sensitive value and everybody's.
+
+    The distance is the earth mover's: half the sum of absolute differences for nominal values, the mean absolute
+    difference of the cumulative shares for ordered ones and numbers (Li, Li and Venkatasubramanian 2007).
+
+    Examples
+    --------
+    >>> t_closeness({"k": ["a", "a", "b", "b"], "s": ["x", "y", "x", "x"]}, ["k"], "s").value
+    0.25
+    """
+    codes = KeyCodes.of(data, keys)
+    ids, size = codes.groups()
+    table = Table.from_frame(data)
+    column = table[sensitive]
+    labels = column.categories
+    values = labels.codes.astype(np.int64)
+    width = max(len(labels.labels), 1)
+    overall = np.bincount(values, minlength=width) / len(values)
+    ordered = column.is_number or column.column.kind is Kind.ORDERED
+    distance = np.empty(size)
+    for start in range(0, size, 4096):
+        stop = min(start + 4096, size)
+        inside = (ids >= start) & (ids < stop)
+        shares = np.zeros((stop - start, width))
+        np.add.at(shares, (ids[inside] - start, values[inside]), 1.0)
+        gap = shares / shares.sum(axis=1, keepdims=True) - overall
+        if ordered and width > 1:
+            distance[start:stop] = np.abs(np.cumsum(gap, axis=1)).sum(axis=1) / (width - 1)
+        else:
+            distance[start:stop] = np.abs(gap).sum(axis=1) / 2
+    worst = float(distance.max())
+    return Result(
+        name="t-closeness",
+        value=worst,
+        sentence=f"The combination of keys that differs most from everybody is {figure(worst)} away in {sensitive!r} "
+        f"(0 = like everybody, 1 = nothing in common); half of the rows are within {figure(np.median(distance[ids]))}.",
+        values={"median row": float(np.median(distance[ids])), "mean row": float(distance[ids].mean())},
+    )

@@ -1,0 +1,109 @@
+"""Sample and population frequencies of key combinations, with empty keys as wildcards (sdcMicro: freqCalc)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.errors import OptionError
+from dalenius.counts.keys import distinct, ravel
+from dalenius.data.schema import Role
+from dalenius.data.vector import AnyArray
+from dalenius.risk.sample.keys import KeyCodes, column_values
+
+
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """For each row: how many rows share its keys (``fk``), and how many people in the population do (``Fk``).
+
+    Examples
+    --------
+    >>> found = frequencies({"sex": ["f", "m", "m"], "w": [10.0, 20.0, 30.0]}, ["sex"], weight="w")
+    >>> found.fk.tolist(), found.Fk.tolist(), found.unique
+    ([1.0, 2.0, 2.0], [10.0, 50.0, 50.0], 1)
+    """
+
+    fk: AnyArray
+    Fk: AnyArray
+    weighted: bool
+
+    @property
+    def unique(self) -> int:
+        """Rows that share their keys with nobody."""
+        return int(np.count_nonzero(self.fk == 1))
+
+    def violations(self, k: float, weighted: bool = False) -> int:
+        """Rows whose keys occur fewer than k times, in the sample or in the population."""
+        return int(np.count_nonzero((self.Fk if weighted else self.fk) < k))
+
+
+def frequencies(
+    data: Any, keys: Sequence[str] | None = None, *, weight: str | None = None, alpha: float = 1.0
+) -> Frequencies:
+    """Frequencies of key combinations.
+
+    An empty key matches everything: a complete row gains ``alpha`` times the incomplete rows that match it, an
+    incomplete row counts its own group, all complete rows that match it, and ``alpha`` times other incomplete ones. A
+    row without any key gets everybody, and adds nothing to complete rows (unless there is one key only).
+
+    Parameters
+    ----------
+    weight
+        Column of design weights (people each row stands for); default: the column with that role, or 1.
+    alpha
+        How much an incomplete row counts for others, 0 to 1; 0 makes incomplete rows look rare, 1 common.
+    """
+    if not 0 <= alpha <= 1:
+        raise OptionError(f"alpha is {alpha}; it must be between 0 and 1")
+    codes = KeyCodes.of(data, keys)
+    weights = column_values(data, weight, Role.WEIGHT)
+    w = np.ones(len(codes)) if weights is None else weights
+    if codes.complete.all():
+        ids, size = codes.groups()
+        return Frequencies(
+            np.bincount(ids, minlength=size)[ids].astype(float),
+            np.bincount(ids, w, size)[ids],
+            weights is not None,
+        )
+    return Frequencies(
+        _matched(codes, np.ones(len(codes)), alpha), _matched(codes, w, alpha), weights is not None
+    )
+
+
+def _matched(codes: KeyCodes, weights: AnyArray, alpha: float) -> AnyArray:
+    """Add up weights of matching rows, one pair of gap patterns at a time: each pair is one join on common keys."""
+    width = len(codes.names)
+    pattern = codes.missing @ (1 << np.arange(width))
+    nothing = (1 << width) - 1
+    result = np.zeros(len(codes))
+    kinds = np.unique(pattern).tolist()
+    rows = {kind: np.flatnonzero(pattern == kind) for kind in kinds}
+    for kind in kinds:
+        here = rows[kind]
+        if kind == nothing:
+            result[here] = weights.sum()
+            continue
+        for other in kinds:
+            if other == nothing and kind == 0 and width > 1:
+                continue
+            own = other in (kind, 0)
+            common = [i for i in range(width) if not (kind | other) >> i & 1]
+            result[here] += (1.0 if own else alpha) * _joined(codes, here, rows[other], common, weights)
+    return result
+
+
+def _joined(
+    codes: KeyCodes, here: AnyArray, there: AnyArray, common: Sequence[int], weights: AnyArray
+) -> AnyArray:
+    """Add up, for each row here, the weights of rows there that agree on the common keys."""
+    if not common:
+        return np.full(len(here), weights[there].sum())
+    sizes = [codes.sizes[i] for i in common]
+    both = np.concatenate([here, there])
+    values, ids = distinct(ravel([codes.codes[both, i] for i in common], sizes, len(both)), sizes)
+    sums = np.bincount(ids[len(here) :], weights[there], minlength=len(values))
+    found: AnyArray = sums[ids[: len(here)]]
+    return found

@@ -1,0 +1,89 @@
+"""Keys of one table as codes, with gaps told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.errors import DataError, OptionError, names
+from dalenius.counts.keys import distinct, ravel
+from dalenius.data.schema import Role
+from dalenius.data.table import Table
+from dalenius.data.vector import AnyArray, IntArray
+from dalenius.risk.tabular.cells import gap_codes
+
+
+@dataclass(frozen=True, eq=False)
+class KeyCodes:
+    """Codes of the keys, one column each; -1 never occurs, gaps have a code of their own.
+
+    Examples
+    --------
+    >>> KeyCodes.of({"a": ["x", None, "x"]}, ["a"]).missing.tolist()
+    [[False], [True], [False]]
+    """
+
+    names: tuple[str, ...]
+    codes: IntArray
+    labels: tuple[Sequence[Any], ...]
+    missing: AnyArray
+
+    @classmethod
+    def of(cls, data: Any, keys: Sequence[str] | None) -> KeyCodes:
+        """Read the keys off a table or frame."""
+        table = Table.from_frame(data)
+        wanted = list(keys) if keys is not None else table.schema.by_role(Role.KEY)
+        if not wanted:
+            raise OptionError(
+                "no keys are named; say which columns an intruder may know, for example keys=['sex']"
+            )
+        if len(set(wanted)) < len(wanted):
+            raise OptionError("a key is named twice; name each key once")
+        absent = [name for name in wanted if name not in table]
+        if absent:
+            raise DataError(f"no column {names(absent)}; there are {names(table.names)}")
+        columns = [table[name].categories for name in wanted]
+        codes = np.column_stack([c.codes.astype(np.int64) for c in columns])
+        missing = np.column_stack([np.isin(c.codes, gap_codes(c.labels)) for c in columns])
+        return cls(tuple(wanted), codes, tuple(c.labels for c in columns), missing)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of levels of each key."""
+        return tuple(len(each) for each in self.labels)
+
+    def groups(self, columns: Sequence[int] | None = None) -> tuple[IntArray, int]:
+        """Number the rows by their combination of some keys (a gap is a level), and count the combinations."""
+        used = list(range(len(self.names))) if columns is None else list(columns)
+        sizes = [self.sizes[i] for i in used]
+        values, ids = distinct(ravel([self.codes[:, i] for i in used], sizes, len(self)), sizes)
+        return ids, len(values)
+
+    @cached_property
+    def complete(self) -> AnyArray:
+        """Rows without a gap in the keys."""
+        whole: AnyArray = ~np.any(self.missing, axis=1)
+        return whole
+
+
+def column_values(data: Any, name: str | None, role: Role) -> AnyArray | None:
+    """Numbers of a weight column, by name or by role; None when there is none."""
+    table = Table.from_frame(data)
+    found = [name] if name is not None else table.schema.by_role(role)
+    if not found:
+        return None
+    if not table[found[0]].is_number:
+        return table[found[0]].categories.codes
+    values = table[found[0]].floats()
+    if role is Role.WEIGHT and not (np.isfinite(values).all() and (values > 0).all()):
+        raise DataError(
+            f"weight column {found[0]!r} has empty, zero or negative weights; give every row a weight above 0"
+        )
+    return values
