@@ -3,13 +3,16 @@
 from dalenius.synth.base import SYNTHESIZERS, Model, Synthesizer, make_synthesizer, register, synthesize
 from dalenius.synth.bootstrap import Bootstrap
 from dalenius.synth.independent import Independent
+from dalenius.synth.joint import LogLinear, Saturated
 from dalenius.synth.model_file import load_model, save_model
 
 __all__ = [
     "SYNTHESIZERS",
     "Bootstrap",
     "Independent",
+    "LogLinear",
     "Model",
+    "Saturated",
     "Synthesizer",
     "load_model",
     "make_synthesizer",

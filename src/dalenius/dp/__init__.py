@@ -1,0 +1,24 @@
+"""Differential privacy: budgets, noise from OpenDP's samplers, repair of noisy tables, and audits."""
+
+from dalenius.dp.accounting import delta_of_rho, epsilon_of_rho, rho_of_epsilon
+from dalenius.dp.audit import Audit, audit
+from dalenius.dp.budget import Budget, Spend
+from dalenius.dp.noise import add_gaussian, add_laplace, choose, positive_laplace
+from dalenius.dp.repair import clip, consistent, simplex
+
+__all__ = [
+    "Audit",
+    "Budget",
+    "Spend",
+    "add_gaussian",
+    "add_laplace",
+    "audit",
+    "choose",
+    "clip",
+    "consistent",
+    "delta_of_rho",
+    "epsilon_of_rho",
+    "positive_laplace",
+    "rho_of_epsilon",
+    "simplex",
+]

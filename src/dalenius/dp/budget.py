@@ -1,0 +1,179 @@
+"""`Budget`: how much privacy there is to spend, and a ledger of every spend.
+
+Neighbours say what is protected: "add-remove" tables differ by one record that is there or not; "replace" tables by one
+record that is changed, so the number of records is the same. Spends add up (sequential composition), except spends on
+disjoint parts of the records, where the largest part counts (parallel composition).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from dalenius.core.errors import OptionError
+from dalenius.dp.accounting import epsilon_of_rho, rho_of_epsilon
+
+Neighbours = Literal["add-remove", "replace"]
+Accounting = Literal["pure", "approximate", "zcdp"]
+
+_SLACK = 1 + 1e-9
+"""Sums of shares may miss the whole by rounding."""
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One line of the ledger: what was released, at which price, and with how much noise.
+
+    ``epsilon``/``delta`` or ``rho`` is the price; ``part`` is (name of the split, which part) for disjoint records.
+
+    Examples
+    --------
+    >>> Spend("sex × age", epsilon=0.5, noise="discrete Laplace, scale 2").price
+    'ε = 0.5'
+    """
+
+    what: str
+    epsilon: float = 0.0
+    delta: float = 0.0
+    rho: float = 0.0
+    noise: str = ""
+    part: tuple[str, str] | None = None
+
+    @property
+    def price(self) -> str:
+        """The price in words."""
+        if self.rho:
+            return f"ρ = {self.rho:.4g}"
+        return f"ε = {self.epsilon:.4g}" + (f", δ = {self.delta:.3g}" if self.delta else "")
+
+
+@dataclass
+class Budget:
+    """A privacy budget.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What the whole release may cost.
+    neighbours
+        "add-remove" or "replace".
+    accounting
+        "pure" (δ = 0), "approximate" (ε and δ of the spends add up) or "zcdp" (ρ adds up and is converted to (ε, δ) once).
+        Default: pure when δ is 0, otherwise zcdp.
+
+    Examples
+    --------
+    >>> budget = Budget(1.0)
+    >>> budget.spend("table of sex", epsilon=0.25)
+    >>> budget.left
+    0.75
+    >>> budget.spend("table of age", epsilon=0.8)
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.OptionError: 'table of age' would cost 1.05 of a budget of 1; ask for less, or give a larger epsilon
+    >>> print(budget)
+    privacy budget: ε = 1, add-remove neighbours, pure accounting
+      table of sex: ε = 0.25
+    spent: ε = 0.25
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    neighbours: Neighbours = "add-remove"
+    accounting: Accounting | None = None
+    spends: list[Spend] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < float("inf"):
+            raise OptionError(f"epsilon must be a positive number, got {self.epsilon}")
+        if not 0 <= self.delta < 1:
+            raise OptionError(f"delta must be at least 0 and below 1, got {self.delta}")
+        if self.neighbours not in get_args(Neighbours):
+            raise OptionError(
+                f"unknown neighbours {self.neighbours!r}; use one of {', '.join(get_args(Neighbours))}"
+            )
+        if self.accounting is None:
+            self.accounting = "pure" if self.delta == 0 else "zcdp"
+        if self.accounting not in get_args(Accounting):
+            raise OptionError(
+                f"unknown accounting {self.accounting!r}; use one of {', '.join(get_args(Accounting))}"
+            )
+        if (self.accounting == "pure") != (self.delta == 0):
+            raise OptionError(f"{self.accounting} accounting does not go with delta = {self.delta}")
+
+    @property
+    def total(self) -> float:
+        """The whole budget in the unit that is added up: ρ for zcdp, ε otherwise."""
+        return rho_of_epsilon(self.epsilon, self.delta) if self.accounting == "zcdp" else self.epsilon
+
+    @property
+    def spent(self) -> float:
+        """What was spent so far, in that unit."""
+        return _sum(self.spends, "rho" if self.accounting == "zcdp" else "epsilon")
+
+    @property
+    def left(self) -> float:
+        """What is left, in that unit."""
+        return max(self.total - self.spent, 0.0)
+
+    @property
+    def factor(self) -> int:
+        """How many cells of one table a neighbour changes: 1 under add-remove, 2 under replacement."""
+        return 1 if self.neighbours == "add-remove" else 2
+
+    def spend(
+        self, what: str, *, epsilon: float = 0.0, delta: float = 0.0, rho: float = 0.0, noise: str = "",
+        part: tuple[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """Write a spend into the ledger; an error, and no line, when it would be too much."""
+        unit = rho if self.accounting == "zcdp" else epsilon
+        if not unit > 0:
+            raise OptionError(
+                f"{what!r} must cost something: give {'rho' if self.accounting == 'zcdp' else 'epsilon'} above 0"
+            )
+        entry = Spend(what, epsilon, delta, rho, noise, part)
+        after = _sum([*self.spends, entry], "rho" if self.accounting == "zcdp" else "epsilon")
+        if after > self.total * _SLACK or _sum([*self.spends, entry], "delta") > self.delta * _SLACK:
+            raise OptionError(
+                f"{what!r} would cost {after:.4g} of a budget of {self.total:.4g}; ask for less, or give a larger epsilon"
+            )
+        self.spends.append(entry)
+
+    def assume(self, what: str) -> None:
+        """Note what is taken as public knowledge: no price, but the reader must know."""
+        if what not in self.assumptions:
+            self.assumptions.append(what)
+
+    @property
+    def guarantee(self) -> str:
+        """What was promised so far, in one line."""
+        if self.accounting == "zcdp":
+            spent = self.spent
+            shown = epsilon_of_rho(spent, self.delta) if spent else 0.0
+            return f"ε = {shown:.4g}, δ = {self.delta:.3g} (ρ = {spent:.4g})"
+        delta = _sum(self.spends, "delta")
+        return f"ε = {self.spent:.4g}" + (f", δ = {delta:.3g}" if delta else "")
+
+    def __str__(self) -> str:
+        head = f"ε = {self.epsilon:.4g}" + (f", δ = {self.delta:.3g}" if self.delta else "")
+        lines = [f"privacy budget: {head}, {self.neighbours} neighbours, {self.accounting} accounting"]
+        for entry in self.spends:
+            where = f" [{entry.part[0]}: {entry.part[1]}]" if entry.part else ""
+            lines.append(f"  {entry.what}{where}: {entry.price}{f' ({entry.noise})' if entry.noise else ''}")
+        lines += [f"  taken as public: {what}" for what in self.assumptions]
+        return "\n".join([*lines, f"spent: {self.guarantee}"])
+
+
+def _sum(spends: list[Spend], unit: Literal["epsilon", "rho", "delta"]) -> float:
+    """Sequential composition adds up; parts of one split count as their maximum."""
+    parts: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+    result = 0.0
+    for entry in spends:
+        price: float = getattr(entry, unit)
+        if entry.part is None:
+            result += price
+        else:
+            parts[entry.part[0]][entry.part[1]] += price
+    return result + sum(max(split.values()) for split in parts.values())

@@ -1,0 +1,6 @@
+"""Joint models of categories: the whole table, or the margins it is known by, with or without differential privacy."""
+
+from dalenius.synth.joint.loglinear import LogLinear
+from dalenius.synth.joint.saturated import Saturated
+
+__all__ = ["LogLinear", "Saturated"]

@@ -1,0 +1,302 @@
+"""`Coding`: every column as a few categories before a joint model, and back to values after it.
+
+Numbers are grouped first. Without differential privacy a group becomes a value again by drawing one of the original values
+of that group; with it the originals are never touched again: a value is drawn uniformly within the group's bounds, or
+from a declared list. (Raab 2022; spec raab-dp-categorical 2.3.)
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.random import Seed, generator
+from dalenius.data.encode import EPOCH, MICROSECOND
+from dalenius.data.grouping import Grouping, Method
+from dalenius.data.schema import Column, Kind
+from dalenius.data.table import Table
+from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, IntArray, Vector, compact
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How numbers are grouped: breaks given per column, or found by a method; values declared per column.
+
+    Examples
+    --------
+    >>> Groups(breaks={"age": [0, 18, 65, 100]}).groups
+    5
+    """
+
+    groups: int = 5
+    method: Method = "quantile"
+    breaks: Mapping[str, Sequence[float]] | None = None
+    values: Mapping[str, Sequence[float]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.groups < 2:
+            raise OptionError(f"{self.groups} groups say nothing; use 2 or more")
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCode:
+    """One column as codes: levels or groups first, then the states that are no ordinary value.
+
+    Attributes
+    ----------
+    column
+        Its description, with levels.
+    edges
+        Breaks of the groups of a number column.
+    states
+        States (special code, missing, NaN) that have a code of their own, in order.
+    pool, starts
+        Values a group may become, sorted, and where each group begins among them; None draws within the edges.
+    """
+
+    column: Column
+    edges: FloatArray | None
+    states: tuple[int, ...]
+    pool: AnyArray | None = None
+    starts: IntArray | None = None
+
+    @property
+    def base(self) -> int:
+        """Number of levels or groups."""
+        return len(self.edges) - 1 if self.edges is not None else len(self.column.levels or ())
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return self.base + len(self.states)
+
+    def label(self, code: int) -> Any:
+        """What a code stands for: a level, the bounds of a group, or the word of a state."""
+        if code >= self.base:
+            state = self.states[code - self.base]
+            return {MISSING: "missing", NAN: "NaN"}.get(state) or self.column.special[state - SPECIAL]
+        if self.edges is None:
+            return (self.column.levels or ())[code]
+        return float(self.edges[code]), float(self.edges[code + 1])
+
+    def encode(self, vector: Vector) -> IntArray:
+        """Codes of the rows."""
+        codes = (
+            vector.data
+            if self.edges is None
+            else np.searchsorted(self.edges[1:-1], vector.data, side="right")
+        )
+        if vector.state is None:
+            return compact(codes, self.size)
+        lookup = np.full(
+            256, max(self.size - 1, 0), dtype=np.int64
+        )  # NaN counts as missing where only that has a code
+        for i, state in enumerate(self.states):
+            lookup[state] = self.base + i
+        return compact(np.where(vector.state == VALUE, codes, lookup[vector.state]), self.size)
+
+    def decode(self, codes: IntArray, rng: np.random.Generator) -> Vector:
+        """Rows again."""
+        states = np.zeros(max(self.size, 1), np.uint8)
+        states[self.base :] = self.states
+        state = states[codes]
+        ordinary = state == VALUE
+        if self.edges is None:
+            data = compact(np.where(ordinary, codes, 0), self.base)
+        else:
+            data = np.zeros(
+                len(codes), np.int64 if self.column.kind in (Kind.INTEGER, Kind.DATETIME) else np.float64
+            )
+            data[ordinary] = self._values(codes[ordinary].astype(np.int64), rng)
+        return Vector(self.column, data, state).tidy()
+
+    def _values(self, groups: IntArray, rng: np.random.Generator) -> AnyArray:
+        if self.pool is not None and self.starts is not None:
+            low, high = self.starts[groups], self.starts[groups + 1]
+            inside = np.minimum(
+                low + (rng.random(len(groups)) * (high - low)).astype(np.int64), max(len(self.pool) - 1, 0)
+            )
+            if np.all(high > low):
+                return self.pool[inside]
+            return np.where(high > low, self.pool[inside], self._within(groups, rng))
+        return self._within(groups, rng)
+
+    def _within(self, groups: IntArray, rng: np.random.Generator) -> AnyArray:
+        """Uniform between the bounds of a group; whole numbers stay whole."""
+        edges = self.edges if self.edges is not None else np.zeros(2)
+        low, high = edges[groups], edges[groups + 1]
+        if self.column.kind in (Kind.INTEGER, Kind.DATETIME):
+            first = np.ceil(low)
+            # The last group holds its upper bound, the others do not.
+            last = np.where(groups == len(edges) - 2, np.floor(high), np.ceil(high) - 1)
+            span = np.maximum(last - first + 1, 1)
+            return (first + np.floor(rng.random(len(groups)) * span)).astype(np.int64)
+        drawn = low + rng.random(len(groups)) * (high - low)
+        return drawn if self.column.decimals is None else np.round(drawn, self.column.decimals)
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """The codes of all columns.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"sex": ["f", "m", None, "f"], "age": [31, 64, 12, 40]})
+    >>> coding = Coding.from_data(table, Groups(groups=2))
+    >>> coding.sizes
+    (3, 2)
+    >>> [codes.tolist() for codes in coding.encode(table)]
+    [[0, 1, 2, 0], [0, 1, 0, 1]]
+    """
+
+    columns: tuple[ColumnCode, ...]
+
+    @classmethod
+    def from_data(cls, table: Table, groups: Groups, keep_values: bool = True) -> Coding:
+        """Codes read off the data: levels and gaps that occur, breaks found by the grouping."""
+        grouping = Grouping.fit(
+            table, method=groups.method, groups=groups.groups, breaks=_known(table, groups.breaks)
+        )
+        return cls(tuple(_from_data(table[name], grouping, groups, keep_values) for name in table.names))
+
+    @classmethod
+    def declared(cls, table: Table, groups: Groups) -> Coding:
+        """Codes from public knowledge alone: declared levels, bounds, breaks; every column may be missing.
+
+        Raises
+        ------
+        DataError
+            When a column's levels or bounds were read off the data.
+        """
+        _known(table, groups.breaks)
+        lacking = [n for n in table.names if not _is_declared(table[n].column, groups)]
+        if lacking:
+            raise DataError(
+                f"column {names(lacking)}: levels or bounds were read off the confidential data, and they would leak; declare them in "
+                'the schema (domain: declared), give breaks for numbers, or write domain="from-data" to accept the leak'
+            )
+        return cls(tuple(_from_schema(table[name].column, groups) for name in table.names))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of codes of each column."""
+        return tuple(column.size for column in self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [column.column.name for column in self.columns]
+
+    def encode(self, table: Table) -> list[IntArray]:
+        """Codes of a table's rows, column by column."""
+        return [column.encode(table[column.column.name]) for column in self.columns]
+
+    def decode(self, codes: Sequence[IntArray], seed: Seed) -> list[Vector]:
+        """Columns again; numbers are drawn within their groups."""
+        return [
+            column.decode(held, generator(seed, "value", column.column.name))
+            for column, held in zip(self.columns, codes, strict=True)
+        ]
+
+    def parts(self) -> tuple[list[dict[str, Any]], dict[str, AnyArray]]:
+        """Everything but the schema, as JSON data and arrays."""
+        arrays: dict[str, AnyArray] = {}
+        for i, column in enumerate(self.columns):
+            for word, held in (("edges", column.edges), ("pool", column.pool), ("starts", column.starts)):
+                if held is not None:
+                    arrays[f"coding.{i}.{word}"] = held
+        return [{"states": list(column.states)} for column in self.columns], arrays
+
+    @classmethod
+    def from_parts(
+        cls, schema: Sequence[Column], facts: Sequence[Mapping[str, Any]], arrays: Mapping[str, AnyArray]
+    ) -> Coding:
+        """Rebuild from `parts`."""
+        held = [
+            ColumnCode(
+                column, arrays.get(f"coding.{i}.edges"), tuple(fact["states"]),
+                arrays.get(f"coding.{i}.pool"), arrays.get(f"coding.{i}.starts"),
+            )
+            for i, (column, fact) in enumerate(zip(schema, facts, strict=True))
+        ]  # fmt: skip
+        return cls(tuple(held))
+
+
+def _known(table: Table, breaks: Mapping[str, Sequence[float]] | None) -> Mapping[str, Sequence[float]]:
+    unknown = [name for name in breaks or {} if name not in table]
+    if unknown:
+        raise OptionError(f"breaks are given for {names(unknown)}, which is not a column of the data")
+    wrong = [name for name in breaks or {} if not table[name].is_number]
+    if wrong:
+        raise OptionError(f"breaks are given for {names(wrong)}, which does not hold numbers")
+    return breaks or {}
+
+
+def _from_data(vector: Vector, grouping: Grouping, groups: Groups, keep_values: bool) -> ColumnCode:
+    states = [SPECIAL + j for j in range(len(vector.column.special))]
+    if vector.state is not None:
+        states = [s for s in states if np.any(vector.state == s)]
+        states += [state for state in (MISSING, NAN) if np.any(vector.state == state)]
+    else:
+        states = []
+    if not vector.is_number:
+        return ColumnCode(vector.column, None, tuple(states))
+    edges = grouping.breaks[vector.column.name]
+    chosen = (groups.values or {}).get(vector.column.name)
+    if chosen is not None:
+        return ColumnCode(
+            vector.column, edges, tuple(states), *_pool(np.asarray(chosen, vector.data.dtype), edges)
+        )
+    if not keep_values:
+        return ColumnCode(vector.column, edges, tuple(states))
+    return ColumnCode(vector.column, edges, tuple(states), *_pool(vector.values, edges))
+
+
+def _pool(values: AnyArray, edges: FloatArray) -> tuple[AnyArray, IntArray]:
+    pool = np.sort(values)
+    inner = np.searchsorted(pool, edges[1:-1], side="left")
+    return pool, np.concatenate([[0], inner, [len(pool)]]).astype(np.int64)
+
+
+def _is_declared(column: Column, groups: Groups) -> bool:
+    if column.kind is Kind.BOOLEAN:
+        return True
+    if column.kind.is_number and column.name in (groups.breaks or {}):
+        return True
+    return (
+        column.domain == "declared"
+        and (column.bounds if column.kind.is_number else column.levels) is not None
+    )
+
+
+def _from_schema(column: Column, groups: Groups) -> ColumnCode:
+    states = (*(SPECIAL + j for j in range(len(column.special))), MISSING)
+    if not column.kind.is_number:
+        return ColumnCode(column, None, states)
+    given = (groups.breaks or {}).get(column.name)
+    if given is not None:
+        edges = Grouping.fit(breaks={column.name: given}, columns=[]).breaks[column.name]
+    elif column.bounds is not None:
+        low, high = (_bound(bound, column) for bound in column.bounds)
+        edges = np.linspace(low, high if high > low else low + 1, groups.groups + 1)
+    else:
+        raise DataError(f"column {column.name!r}: declare bounds or give breaks")
+    chosen = (groups.values or {}).get(column.name)
+    if chosen is None:
+        return ColumnCode(column, edges, states)
+    kind = np.int64 if column.kind in (Kind.INTEGER, Kind.DATETIME) else np.float64
+    return ColumnCode(column, edges, states, *_pool(np.asarray(chosen, kind), edges))
+
+
+def _bound(bound: float | str, column: Column) -> float:
+    if isinstance(bound, str):
+        scale = 1000 if column.decimals == 9 else 1
+        return float(scale * ((dt.datetime.fromisoformat(bound) - EPOCH) // MICROSECOND))
+    return float(bound)

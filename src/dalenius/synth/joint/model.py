@@ -1,0 +1,140 @@
+"""`JointModel`: columns as codes, one table of codes per stratum, and the notes a reader must see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dalenius.core.random import Seed, generator
+from dalenius.counts.junction import JunctionTree
+from dalenius.counts.tree_table import TreeTable
+from dalenius.data.frames import Origin
+from dalenius.data.schema import Schema
+from dalenius.data.table import Table
+from dalenius.data.vector import AnyArray, IntArray
+from dalenius.synth.base import Arrays, Model
+from dalenius.synth.joint.cells import Cells
+from dalenius.synth.joint.coding import Coding
+
+Distribution: TypeAlias = Cells | TreeTable
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """One part of the records: codes of the stratifying columns, its size, and the table of the other columns."""
+
+    codes: tuple[int, ...]
+    rows: int
+    table: Distribution
+
+
+class JointModel(Model):
+    """A joint distribution of categories.
+
+    Attributes
+    ----------
+    coding
+        How columns become codes and back.
+    strata
+        Parts of the records, each with its own table; one part when there are no strata.
+    split
+        Positions of the stratifying columns.
+    notes
+        What was done and what a reader must know: which fit was used, its convergence, what was taken as public.
+    ledger
+        Every spend of the privacy budget; empty without differential privacy.
+    """
+
+    def __init__(
+        self, schema: Schema, rows: int, coding: Coding, strata: Sequence[Stratum], *, split: Sequence[int] = (),
+        poisson: bool = False, notes: Sequence[str] = (), ledger: str = "", origin: Origin | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(schema, rows, origin)
+        self.coding = coding
+        self.strata = list(strata)
+        self.split = tuple(split)
+        self.poisson = poisson
+        self.notes = list(notes)
+        self.ledger = ledger
+
+    def _draw(self, rows: int, seed: Seed) -> Table:
+        rng = generator(seed, "codes")
+        wanted = int(rng.poisson(rows)) if self.poisson else rows
+        sizes = self._sizes(wanted, rng)
+        drawn = [self._stratum_codes(s, n, rng) for s, n in zip(self.strata, sizes, strict=True)]
+        codes = [np.concatenate(each) for each in zip(*drawn, strict=True)]
+        if len(self.strata) > 1:
+            order = rng.permutation(wanted)
+            codes = [c[order] for c in codes]
+        return Table.from_vectors(self.coding.decode(codes, seed), wanted, self.origin, self.schema)
+
+    def _sizes(self, rows: int, rng: np.random.Generator) -> list[int]:
+        """Rows of each stratum: as in the data when as many are wanted, otherwise in proportion."""
+        own = np.array([stratum.rows for stratum in self.strata], dtype=np.float64)
+        if len(own) == 1 or rows == 0:
+            return [rows] + [0] * (len(own) - 1)
+        if own.sum() == rows:
+            return [stratum.rows for stratum in self.strata]
+        return [int(n) for n in rng.multinomial(rows, own / own.sum())]
+
+    def _stratum_codes(self, stratum: Stratum, rows: int, rng: np.random.Generator) -> list[IntArray]:
+        inner = iter(stratum.table.sample(rows, rng))
+        fixed = dict(zip(self.split, stratum.codes, strict=True))
+        return [
+            np.full(rows, fixed[i], dtype=np.int64) if i in fixed else next(inner)
+            for i in range(len(self.coding.columns))
+        ]
+
+    def parts(self) -> tuple[dict[str, Any], Arrays]:
+        """Codes, tables and notes."""
+        coding, arrays = self.coding.parts()
+        strata = []
+        for i, stratum in enumerate(self.strata):
+            facts, held = _table_parts(stratum.table)
+            strata.append({"codes": list(stratum.codes), "rows": stratum.rows, "table": facts})
+            arrays |= {f"{i}.{name}": array for name, array in held.items()}
+        whole = {
+            "coding": coding, "strata": strata, "split": list(self.split), "poisson": self.poisson, "notes": self.notes,
+            "ledger": self.ledger,
+        }  # fmt: skip
+        return whole, arrays
+
+    @classmethod
+    def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> JointModel:
+        """Rebuild codes, tables and notes."""
+        coding = Coding.from_parts(list(schema), facts["coding"], arrays)
+        strata = []
+        for i, held in enumerate(facts["strata"]):
+            own = {name.removeprefix(f"{i}."): a for name, a in arrays.items() if name.startswith(f"{i}.")}
+            strata.append(Stratum(tuple(held["codes"]), int(held["rows"]), _table_from(held["table"], own)))
+        return cls(
+            schema, rows, coding, strata, split=facts["split"], poisson=bool(facts["poisson"]), notes=facts["notes"],
+            ledger=facts["ledger"],
+        )  # fmt: skip
+
+
+def _table_parts(table: Distribution) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    if isinstance(table, Cells):
+        return table.parts()
+    tree = table.tree
+    facts = {
+        "kind": "tree",
+        "sizes": list(tree.sizes),
+        "cliques": [list(c) for c in tree.cliques],
+        "parents": list(tree.parents),
+    }
+    return facts, {f"clique.{i}": t for i, t in enumerate(table.tables)}
+
+
+def _table_from(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Distribution:
+    if facts["kind"] == "cells":
+        return Cells.from_parts(facts, arrays)
+    tree = JunctionTree(
+        tuple(facts["sizes"]), tuple(tuple(c) for c in facts["cliques"]), tuple(facts["parents"])
+    )
+    table = TreeTable(tree, [arrays[f"clique.{i}"] for i in range(len(tree.cliques))], [])
+    table.separators = [table.margin(s) if s else np.ones(()) for s in tree.separators]
+    return table

@@ -1,0 +1,124 @@
+"""Structural zeros: combinations of values that cannot occur (a married child), known before any data were seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dalenius.core.errors import DataError, OptionError
+from dalenius.counts.junction import Clique
+from dalenius.data.encode import level_key
+from dalenius.data.vector import AnyArray, BoolArray, IntArray
+from dalenius.synth.joint.coding import Coding, ColumnCode
+
+Rule: TypeAlias = Mapping[str, Any]
+"""Column to a level, a list of levels, or (low, high) for numbers; the rule is all of them together."""
+
+_LARGEST = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Which cells are possible: one mask (1 possible, 0 not) per set of columns.
+
+    Examples
+    --------
+    >>> from dalenius.data import Table
+    >>> from dalenius.synth.joint.coding import Groups
+    >>> table = Table.from_frame({"age": ["child", "adult", "adult"], "married": [False, True, False]})
+    >>> coding = Coding.from_data(table, Groups())
+    >>> Structure.of(coding, [{"age": "child", "married": True}]).cells(coding.sizes)
+    3
+    """
+
+    masks: Mapping[Clique, np.ndarray[Any, np.dtype[np.float64]]]
+
+    @classmethod
+    def of(cls, coding: Coding, rules: Sequence[Rule]) -> Structure:
+        """Masks of a list of rules."""
+        masks: dict[Clique, np.ndarray[Any, np.dtype[np.float64]]] = {}
+        for number, rule in enumerate(rules, start=1):
+            where = f"structural zero {number}"
+            unknown = [name for name in rule if name not in coding.names]
+            if unknown or not rule:
+                raise OptionError(
+                    f"{where}: {'no column ' + repr(unknown[0]) if unknown else 'names no column'}; name columns of the data"
+                )
+            columns = tuple(sorted(coding.names.index(name) for name in rule))
+            shape = tuple(coding.sizes[v] for v in columns)
+            if math.prod(shape) > _LARGEST:
+                raise OptionError(
+                    f"{where} crosses {math.prod(shape):,} cells; use fewer columns in one rule"
+                )
+            mask = masks.setdefault(columns, np.ones(shape))
+            hit = [_codes(coding.columns[v], rule[coding.names[v]], where) for v in columns]
+            mask[np.ix_(*hit)] = 0.0
+        return cls(masks)
+
+    def cells(self, sizes: Sequence[int]) -> int:
+        """Number of possible cells of the full table."""
+        used = tuple(sorted({v for columns in self.masks for v in columns}))
+        rest = math.prod(size for v, size in enumerate(sizes) if v not in used)
+        if not used:
+            return rest
+        if math.prod(sizes[v] for v in used) > _LARGEST:
+            raise OptionError(
+                "the structural zeros together touch too many columns; use fewer columns in the rules"
+            )
+        return rest * int(np.count_nonzero(self.over(used, [sizes[v] for v in used])))
+
+    def over(self, columns: Clique, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Mask of a table over some columns: a cell is impossible when a rule says so whatever the other columns are."""
+        result = np.ones(tuple(shape))
+        for held, mask in self.masks.items():
+            if set(held) <= set(columns):
+                sizes = iter(mask.shape)
+                result *= mask.reshape([next(sizes) if v in held else 1 for v in columns])
+        return result
+
+    def allows(self, codes: Sequence[IntArray]) -> BoolArray:
+        """Which rows (or cells, as codes) are possible."""
+        possible = np.ones(len(codes[0]) if codes else 0, dtype=bool)
+        for columns, mask in self.masks.items():
+            possible &= mask[tuple(codes[v] for v in columns)] > 0
+        return possible
+
+    def refuse_contradiction(self, codes: Sequence[IntArray]) -> None:
+        """Error when rows hold a combination that was declared impossible; says how many, not which."""
+        if self.masks and codes and not np.all(possible := self.allows(codes)):
+            used = sorted({v for columns in self.masks for v in columns})
+            impossible = np.stack([np.asarray(codes[v], np.int64)[~possible] for v in used])
+            cells = np.unique(impossible, axis=1).shape[1]
+            raise DataError(
+                f"structural zeros contradict the data: {int(np.count_nonzero(~possible))} rows lie in {cells} cells that were declared "
+                "impossible; correct the rules or the data"
+            )
+
+    def parts(self) -> tuple[list[list[int]], dict[str, AnyArray]]:
+        """Columns of the masks, and the masks."""
+        return [list(c) for c in self.masks], {f"mask.{i}": m for i, m in enumerate(self.masks.values())}
+
+    @classmethod
+    def from_parts(cls, columns: Sequence[Sequence[int]], arrays: Mapping[str, AnyArray]) -> Structure:
+        """Rebuild from `parts`."""
+        return cls({tuple(c): arrays[f"mask.{i}"] for i, c in enumerate(columns)})
+
+
+def _codes(column: ColumnCode, wanted: Any, where: str) -> list[int]:
+    """Codes a rule means in one column."""
+    if column.edges is not None and isinstance(wanted, tuple):
+        low, high = wanted
+        return [i for i in range(column.base) if column.edges[i] >= low and column.edges[i + 1] <= high]
+    chosen = list(wanted) if isinstance(wanted, (list, set, frozenset)) else [wanted]
+    labels = {level_key(column.label(i)): i for i in range(column.size)}
+    lost = [value for value in chosen if level_key(value) not in labels]
+    if lost:
+        raise OptionError(
+            f"{where}, column {column.column.name!r}: {len(lost)} of the {len(chosen)} values named are no level of the column; "
+            "use its levels, 'missing', or (low, high) for numbers"
+        )
+    return [labels[level_key(value)] for value in chosen]
