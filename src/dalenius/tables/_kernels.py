@@ -75,12 +75,11 @@ def touching(row, skip, head, after, member, start, length, rows, seen, stamp, o
     p = head[row]
     while p >= 0:
         c = member[p]
-        if c != skip and seen[c] != stamp:
+        if c != skip and seen[c] != stamp and length[c] > 0 and locate(rows, start[c], length[c], row) >= 0:
             seen[c] = stamp
-            if length[c] > 0 and locate(rows, start[c], length[c], row) >= 0:
-                out[count] = c
-                count += 1
-                total += length[c]
+            out[count] = c
+            count += 1
+            total += length[c]
         p = after[p]
     return count, total
 

@@ -186,11 +186,10 @@ class _Reader:
         return np.rint(numbers).astype(np.int64)
 
     def numbers(self, name: str, positive: bool = False) -> Floats:
-        vector: Vector = self.table[name]
-        if not vector.is_number:
+        numbers = _as_numbers(self.table[name])
+        if numbers is None:
             self.faults.append(f"column {name!r}: does not hold numbers")
             return np.zeros(self.table.rows)
-        numbers = vector.floats()
         gaps = ~np.isfinite(numbers)
         if gaps.any():
             self.faults.append(f"column {name!r}: {int(gaps.sum())} rows have no number; drop them or set them to 0")
@@ -202,6 +201,18 @@ class _Reader:
     def raise_faults(self) -> None:
         if self.faults:
             raise TableError("data", self.faults)
+
+
+def _as_numbers(vector: Vector) -> Floats | None:
+    """Numbers of a column, also of one whose few numbers were taken for categories or special codes."""
+    if vector.is_number and not vector.column.special:
+        return vector.floats()
+    groups = vector.categories
+    numeric = [isinstance(label, int | float) for label in groups.labels]
+    if not any(numeric) or any(isinstance(label, str) for label in groups.labels):
+        return None
+    levels = np.array([float(label) if ok else np.nan for label, ok in zip(groups.labels, numeric, strict=True)])
+    return np.asarray(levels[np.asarray(groups.codes, np.int64)])
 
 
 def _text(label: Any) -> str:

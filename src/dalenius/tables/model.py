@@ -112,6 +112,14 @@ class TableModel:
         return np.asarray(self.matrix.T @ shown, np.float64)
 
     @cached_property
+    def unweighted(self) -> Floats:
+        """Like `amount`, without sampling weights."""
+        if self.records is None or self.records.weight is None:
+            return self.amount
+        plain = np.bincount(self.records.inner, self.records.value, len(self.counts))
+        return np.asarray(self.matrix.T @ plain, np.float64)
+
+    @cached_property
     def sizes(self) -> Ints:
         """Number of inner cells of every published cell."""
         return np.diff(self.matrix.indptr).astype(np.int64)
@@ -146,7 +154,7 @@ class TableModel:
         return joined["place_"].to_numpy().astype(np.int64)
 
     def restrict(self, keep: Bools) -> TableModel:
-        """The same data with fewer published cells; inner cells that no cell covers any more are dropped.
+        """The same data with fewer published cells.
 
         Examples
         --------

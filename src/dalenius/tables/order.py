@@ -33,7 +33,7 @@ def candidate_order(
         raise DataError("usefulness must be finite and not negative")
     if (cost == 0).any():
         cost = cost + max(cost.max(), 1.0) * 1e-20
-    size = np.abs(model.amount) if model.is_magnitude else model.frequency + 1.0
+    size = np.abs(model.unweighted) if model.is_magnitude else model.frequency + 1.0
     score = size * cost
     overlap = np.abs(model.matrix.T @ (contributor_rows(model) * (model.matrix @ score)))
     largest = overlap.max(initial=0.0)

@@ -120,10 +120,10 @@ class Dominance:
         return marks & (parts.total > 0)
 
     def shares(self, model: TableModel) -> dict[int, Floats]:
-        """For each n the share of the n largest contributors (a fraction; confidential)."""
+        """For each n the share of the n largest contributors (a fraction, 0 in an empty cell; confidential)."""
         parts = self._parts(model)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return {n: parts.largest_sum(n) / parts.total for n, _ in self.pairs}
+        whole = np.where(parts.total > 0, parts.total, 1.0)
+        return {n: parts.largest_sum(n) / whole for n, _ in self.pairs}
 
     def upper(self, model: TableModel) -> Floats:
         """How far above the cell's value an intruder's upper bound must lie: (100/k)(x1 + … + xn) − X."""
