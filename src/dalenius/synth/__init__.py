@@ -5,14 +5,17 @@ from dalenius.synth.bootstrap import Bootstrap
 from dalenius.synth.independent import Independent
 from dalenius.synth.joint import LogLinear, Saturated
 from dalenius.synth.model_file import load_model, save_model
+from dalenius.synth.sequential import CartSynthesizer, Sequential
 
 __all__ = [
     "SYNTHESIZERS",
     "Bootstrap",
+    "CartSynthesizer",
     "Independent",
     "LogLinear",
     "Model",
     "Saturated",
+    "Sequential",
     "Synthesizer",
     "load_model",
     "make_synthesizer",

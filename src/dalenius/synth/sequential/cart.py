@@ -1,0 +1,148 @@
+"""Leaf donors: one tree, a tested tree, a bag of trees, a random forest.
+
+A synthetic row is sent down the tree with the values already drawn for it and takes the value of a random original row
+of its leaf (Reiter 2005, Using CART to generate partially synthetic public use microdata; synthpop's default).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.random import Seed, generator
+from dalenius.data.vector import AnyArray, IntArray
+from dalenius.synth.sequential.design import Design
+from dalenius.synth.sequential.fitted import (
+    Fitted,
+    Parts,
+    Target,
+    Tuning,
+    column_method,
+    nest,
+    nested,
+    resampled,
+)
+from dalenius.synth.sequential.tree import Tree
+
+
+@column_method
+class Cart(Fitted):
+    """One tree with its donors in leaf order."""
+
+    name = "cart"
+    summary = "classification and regression tree, donors from leaves"
+    tested: ClassVar[bool] = False
+
+    def __init__(self, tree: Tree, donors: AnyArray) -> None:
+        self.tree = tree
+        self.donors = donors
+
+    @classmethod
+    def fit(
+        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
+    ) -> Cart:
+        """Grow the tree (on resampled rows for a proper synthesis)."""
+        chosen = resampled(rows, target.weights, generator(seed, "rows")) if tuning.proper else rows
+        tree, order = Tree.grow(target, design, use, chosen, tuning, tested=cls.tested)
+        return cls(tree, target.values[order])
+
+    def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
+        """Value of a random donor of the same leaf."""
+        return self.donors[self.tree.donors(design, rows, generator(seed, "donor"))]
+
+    def parts(self) -> Parts:
+        """The tree and its donors."""
+        facts, arrays = nest("tree", self.tree.parts())
+        return facts, arrays | {"donors": self.donors}
+
+    @classmethod
+    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Cart:
+        """Rebuild a saved tree."""
+        return cls(Tree.from_parts(*nested("tree", facts, arrays)), arrays["donors"])
+
+
+@column_method
+class ConditionalTree(Cart):
+    """A tree that splits on the predictor with the smallest p-value and stops when none is below ``alpha``.
+
+    Hothorn, Hornik, Zeileis 2006. Slower to overfit than CART: predictors with many levels get no unfair chance.
+    """
+
+    name = "ctree"
+    summary = "conditional inference tree, donors from leaves"
+    tested = True
+
+
+@column_method
+class Bagging(Fitted):
+    """Trees grown on resampled rows; a synthetic row takes its donor from a random one of them."""
+
+    name = "bag"
+    summary = "bagged trees, donors from the leaves of a random tree"
+    share: ClassVar[float] = 1.0
+    """Share of the predictors looked at in a node."""
+
+    def __init__(self, trees: list[Cart]) -> None:
+        self.trees = trees
+
+    @classmethod
+    def fit(
+        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
+    ) -> Bagging:
+        """Grow all trees."""
+        grown = []
+        for i in range(tuning.trees):
+            chosen = resampled(rows, target.weights, generator(seed, "rows", i))
+            tree, order = Tree.grow(target, design, use, chosen, tuning, tries=cls.tries(len(use)), seed=_int(seed, i))
+            grown.append(Cart(tree, target.values[order]))
+        return cls(grown)
+
+    @classmethod
+    def tries(cls, predictors: int) -> int:
+        """Predictors looked at in a node; 0 for all."""
+        return 0
+
+    def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
+        """Value of a random donor of the leaf in a random tree."""
+        rng = generator(seed, "which")
+        which = rng.integers(0, len(self.trees), len(rows))
+        drawn = np.zeros(len(rows), self.trees[0].donors.dtype)
+        for i, tree in enumerate(self.trees):
+            mine = which == i
+            drawn[mine] = tree.draw(design, rows[mine], _int(seed, i))
+        return drawn
+
+    def parts(self) -> Parts:
+        """All trees."""
+        facts: dict[str, Any] = {"trees": len(self.trees)}
+        arrays: dict[str, AnyArray] = {}
+        for i, tree in enumerate(self.trees):
+            more_facts, more_arrays = nest(str(i), tree.parts())
+            facts |= more_facts
+            arrays |= more_arrays
+        return facts, arrays
+
+    @classmethod
+    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Bagging:
+        """Rebuild saved trees."""
+        return cls([Cart.from_parts(*nested(str(i), facts, arrays)) for i in range(int(facts["trees"]))])
+
+
+@column_method
+class Forest(Bagging):
+    """Bagged trees that look at a random third of the predictors in each node (Breiman 2001)."""
+
+    name = "rf"
+    summary = "random forest, donors from the leaves of a random tree"
+
+    @classmethod
+    def tries(cls, predictors: int) -> int:
+        """A third of the predictors, at least one."""
+        return max(1, predictors // 3)
+
+
+def _int(seed: Seed, step: int) -> int:
+    """A seed for one tree that depends on the seed and the tree's number only."""
+    return int(generator(seed, "tree", step).integers(0, 2**63 - 1))

@@ -1,0 +1,101 @@
+"""`Design`: the columns visited so far, as tree codes and as a model matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dalenius.data.vector import AnyArray, IntArray, Vector
+from dalenius.synth.sequential.coding import Coder, Codes
+
+Floats = npt.NDArray[np.float64]
+MAX_DUMMIES = 100
+"""Levels of one category that a regression tells apart; rarer ones join the reference level."""
+
+
+class Design:
+    """Rows of the columns in visit order; columns are filled in one after the other while sampling."""
+
+    def __init__(self, coders: Sequence[Coder], rows: int) -> None:
+        self.coders = list(coders)
+        self.rows = rows
+        self.codes: Codes = np.zeros((len(coders), rows), np.uint16)
+        self.vectors: dict[int, Vector] = {}
+        self.sizes: IntArray = np.array([c.size for c in coders], np.int64)
+        self.unordered: AnyArray = np.array([c.unordered for c in coders], bool)
+
+    def fill(self, place: int, vector: Vector) -> None:
+        """Set the column at one place of the visit sequence."""
+        self.vectors[place] = vector
+        self.codes[place] = self.coders[place].codes(vector)
+
+    def group_codes(self, places: Sequence[int]) -> npt.NDArray[np.int64]:
+        """One number per row for the combination of some columns."""
+        joint = np.zeros(self.rows, np.int64)
+        for place in places:
+            joint = joint * int(self.sizes[place]) + self.codes[place]
+        return joint
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """How predictors enter a regression: numbers centred and scaled, categories as indicators.
+
+    A number with gaps enters as 0 (its mean) where it has none, beside one indicator for each kind of gap.
+    """
+
+    places: tuple[int, ...]
+    centre: Floats
+    scale: Floats
+    levels: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def fit(cls, design: Design, places: Sequence[int], rows: IntArray) -> Terms:
+        """Choose the terms from the rows of the original that a model is fitted on."""
+        centre, scale = np.zeros(len(places)), np.ones(len(places))
+        levels: list[tuple[int, ...]] = []
+        for i, place in enumerate(places):
+            coder = design.coders[place]
+            times = np.bincount(design.codes[place, rows], minlength=coder.size)
+            if coder.edges is None:
+                often = [int(c) for c in np.argsort(-times, kind="stable")[: MAX_DUMMIES + 1] if times[c] > 0]
+                levels.append(tuple(sorted(often[1:])))
+                continue
+            vector = design.vectors[place].take(rows)
+            known = vector.values.astype(np.float64)
+            known = known[np.isfinite(known)]
+            if len(known):
+                centre[i], scale[i] = known.mean(), known.std() or 1.0
+            gaps = [c for c in range(coder.gaps) if times[c] > 0]
+            levels.append(tuple(gaps if len(known) else gaps[1:]))
+        return cls(tuple(places), centre, scale, tuple(levels))
+
+    def matrix(self, design: Design, rows: IntArray) -> Floats:
+        """Model matrix with an intercept in front."""
+        blocks: list[Floats] = [np.ones((len(rows), 1))]
+        for i, place in enumerate(self.places):
+            codes = design.codes[place, rows]
+            if design.coders[place].edges is not None:
+                number = (design.vectors[place].data[rows] - self.centre[i]) / self.scale[i]
+                state = design.vectors[place].state
+                if state is not None:
+                    number[state[rows] > 0] = 0.0
+                blocks.append(np.nan_to_num(number, posinf=10.0, neginf=-10.0)[:, None])
+            if self.levels[i]:
+                blocks.append((codes[:, None] == np.array(self.levels[i], np.uint16)).astype(np.float64))
+        return np.hstack(blocks)
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """JSON facts and arrays, for a saved model."""
+        facts = {"places": list(self.places), "levels": [list(codes) for codes in self.levels]}
+        return facts, {"centre": self.centre, "scale": self.scale}
+
+    @classmethod
+    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Terms:
+        """Rebuild saved terms."""
+        levels = tuple(tuple(int(c) for c in codes) for codes in facts["levels"])
+        return cls(tuple(int(p) for p in facts["places"]), arrays["centre"], arrays["scale"], levels)

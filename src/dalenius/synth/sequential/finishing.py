@@ -1,0 +1,187 @@
+"""`Finish`: a drawn number made fit to stand in the column: smoothed, rounded, in range.
+
+A leaf donor brings an exact original value. Where values are nearly unique (an income, a measurement) that value can be
+somebody's; smoothing replaces it by one nearby, and no value that occurs once in the original is ever given out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import PchipInterpolator
+
+from dalenius.core.random import Seed, generator
+from dalenius.data.schema import Kind
+from dalenius.data.vector import AnyArray, Vector
+from dalenius.synth.sequential.design import Floats
+
+Smoothing = Literal["none", "auto", "density", "spline"]
+HEAPED = 10
+"""A value that occurs this often is everybody's (an age, a round amount): smoothing leaves it alone."""
+UNIQUE_SHARE = 0.05
+"""Whole numbers are smoothed by "auto" when at least this share of them occurs once."""
+MOST_DECIMALS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Finish:
+    """How drawn numbers of one column are finished.
+
+    Attributes
+    ----------
+    step
+        Grid of the original's values: 1, 100, 0.01; 0 when there is none.
+    low, high
+        Range of the original (or its declared bounds).
+    smoothing
+        "none", "density" or "spline".
+    width
+        Bandwidth of the density smoothing.
+    heaps
+        Values that are left as they are.
+    uniques
+        Values that occur once in the original and are never given out when smoothing is on.
+    knots
+        Smoothed quantiles of the original for the spline smoothing.
+    """
+
+    dtype: str
+    step: float
+    low: float
+    high: float
+    smoothing: str
+    width: float
+    heaps: Floats
+    uniques: Floats
+    knots: Floats
+
+    @classmethod
+    def fit(cls, vector: Vector, smoothing: Smoothing) -> Finish:
+        """Read grid, range and rare values off one column of numbers."""
+        values = vector.values.astype(np.float64)
+        values = values[np.isfinite(values)]
+        distinct, times = np.unique(values, return_counts=True)
+        uniques = distinct[times == 1]
+        chosen = _choose(vector, smoothing, len(uniques), len(values))
+        low, high = (float(distinct[0]), float(distinct[-1])) if len(distinct) else (0.0, 0.0)
+        empty = np.zeros(0)
+        smooth = chosen != "none"
+        return cls(
+            vector.data.dtype.str, _step(vector, distinct), low, high, chosen,
+            _bandwidth(values) if smooth else 0.0, distinct[times >= HEAPED] if smooth else empty,
+            uniques if smooth else empty, _knots(values) if chosen == "spline" else empty,
+        )  # fmt: skip
+
+    def apply(self, drawn: AnyArray, seed: Seed) -> AnyArray:
+        """Finish drawn numbers."""
+        numbers = drawn.astype(np.float64)
+        if self.smoothing != "none" and len(numbers):
+            numbers = self._smoothed(numbers, generator(seed, "smooth"))
+        elif drawn.dtype == np.dtype(self.dtype):
+            return drawn
+        return self._cast(self._avoid(self._gridded(numbers)))
+
+    def _smoothed(self, numbers: Floats, rng: np.random.Generator) -> Floats:
+        heaped = np.isin(numbers, self.heaps) | ~np.isfinite(numbers)
+        if self.smoothing == "density":
+            moved = numbers + self.width * rng.standard_normal(len(numbers))
+        else:
+            # The rank among the drawn values, spread evenly within ties, on the original's smoothed quantiles.
+            order = np.lexsort((rng.random(len(numbers)), numbers))
+            rank = np.empty(len(numbers))
+            rank[order] = (np.arange(len(numbers)) + 0.5) / len(numbers)
+            moved = PchipInterpolator(np.linspace(0, 1, len(self.knots)), self.knots)(rank)
+        span = self.high - self.low
+        if span > 0:  # reflected at the ends, so that no mass gathers on the extreme values
+            inside = np.abs(moved - self.low) % (2 * span)
+            moved = self.low + np.where(inside > span, 2 * span - inside, inside)
+        return np.where(heaped, numbers, moved)
+
+    def _gridded(self, numbers: Floats) -> Floats:
+        if self.step > 0:
+            numbers = np.round(numbers / self.step) * self.step
+            if self.step < 1:
+                numbers = np.round(numbers, min(MOST_DECIMALS, round(-np.log10(self.step))))
+        return np.clip(numbers, self.low, self.high)
+
+    def _avoid(self, numbers: Floats) -> Floats:
+        """Move every number off the original's unique values, to the nearest free place inside the range."""
+        if not len(self.uniques):
+            return numbers
+        move = self.step or max(self.high - self.low, abs(self.high), 1e-300) * 1e-9
+        hit = np.isin(numbers, self.uniques)
+        held = numbers[hit]
+        for distance in range(1, 10_000):
+            if not len(held):
+                break
+            for side in (1, -1):
+                tried = self._gridded_to(held + side * distance * move)
+                free = ~np.isin(tried, self.uniques) & (tried >= self.low) & (tried <= self.high)
+                where = np.flatnonzero(hit)[free]
+                numbers[where] = tried[free]
+                hit[where] = False
+                held = held[~free]
+        return numbers
+
+    def _gridded_to(self, numbers: Floats) -> Floats:
+        if 0 < self.step < 1:
+            return np.round(numbers, min(MOST_DECIMALS, round(-np.log10(self.step))))
+        return numbers
+
+    def _cast(self, numbers: Floats) -> AnyArray:
+        kind = np.dtype(self.dtype)
+        return numbers.astype(kind) if kind.kind == "f" else np.rint(numbers).astype(kind)
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """JSON facts and arrays, for a saved model."""
+        facts = {name: getattr(self, name) for name in ("dtype", "step", "low", "high", "smoothing", "width")}
+        return facts, {"heaps": self.heaps, "uniques": self.uniques, "knots": self.knots}
+
+    @classmethod
+    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Finish:
+        """Rebuild."""
+        return cls(**facts, heaps=arrays["heaps"], uniques=arrays["uniques"], knots=arrays["knots"])
+
+
+def _choose(vector: Vector, smoothing: Smoothing, uniques: int, known: int) -> str:
+    if smoothing != "auto":
+        return smoothing
+    if vector.column.kind in (Kind.CONTINUOUS, Kind.POINT):
+        return "density"
+    return "density" if vector.column.kind is Kind.INTEGER and known and uniques > UNIQUE_SHARE * known else "none"
+
+
+def _step(vector: Vector, distinct: Floats) -> float:
+    """Spacing of the values: declared decimals, or the greatest common divisor of whole numbers."""
+    column = vector.column
+    if column.kind in (Kind.INTEGER, Kind.DATETIME):
+        whole = vector.values
+        return float(max(np.gcd.reduce(np.abs(whole - whole[0])), 1)) if len(whole) else 1.0
+    if column.decimals is not None:
+        return 10.0**-column.decimals
+    for decimals in range(7):
+        if np.array_equal(np.round(distinct, decimals), distinct):
+            return 10.0**-decimals
+    return 0.0
+
+
+def _bandwidth(values: Floats) -> float:
+    """Silverman's rule of thumb with the smaller of standard deviation and scaled quartile range (1986, eq. 3.31)."""
+    if len(values) < 2:
+        return 0.0
+    low, high = np.quantile(values, [0.25, 0.75])
+    spread = min(values.std(), (high - low) / 1.349) if high > low else values.std()
+    return float(0.9 * spread * len(values) ** -0.2)
+
+
+def _knots(values: Floats) -> npt.NDArray[np.float64]:
+    """Means of equal shares of the sorted values: a smooth quantile function that holds no single value."""
+    if len(values) < 2:
+        return np.zeros(2) + (values[0] if len(values) else 0.0)
+    count = int(np.clip(np.sqrt(len(values)), 2, 200))
+    means = np.array([block.mean() for block in np.array_split(np.sort(values), count)])
+    return np.concatenate([[values.min()], means, [values.max()]])

@@ -1,0 +1,154 @@
+"""`SequentialModel`: fitted columns in visit order, drawn one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.errors import OptionError
+from dalenius.core.random import Seed, sequence
+from dalenius.data.rules import parse_rules
+from dalenius.data.schema import Schema
+from dalenius.data.table import Table
+from dalenius.data.vector import AnyArray, Vector
+from dalenius.synth._store import vector_arrays, vector_from
+from dalenius.synth.base import Arrays, Model
+from dalenius.synth.sequential.coding import Coder
+from dalenius.synth.sequential.column import ColumnModel
+from dalenius.synth.sequential.design import Design
+from dalenius.synth.sequential.fitted import nest, nested
+from dalenius.synth.sequential.restrict import Rescue, Restrictions
+
+TRIES = 8
+"""Times a row that breaks a rule is drawn again before an original cell is looked for."""
+RESCUES = 30
+
+
+class SequentialModel(Model):
+    """Everything needed to draw rows: one `ColumnModel` per synthesized column.
+
+    Attributes
+    ----------
+    visit
+        Names of the columns in the order in which they are drawn.
+    kept
+        Columns that are released as they are (partial synthesis), in the original's row order.
+    rules
+        Rules that every drawn row keeps.
+    """
+
+    method: ClassVar[str] = "cart"
+    contents = (
+        "for each column a model that holds its original values: the donors in the leaves of the trees, row by row but not "
+        "linked across columns. Treat the file like the confidential data"
+    )
+
+    def __init__(
+        self, schema: Schema, rows: int, visit: Sequence[str], coders: Sequence[Coder],
+        columns: Mapping[str, ColumnModel], kept: Mapping[str, Vector] | None = None, rules: Sequence[str] = (),
+        rescues: Mapping[str, Rescue] | None = None, table: Table | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(schema, rows, table.origin if table else None)
+        self.visit = list(visit)
+        self.coders = list(coders)
+        self.columns = dict(columns)
+        self.kept = dict(kept or {})
+        self.rules = tuple(rules)
+        self.rescues = dict(rescues or {})
+
+    def _draw(self, rows: int, seed: Seed) -> Table:
+        if self.kept and rows != self.rows:
+            raise OptionError(
+                f"some columns are kept as they are, so a sample has as many rows as the original ({self.rows:,}); "
+                "ask for no number of rows, or keep no columns"
+            )
+        design = Design(self.coders, rows)
+        rules = parse_rules(self.rules)
+        base = sequence(seed, "draw")
+        for place, name in enumerate(self.visit):
+            if name in self.kept:
+                vector = self.kept[name]
+            else:
+                limits = Restrictions.at(name, self.visit[:place], rules)
+                vector = self._column(name, design, limits, sequence(base, name))
+            design.fill(place, vector)
+        found = {self.visit[place]: vector for place, vector in design.vectors.items()}
+        vectors = [found[name] for name in self.schema.names]
+        return Table.from_vectors(vectors, rows, self.origin, self.schema)
+
+    def _column(self, name: str, design: Design, limits: Restrictions, seed: np.random.SeedSequence) -> Vector:
+        """Draw one column: fixed rows are set, the others drawn until they break no rule."""
+        model = self.columns[name]
+        everything = np.arange(design.rows)
+        if not limits.fixed and not limits.checked:
+            data, state = model.draw(design, everything, seed)
+            return Vector(model.column, data, state).tidy()
+        so_far = self._table(design)
+        fixed = limits.fixed_rows(so_far)
+        free = np.flatnonzero(~fixed)
+        drawn, drawn_state = model.draw(design, free, seed)
+        data = np.zeros(design.rows, drawn.dtype)
+        state = np.zeros(design.rows, np.uint8)
+        data[free], state[free] = drawn, drawn_state
+        if limits.checked:
+            self._repair(name, design, limits, free, data, state, so_far, seed)
+        vector = Vector(model.column, data, state)
+        return limits.set_fixed(vector, so_far) if limits.fixed else vector.tidy()
+
+    def _repair(
+        self, name: str, design: Design, limits: Restrictions, free: AnyArray, data: AnyArray, state: AnyArray,
+        so_far: Table, seed: np.random.SeedSequence,
+    ) -> None:  # fmt: skip
+        """Draw rows that break a rule again; take original cells for those that stay broken."""
+        model = self.columns[name]
+        bad = free
+        for turn in range(TRIES + RESCUES):
+            trial = Vector(model.column, data[bad], state[bad])
+            seen = so_far.select([n for n in limits.others if n in so_far]).take(bad).with_vectors(trial)
+            bad = bad[limits.broken(seen)]
+            if not len(bad):
+                return
+            if turn < TRIES:
+                data[bad], state[bad] = model.draw(design, bad, sequence(seed, "again", turn))
+            else:
+                data[bad], state[bad] = self.rescues[name].cell_of(design, bad, sequence(seed, "rescue", turn))
+
+    def _table(self, design: Design) -> Table:
+        vectors = [design.vectors[place] for place in sorted(design.vectors)]
+        return Table.from_vectors(vectors, design.rows)
+
+    def parts(self) -> tuple[dict[str, Any], Arrays]:
+        """Coders, columns, kept columns and rules."""
+        facts: dict[str, Any] = {"visit": self.visit, "kept": list(self.kept), "rules": list(self.rules)}
+        arrays: dict[str, AnyArray] = {}
+        groups: list[tuple[str, Mapping[str, Any]]] = [
+            ("coder", {str(i): c for i, c in enumerate(self.coders)}),
+            ("column", {str(self.visit.index(n)): c for n, c in self.columns.items()}),
+            ("rescue", {str(self.visit.index(n)): r for n, r in self.rescues.items()}),
+        ]
+        for word, held in groups:
+            facts[word] = {}
+            for key, thing in held.items():
+                more_facts, more_arrays = nest(key, thing.parts())
+                facts[word] |= more_facts
+                arrays |= {f"{word}.{k}": a for k, a in more_arrays.items()}
+        for i, vector in enumerate(self.kept.values()):
+            arrays |= vector_arrays(f"kept.{i}", vector)
+        return facts, arrays
+
+    @classmethod
+    def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> SequentialModel:
+        """Rebuild from a saved file."""
+        visit = list(facts["visit"])
+
+        def rebuilt(word: str) -> dict[int, tuple[dict[str, Any], dict[str, AnyArray]]]:
+            own = nested(word, facts, arrays)
+            return {int(key): nested(key, *own) for key in own[0]}
+
+        coders = [Coder.from_parts(*parts) for _, parts in sorted(rebuilt("coder").items())]
+        columns = {visit[i]: ColumnModel.from_parts(schema[visit[i]], *p) for i, p in rebuilt("column").items()}
+        rescues = {visit[i]: Rescue.from_parts(*p) for i, p in rebuilt("rescue").items()}
+        kept = {name: vector_from(f"kept.{i}", schema[name], arrays) for i, name in enumerate(facts["kept"])}
+        return cls(schema, rows, visit, coders, columns, kept, facts["rules"], rescues)

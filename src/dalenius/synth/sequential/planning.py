@@ -1,0 +1,169 @@
+"""From options and a table to a `Plan`: every choice made, every fault of the options reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalenius.core.errors import DaleniusError, SchemaError, names
+from dalenius.data.rules import parse_rules, rules_for
+from dalenius.data.schema import Kind
+from dalenius.data.table import Table
+from dalenius.data.vector import Vector
+from dalenius.synth.sequential.column import Recipe
+from dalenius.synth.sequential.engine import Plan
+from dalenius.synth.sequential.fitted import METHODS, Tuning
+from dalenius.synth.sequential.order import by_cardinality, by_dependence
+
+if TYPE_CHECKING:
+    from dalenius.synth.sequential.synthesizers import Sequential
+
+SPIKE_SHARE = 0.1
+"""A regression treats a value that takes at least this share of a number's rows as a spike."""
+TREES = frozenset({"cart", "ctree", "bag", "rf", "sample", "saturated", "survtree"})
+"""Methods that give out observed values: spikes need no model of their own, and numbers may be smoothed."""
+STRATUM_ROWS = 200
+"""Rows a stratum needs for a model of its own (spec psd08, 2.4)."""
+
+
+def make_plan(options: Sequential, table: Table) -> Plan:
+    """Settle visit sequence, predictors, methods and rules for one table."""
+    faults = option_faults(options, table)
+    if faults:
+        raise SchemaError.from_faults(options.info.name, faults)
+    visit = visit_sequence(options, table)
+    rules = _rules(options, table)
+    recipes = {
+        name: _recipe(options, table, visit, place, rules)
+        for place, name in enumerate(visit)
+        if name not in options.keep
+    }
+    return Plan(tuple(visit), recipes, tuple(n for n in visit if n in options.keep), rules)
+
+
+def visit_sequence(options: Sequential, table: Table) -> list[str]:
+    """Kept columns first, then strata, then the rest as asked; derived columns come after what they are made from."""
+    first = [*options.keep, *(name for name in options.strata if name not in options.keep)]
+    rest = [name for name in table.names if name not in first]
+    if not isinstance(options.visit, str):
+        asked = [name for name in options.visit if name in rest]
+        rest = asked + [name for name in rest if name not in asked]
+    elif options.visit == "cardinality":
+        rest = by_cardinality(table, rest)
+    elif options.visit == "dependence":
+        rest = by_dependence(table, rest)
+    return first + rest
+
+
+def _rules(options: Sequential, table: Table) -> tuple[str, ...]:
+    if options.rules is None:
+        return tuple(rule.text for rule in rules_for(table.schema, table.names))
+    return tuple(options.rules)
+
+
+def _recipe(options: Sequential, table: Table, visit: Sequence[str], place: int, rules: Sequence[str]) -> Recipe:
+    name = visit[place]
+    vector = table[name]
+    method = options.methods.get(name, options.method_for(vector))
+    tuning = replace(_tuning(options), **dict(options.tuning.get(name, {})))
+    earlier = {other: i for i, other in enumerate(visit[:place])}
+    wanted = options.predictors.get(name)
+    use = tuple(earlier[n] for n in (earlier if wanted is None else wanted) if n in earlier)
+    strata = tuple(earlier[n] for n in options.strata if n in earlier)
+    nested_in = _nested_in(table, name, earlier, rules)
+    if nested_in:
+        groups, least = tuple(dict.fromkeys((*strata, *nested_in))), 1
+        use = tuple(dict.fromkeys((*use, *nested_in)))
+    else:
+        groups, least = strata, STRATUM_ROWS
+    regression = method not in TREES
+    spikes = options.spikes.get(name, _spikes(vector) if regression else ())
+    smoothing = "none" if regression else _smoothing(options, name)
+    return Recipe(
+        method, "polyreg" if regression else method, use, groups, least, tuple(float(s) for s in spikes), smoothing, tuning
+    )
+
+
+def _tuning(options: Sequential) -> Tuning:
+    shared = {f: getattr(options, f) for f in Tuning.__dataclass_fields__ if hasattr(options, f)}
+    return Tuning(**shared)
+
+
+def _smoothing(options: Sequential, name: str) -> Any:
+    if isinstance(options.smoothing, str):
+        return options.smoothing
+    return options.smoothing.get(name, "auto")
+
+
+def _nested_in(table: Table, name: str, earlier: Mapping[str, int], rules: Sequence[str]) -> list[int]:
+    """Places of the columns that this one is nested in, or that are nested in it and were drawn before."""
+    schema = table.schema
+    related = [c.name for c in schema if c.parent == name]
+    parent = schema[name].parent
+    if parent is not None:
+        related.append(parent)
+    for rule in parse_rules(rules):
+        if rule.sentence.conclusion is None and name in rule.columns and set(rule.columns) <= {*earlier, name}:
+            related += [n for n in rule.columns if n != name]
+    # The finest of several nested columns decides: municipality within district needs no region beside it.
+    return [earlier[n] for n in dict.fromkeys(related) if n in earlier and not table[n].is_number]
+
+
+def _spikes(vector: Vector) -> list[float]:
+    if not vector.is_number or len(vector.values) == 0:
+        return []
+    found, times = np.unique(vector.values, return_counts=True)
+    if len(found) <= 2:
+        return []
+    return [float(v) for v in found[times >= SPIKE_SHARE * len(vector.values)]]
+
+
+@dataclass(frozen=True)
+class _Check:
+    """Collects faults about columns named in the options."""
+
+    table: Table
+    faults: list[str]
+
+    def known(self, option: str, wanted: Sequence[str]) -> None:
+        absent = [name for name in wanted if name not in self.table]
+        if absent:
+            self.faults.append(f"{option}: no column {names(absent)}; there are {names(self.table.names)}")
+
+
+def option_faults(options: Sequential, table: Table) -> list[str]:
+    """Everything wrong with the options for this table."""
+    check = _Check(table, options.faults())
+    for option in ("keep", "strata"):
+        check.known(option, getattr(options, option))
+    for option in ("methods", "predictors", "tuning", "spikes"):
+        check.known(option, list(getattr(options, option)))
+    for name, wanted in options.predictors.items():
+        check.known(f"predictors of {name!r}", wanted)
+    if not isinstance(options.visit, str):
+        check.known("visit", options.visit)
+    if not isinstance(options.smoothing, str):
+        check.known("smoothing", list(options.smoothing))
+    for name, method in options.methods.items():
+        if name in table and method in METHODS:
+            takes = METHODS[method].takes
+            number = table[name].is_number
+            if (takes == "number" and not number) or (takes == "classes" and number):
+                check.faults.append(
+                    f"methods: {method!r} is for {'numbers' if takes == 'number' else 'categories'}, "
+                    f"column {name!r} is {table[name].column.kind}"
+                )
+    if options.rules is not None:
+        try:
+            parse_rules(options.rules, table.schema)
+        except DaleniusError as error:
+            check.faults.append(str(error))
+    return check.faults
+
+
+def is_free_text(vector: Vector) -> bool:
+    """Text whose values mostly occur once: nothing can be learnt about it from other columns."""
+    return vector.column.kind is Kind.TEXT and len(vector.levels) > len(vector) / 2

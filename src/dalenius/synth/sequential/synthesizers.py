@@ -1,0 +1,231 @@
+"""`Sequential` and its presets: the options of sequential synthesis, and the names they are registered under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from dalenius.core.cost import Cost, Shape
+from dalenius.core.random import Seed
+from dalenius.core.registry import MethodInfo
+from dalenius.data.schema import Kind
+from dalenius.data.table import Table
+from dalenius.data.vector import Vector
+from dalenius.synth.base import Synthesizer, register
+from dalenius.synth.sequential.engine import Progress, fit_sequence
+from dalenius.synth.sequential.finishing import Smoothing
+from dalenius.synth.sequential.fitted import METHODS, Tuning
+from dalenius.synth.sequential.model import SequentialModel
+from dalenius.synth.sequential.planning import is_free_text, make_plan
+
+Visit = Literal["given", "cardinality", "dependence"]
+
+
+@dataclass(frozen=True)
+class Sequential(Synthesizer):
+    """One column after another, each from a model of it given those before.
+
+    Attributes
+    ----------
+    visit
+        Order in which columns are drawn: "given" (as in the file), "cardinality" (few values first), "dependence"
+        (related columns close together), or a list of names (the rest follows as given).
+    predictors
+        For some columns, the columns they may be predicted from; default: all drawn before.
+    methods
+        For some columns, another model than the preset's.
+    minbucket, cp, depth
+        Smallest leaf, least gain of a split as a share of the root's impurity, and deepest level of a tree.
+    evidence
+        What a split must earn beyond chance for each share it adds: 0 grows trees like synthpop's, the default stops
+        splits that fit noise (and with it single records).
+    diversity
+        Fewest different values in a leaf. 2 or 3 for a sensitive column stops pure leaves from giving it away.
+    smoothing
+        Of numbers: "auto" (density smoothing where values are nearly unique), "none", "density", "spline"; or by column.
+    proper
+        Draw the models' parameters too (by resampling or from their posterior), for inference about the population.
+    keep
+        Columns that are not synthesized (partial synthesis).
+    strata
+        Columns within whose combinations everything is modelled apart.
+    rules
+        Rules that every row must keep; default: those of the schema.
+    spikes
+        Values of a number that a regression treats as categories, by column; default: any with 10 % of the rows.
+    trees, alpha, donors, ridge
+        Trees of a forest; level of the tests of a conditional tree; donors of predictive mean matching; shrinkage of
+        regressions.
+    tuning
+        For some columns, other values of minbucket, cp, evidence, depth, diversity, trees, alpha, donors or ridge.
+    threads
+        Threads used to fit; the result does not depend on it.
+    """
+
+    visit: Visit | Sequence[str] = "given"
+    predictors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    methods: Mapping[str, str] = field(default_factory=dict)
+    minbucket: int = 5
+    cp: float = 1e-8
+    evidence: float = 0.7
+    depth: int = 60
+    diversity: int = 1
+    smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
+    proper: bool = False
+    keep: Sequence[str] = ()
+    strata: Sequence[str] = ()
+    rules: Sequence[str] | None = None
+    spikes: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    trees: int = 10
+    alpha: float = 0.05
+    donors: int = 5
+    ridge: float = 1e-5
+    tuning: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    threads: int | None = None
+    progress: Progress | None = field(default=None, repr=False, compare=False)
+
+    model: ClassVar[type[SequentialModel]] = SequentialModel
+
+    def method_for(self, vector: Vector) -> str:
+        """The preset's model for a column."""
+        return "sample" if is_free_text(vector) else "cart"
+
+    def faults(self) -> list[str]:
+        """Everything wrong with the options on their own."""
+        found = []
+        unknown = [m for m in self.methods.values() if m not in METHODS]
+        if unknown:
+            found.append(f"methods: no method {unknown[0]!r}; there are {', '.join(sorted(METHODS))}")
+        for option, least in (("minbucket", 1), ("depth", 1), ("diversity", 1), ("trees", 1), ("donors", 1)):
+            if getattr(self, option) < least:
+                found.append(f"{option} must be at least {least}")
+        if isinstance(self.visit, str) and self.visit not in ("given", "cardinality", "dependence"):
+            found.append(f"visit: {self.visit!r} is not given, cardinality, dependence or a list of columns")
+        kinds = [self.smoothing] if isinstance(self.smoothing, str) else list(self.smoothing.values())
+        for kind in kinds:
+            if kind not in ("none", "auto", "density", "spline"):
+                found.append(f"smoothing: {kind!r} is not none, auto, density or spline")
+        for name, settings in self.tuning.items():
+            for setting in settings:
+                if setting not in Tuning.__dataclass_fields__:
+                    found.append(f"tuning of {name!r}: no setting {setting!r}")
+        return found
+
+    def _fit(self, table: Table, seed: Seed) -> SequentialModel:
+        plan = make_plan(self, table)
+        fitted = fit_sequence(table, plan, seed, threads=self.threads, progress=self.progress)
+        return self.model(
+            fitted.schema, fitted.rows, fitted.visit, fitted.coders, fitted.columns, fitted.kept, fitted.rules,
+            fitted.rescues, table,
+        )  # fmt: skip
+
+    def cost(self, shape: Shape) -> Cost:
+        """Every column against all before it, some fifteen levels deep."""
+        pairs = shape.columns * (shape.columns - 1) / 2
+        cells = shape.rows * shape.columns
+        return Cost(seconds=0.05 + 1.5e-7 * shape.rows * (pairs + shape.columns), bytes=30.0 * cells + 80.0 * shape.rows)
+
+
+class CartModel(SequentialModel):
+    """Columns drawn from trees."""
+
+    method = "cart"
+
+
+@register
+@dataclass(frozen=True)
+class CartSynthesizer(Sequential):
+    """Sequential synthesis with trees: the sound first choice for almost any table.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "age": list(range(100)), "job": ["a", "b"] * 50})
+    >>> out = CartSynthesizer().fit(table, seed=1).sample(60, seed=2)
+    >>> out.rows, out.names
+    (60, ['sex', 'age', 'job'])
+    """
+
+    info = MethodInfo(
+        name="cart",
+        title="Sequential trees (CART)",
+        meaning="Columns drawn one after the other from leaves of trees on those before: close to the original in most "
+        "tables, good with mixed kinds, missing values and special codes.",
+        guarantee="none: categories and heaped numbers are values of original records; rules are kept",
+        reference="Reiter 2005; Nowok, Raab, Dibben 2016 (synthpop)",
+    )
+    model = CartModel
+
+
+@register
+@dataclass(frozen=True)
+class ConditionalTreeSynthesizer(Sequential):
+    """Sequential synthesis with conditional inference trees.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "job": ["a", "b"] * 50})
+    >>> ConditionalTreeSynthesizer().fit(table, seed=1).sample(5, seed=2).rows
+    5
+    """
+
+    info = MethodInfo(
+        name="ctree",
+        title="Sequential conditional inference trees",
+        meaning="Like cart, but a split needs a significant test: smaller trees, less copied detail.",
+        guarantee="none: values come from original records; rules are kept",
+        reference="Hothorn, Hornik, Zeileis 2006; synthpop: ctree",
+    )
+
+    class _Model(SequentialModel):
+        method = "ctree"
+
+    model = _Model
+
+    def method_for(self, vector: Vector) -> str:
+        """Tested trees for everything but free text."""
+        return "sample" if is_free_text(vector) else "ctree"
+
+
+@register
+@dataclass(frozen=True)
+class ForestSynthesizer(Sequential):
+    """Sequential synthesis with random forests.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "job": ["a", "b"] * 50})
+    >>> ForestSynthesizer(trees=3).fit(table, seed=1).sample(5, seed=2).rows
+    5
+    """
+
+    info = MethodInfo(
+        name="forest",
+        title="Sequential random forests",
+        meaning="Like cart with a random tree of a forest for each row: smoother, and ten times slower.",
+        guarantee="none: values come from original records; rules are kept",
+        reference="Breiman 2001; Caiola, Reiter 2010; synthpop: rf",
+    )
+
+    class _Model(SequentialModel):
+        method = "forest"
+
+    model = _Model
+
+    def method_for(self, vector: Vector) -> str:
+        """Forests for everything but free text."""
+        return "sample" if is_free_text(vector) else "rf"
+
+
+def is_yes_no(vector: Vector) -> bool:
+    """A category of two levels without gaps."""
+    return not vector.is_number and len(vector.levels) == 2 and vector.state is None
+
+
+def default_regression(vector: Vector) -> str:
+    """The regression that suits a column, as synthpop's ``method = "parametric"`` chooses."""
+    if vector.is_number:
+        return "normrank"
+    if is_yes_no(vector):
+        return "logreg"
+    return "polr" if vector.column.kind is Kind.ORDERED and vector.state is None else "polyreg"

@@ -1,0 +1,123 @@
+"""`Tree`: a grown tree with the donors of its leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from dalenius.core.random import Seed, generator
+from dalenius.data.vector import AnyArray, IntArray
+from dalenius.synth.sequential._kernels import grow, pick, route
+from dalenius.synth.sequential.design import Design, Floats
+from dalenius.synth.sequential.fitted import Parts, Target, Tuning
+
+NONE: Floats = np.zeros(0)
+MOST_SHARES = 40
+NO_LABELS: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes as arrays; a leaf holds the places ``first`` to ``last`` of the donors.
+
+    Attributes
+    ----------
+    feature, where, left, right
+        Predictor of each node (-1 for a leaf), place of its cut in ``cuts``, and its children.
+    cuts
+        For each split one bit per code of the predictor: set when the code goes left.
+    mass
+        Running sum of the donors' weights; empty when all count alike.
+    """
+
+    feature: npt.NDArray[np.int32]
+    where: npt.NDArray[np.int64]
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    first: npt.NDArray[np.int64]
+    last: npt.NDArray[np.int64]
+    cuts: npt.NDArray[np.uint8]
+    mass: Floats
+
+    @classmethod
+    def grow(
+        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning,
+        *, tested: bool = False, tries: int = 0, seed: Seed = 0,
+    ) -> tuple[Tree, npt.NDArray[np.int32]]:  # fmt: skip
+        """Grow a tree; also returns the rows in the order of the leaves.
+
+        Parameters
+        ----------
+        tested
+            Choose predictors by a permutation test (conditional inference tree) instead of by the best cut.
+        tries
+            Predictors looked at in a node, drawn anew for each; 0 for all (random forest).
+        """
+        order = rows.astype(np.int32)
+        label, number, classes = _response(target, tuning)
+        weights = NONE if target.weights is None else target.weights
+        wanted = np.array(use, np.int64)
+        evidence = 0.0 if tested else tuning.evidence * _shares(label[rows] if classes else None)
+        critical = stats.norm.ppf(1 - tuning.alpha / max(len(use), 1)) if tested else -np.inf
+        start = int(generator(seed, "tree").integers(1, 2**62)) if tries else 1
+        nodes = grow(
+            design.codes, wanted, design.unordered, design.sizes, number, label, classes, weights, order,
+            tuning.minbucket, 3 * tuning.minbucket, tuning.cp, evidence, float(critical),
+            tuning.diversity, tuning.depth, tries, start,
+        )  # fmt: skip
+        mass = NONE if target.weights is None else np.cumsum(target.weights[order])
+        return cls(*nodes, mass), order
+
+    def leaves(self, design: Design, rows: IntArray) -> npt.NDArray[np.int32]:
+        """Leaf of each of these rows."""
+        leaf = np.zeros(len(rows), np.int32)
+        route(design.codes, rows, self.feature, self.where, self.left, self.right, self.cuts, leaf)
+        return leaf
+
+    def donors(self, design: Design, rows: IntArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """Place of a random donor for each of these rows."""
+        donor = np.zeros(len(rows), np.int64)
+        pick(self.leaves(design, rows), self.first, self.last, rng.random(len(rows)), self.mass, donor)
+        return donor
+
+    @property
+    def leaf_count(self) -> int:
+        """Number of leaves."""
+        return int(np.count_nonzero(self.feature < 0))
+
+    def parts(self) -> Parts:
+        """Arrays, for a saved model."""
+        names = ("feature", "where", "left", "right", "first", "last", "cuts", "mass")
+        return {}, {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Tree:
+        """Rebuild a saved tree."""
+        names = ("feature", "where", "left", "right", "first", "last", "cuts", "mass")
+        return cls(*(arrays[name] for name in names))
+
+
+def _shares(label: npt.NDArray[np.int32] | None) -> float:
+    """Free shares that a split adds: it must earn ``evidence`` for each (at most `MOST_SHARES` are charged)."""
+    return 1.0 if label is None else float(min(max(np.count_nonzero(np.bincount(label)) - 1, 1), MOST_SHARES))
+
+
+def _response(target: Target, tuning: Tuning) -> tuple[npt.NDArray[np.int32], Floats, int]:
+    """The response as the kernels take it: a yes/no is a number (its Gini gain is its variance gain, and faster)."""
+    if target.classes > 2 or (target.classes and tuning.diversity > 1):
+        return target.values.astype(np.int32), NONE, target.classes
+    number = target.values.astype(np.float64)
+    if not np.isfinite(number).all():
+        finite = number[np.isfinite(number)]
+        low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+        number = np.nan_to_num(number, nan=0.0, posinf=high, neginf=low)
+    # Centred and scaled, so that sums of squares keep their digits for dates and large amounts.
+    spread = number.std() if len(number) else 0.0
+    if spread > 0:
+        number = (number - number.mean()) / spread
+    return NO_LABELS, number, 0
