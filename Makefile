@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: help demo test check format bench docs clean
 

@@ -247,7 +247,16 @@ def compare(
     grouping: Grouping | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Measure several protected files of one original; see `evaluate`."""
+    """Measure several protected files of one original; the arguments are those of `evaluate`.
+
+    Examples
+    --------
+    >>> data = {"a": ["x", "y"] * 30, "b": ["u", "v"] * 30}
+    >>> mixed = {"a": ["x", "y"] * 30, "b": ["u", "u", "v", "v"] * 15}
+    >>> found = compare(data, {"copy": data, "mixed": mixed}, measures=["two-way-utility"])
+    >>> [round(value, 1) for value in found.table["two-way-utility"]]
+    [0.0, 20.0]
+    """
     if not candidates:
         raise DataError("there is no protected file to compare; give at least one")
     base = Table.from_frame(original, schema)

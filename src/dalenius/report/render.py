@@ -59,7 +59,16 @@ def write_report(
 
 
 def render_report(comparison: Comparison, provenance: Provenance, *, title: str, threshold: int = 10) -> str:
-    """HTML text of the report."""
+    """HTML text of the report.
+
+    Examples
+    --------
+    >>> from dalenius.evaluation import compare
+    >>> data = {"sex": ["f", "m"] * 20}
+    >>> page = render_report(compare(data, {"copy": data}), Provenance.now(), title="A copy")
+    >>> "<h1>A copy</h1>" in page
+    True
+    """
     charts = Charts()
     some = next(iter(comparison.evaluations.values()))
     with_map = bool(some.family("risk") and some.family("utility"))

@@ -101,7 +101,15 @@ SYNTHESIZERS: Registry[type[Synthesizer]] = Registry("synthesizer")
 
 
 def register(cls: S) -> S:
-    """Make a synthesizer known by its name."""
+    """Make a synthesizer known by its name, for use as a class decorator.
+
+    Examples
+    --------
+    >>> register(SYNTHESIZERS["bootstrap"])
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.OptionError: synthesizer 'bootstrap' is registered twice
+    """
     SYNTHESIZERS.add(cls)
     return cls
 

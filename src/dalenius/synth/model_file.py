@@ -54,7 +54,15 @@ def save_model(model: Model, path: str | Path) -> None:
 
 
 def load_model(path: str | Path) -> Model:
-    """Open a saved model."""
+    """Open a saved model; an error says when the file is none, or damaged.
+
+    Examples
+    --------
+    >>> load_model("nowhere.model")
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.FileError: nowhere.model: cannot open the model (No such file or directory)
+    """
     where = Path(path)
     try:
         with zipfile.ZipFile(where) as archive:
