@@ -6,4 +6,4 @@ from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
 
-__all__ = ["Column", "Grouping", "Kind", "Role", "Schema", "Table", "examples"]
+__all__ = ["Column", "Grouping", "Kind", "Role", "Schema", "Table", "examples", "read_table", "write_table"]

@@ -124,7 +124,7 @@ def flat(vector: Vector) -> tuple[AnyArray, AnyArray] | None:
     if looked is None:
         return numbers(vector)
     values, codes = looked
-    if not all(type(v) is int and abs(v) < 2**63 or type(v) is float for v in values):
+    if not all((type(v) is int and abs(v) < 2**63) or type(v) is float for v in values):
         return None
     whole = all(type(v) is int for v in values)
     table = np.array([*values, 0], dtype=np.int64 if whole else np.float64)
@@ -235,7 +235,9 @@ def polars_series(name: str, vector: Vector, dtype: Any) -> pl.Series:
     if isinstance(dtype, (pl.Datetime, pl.Date)):
         found = moments(vector)
         if found is not None:
-            series = _from_arrow(name, pa.array(found[0], mask=found[1])).cast(pl.Datetime(found[2]))
+            series = _from_arrow(name, pa.array(found[0], mask=found[1])).cast(
+                pl.Datetime("ns" if found[2] == "ns" else "us")
+            )
             if isinstance(dtype, pl.Datetime) and dtype.time_zone:
                 series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(dtype.time_zone)
             return series.cast(dtype)
@@ -281,7 +283,7 @@ def _from_arrow(name: str, array: pa.Array) -> pl.Series:
 
 def _plain(vector: Vector, dtype: Any, objects: Objects | None) -> Any:
     """A list, or a NumPy array of the dtype it had."""
-    if dtype is None or dtype == object:
+    if dtype is None or dtype.hasobject:
         cells = object_cells(vector, objects or Objects())
         return cells if dtype is None else _object_array(cells)
     if dtype.kind in "mM":

@@ -47,7 +47,7 @@ def _names(wanted: list[str], origin: Origin) -> Any:
 def _column(vector: Vector, dtype: Any, objects: Objects | None) -> Any:
     if dtype is None:
         return _untyped(vector)
-    if dtype == object:
+    if isinstance(dtype, np.dtype) and dtype.hasobject:
         return _objects(vector, objects or Objects())
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(vector, dtype)

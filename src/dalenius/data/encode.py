@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -75,7 +76,11 @@ def special_number(code: Level, kind: Kind, decimals: int | None) -> int | float
         return _count_moment(code) * (1000 if decimals == 9 else 1)
     if isinstance(code, bool) or not isinstance(code, (int, float, Decimal)):
         return None
-    return int(code) if code == code and abs(code) < 2**63 and code == int(code) else float(code)
+    return int(code) if _is_whole(code) else float(code)
+
+
+def _is_whole(code: int | float | Decimal) -> bool:
+    return math.isfinite(code) and -(2**63) < code < 2**63 and code == int(code)
 
 
 def _count_moment(value: dt.date) -> int:

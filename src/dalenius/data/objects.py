@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,9 +48,7 @@ def read_objects(name: str, values: Sequence[Any]) -> tuple[Raw, Objects]:
     kinds = set(map(type, values)) - {type(None)}
     blanks = {kind for kind in kinds if kind.__name__ in ("NAType", "NaTType")}
     kinds -= blanks
-    only_nan = (
-        float in kinds and not kinds <= {int, float} and all(v != v for v in values if type(v) is float)
-    )
+    only_nan = float in kinds and len(kinds) > 1 and all(math.isnan(v) for v in values if type(v) is float)
     kinds -= {float} if only_nan else set()
     gap = _gap(values, bool(blanks) or only_nan)
     if (len(kinds) <= 1 or kinds <= {int, float}) and not kinds & NESTED:
@@ -93,7 +92,7 @@ def _keep_each(name: str, values: Sequence[Any]) -> Raw:
     levels = tuple(key[1] for key in position)
     storage: Storage = "text" if all(isinstance(v, str) for v in levels) else "mixed"
     raw = sorted_levels(coded(name, storage if levels else "null", codes, codes < 0, levels, False))
-    nan = np.fromiter((type(v) is float and v != v for v in values), dtype=bool, count=len(values))
+    nan = np.fromiter((type(v) is float and math.isnan(v) for v in values), dtype=bool, count=len(values))
     if raw.state is not None and nan.any() and not np.array_equal(nan, codes < 0):
         raw.state[nan] = NAN
     return raw
@@ -102,6 +101,6 @@ def _keep_each(name: str, values: Sequence[Any]) -> Raw:
 def _is_gap(value: Any) -> bool:
     return (
         value is None
-        or (isinstance(value, float) and value != value)
+        or (isinstance(value, float) and math.isnan(value))
         or type(value).__name__ in ("NAType", "NaTType")
     )

@@ -25,8 +25,8 @@ TURN = "turn it into text, numbers or dates"
 class Raw:
     """A column as it was stored, before anybody decided what it means.
 
-    Numbers and datetimes (microseconds, or nanoseconds when ``decimals`` is 9) are in ``data``; everything else is codes
-    over ``levels``.
+    Numbers and datetimes (microseconds, or nanoseconds when ``decimals`` is 9) are in ``data``; everything else is
+    codes over ``levels``.
     """
 
     name: str

@@ -58,6 +58,6 @@ def damage_reported(path: Path, what: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise FileError(
-            f"{path}: cannot be read as {what} ({type(error).__name__}); the file is damaged or of another type: export "
-            "it again, or check its ending"
+            f"{path}: cannot be read as {what} ({type(error).__name__}); the file is damaged or of another type: "
+            "export it again, or check its ending"
         ) from None

@@ -1,4 +1,4 @@
-"""CSV files: every column is read as text first and typed by us, so that nothing is changed behind the steward's back."""
+"""CSV files: every column is read as text first and typed by us, so that nothing changes behind the steward's back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_csv(
     separator: str | None = None,
     missing_strings: Sequence[str] = ("",),
 ) -> Table:
-    """Read a CSV file; ``sniff_csv(path)`` tells beforehand what will be assumed.
+    r"""Read a CSV file; ``sniff_csv(path)`` tells beforehand what will be assumed.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def read_csv(
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "a.csv"
-    >>> _ = file.write_text("zip,price\\n01067,1.50\\n80331,\\n")
+    >>> _ = file.write_text("zip,price\n01067,1.50\n80331,\n")
     >>> table = read_csv(file)
     >>> table.to_frame("dict")
     {'zip': ['01067', '80331'], 'price': [1.5, None]}
@@ -119,12 +119,8 @@ def _read_columns(
     path: Path,
 ) -> dict[str, pl.Series]:
     rest = body[offset:]
-    if (
-        not bytes(rest[:1024]).strip(b"\r\n")
-        and not bytes(rest).strip(b"\r\n")
-        and len(header) > 1
-        or not len(rest)
-    ):
+    blank = len(header) > 1 and not bytes(rest[:1024]).strip(b"\r\n") and not bytes(rest).strip(b"\r\n")
+    if blank or not len(rest):
         return {name: pl.Series(name, [], dtype=pl.String) for name in header}
     quotes = _count(rest, dialect.quote)
     if quotes % 2:
@@ -180,8 +176,8 @@ def _refuse_open_quote(body: memoryview, dialect: Dialect, path: Path) -> None:
         start, last = last, reader.line_num
     if last - start > 1 and not bytes(body).rstrip(b"\r\n").endswith(dialect.quote.encode()):
         raise FileError(
-            f"{path}: a quote opened on line {start + 1:,} is never closed; close it, or double a quote that is part of "
-            "the text"
+            f"{path}: a quote opened on line {start + 1:,} is never closed; close it, or double a quote that is part "
+            "of the text"
         )
 
 
@@ -206,7 +202,7 @@ def _explain(body: memoryview, header: list[str], dialect: Dialect, path: Path) 
 
 
 def write_csv(table: Table, path: str | Path, dialect: Dialect | None = None) -> None:
-    """Write a table as CSV: decimals and date formats by the schema, special codes as they came, quotes where needed.
+    r"""Write a table as CSV: decimals and date formats by the schema, special codes as they came, quotes where needed.
 
     Examples
     --------
@@ -214,7 +210,7 @@ def write_csv(table: Table, path: str | Path, dialect: Dialect | None = None) ->
     >>> file = Path(tempfile.mkdtemp()) / "a.csv"
     >>> write_csv(Table.from_frame({"a": [1.25, 3.0]}), file, Dialect(separator=";", decimal=","))
     >>> file.read_text()
-    'a\\n1,25\\n3,00\\n'
+    'a\n1,25\n3,00\n'
     """
     if not table.names:
         raise DataError(f"{path}: a table without columns cannot be written as CSV; use Parquet")

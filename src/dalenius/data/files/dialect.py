@@ -55,13 +55,13 @@ class Dialect:
 
 
 def sniff_csv(path: str | Path, *, encoding: str | None = None, separator: str | None = None) -> Dialect:
-    """Guess how a CSV file is written; what is given is taken as said.
+    r"""Guess how a CSV file is written; what is given is taken as said.
 
     Examples
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "a.csv"
-    >>> _ = file.write_bytes("name;height\\nBjörk;1,63\\n".encode("cp1252"))
+    >>> _ = file.write_bytes("name;height\nBjörk;1,63\n".encode("cp1252"))
     >>> print(sniff_csv(file))
     semicolon-separated, decimal comma, cp1252 assumed: not UTF-8 from line 2 on
     """

@@ -23,11 +23,11 @@ several bytes above 127 is hardly ever valid UTF-8 by accident, so such lines we
 
 @dataclass(frozen=True)
 class Encoding:
-    """Name of an encoding, the bytes of its mark at the start of the file, and the ground for the choice.
+    r"""Name of an encoding, the bytes of its mark at the start of the file, and the ground for the choice.
 
     Examples
     --------
-    >>> detect_encoding("café\\n".encode("cp1252"), Path("a.csv")).name
+    >>> detect_encoding("café\n".encode("cp1252"), Path("a.csv")).name
     'cp1252'
     """
 
@@ -37,11 +37,11 @@ class Encoding:
 
 
 def detect_encoding(data: bytes | memoryview, path: Path) -> Encoding:
-    """Encoding of a whole file; `FileError` with a line number when its lines disagree.
+    r"""Encoding of a whole file; `FileError` with a line number when its lines disagree.
 
     Examples
     --------
-    >>> detect_encoding(b"name\\nAnna\\n", Path("a.csv"))
+    >>> detect_encoding(b"name\nAnna\n", Path("a.csv"))
     Encoding(name='utf-8', mark=b'', ground='UTF-8')
     """
     start = bytes(data[:4])

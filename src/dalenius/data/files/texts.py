@@ -6,6 +6,7 @@ A number is only a number if it is written like one: "007" is a code and stays t
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal
@@ -90,7 +91,7 @@ def _gaps(texts: pl.Series) -> Any:
 
 
 def _parsed(raw: Raw, decimal: str) -> Raw:
-    """Text among numbers (a code such as "NA", or leading zeros in what is declared a number): parse each value once."""
+    """Text among numbers (a code such as "NA", or leading zeros where a number is declared): parse each value once."""
     levels = tuple(_number(str(text), decimal) for text in raw.levels or ())
     return Raw(raw.name, "mixed", raw.data, raw.state, levels)
 
@@ -163,7 +164,7 @@ def level_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, dt.datetime):
         return value.isoformat()
-    if isinstance(value, float) and value != value:
+    if isinstance(value, float) and math.isnan(value):
         return "NaN"
     return value.isoformat() if isinstance(value, (dt.date, dt.time)) else str(value)
 
