@@ -108,9 +108,9 @@ class Comparison:
     Examples
     --------
     >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40))}
-    >>> comparison = compare(data, {"copy": data}, keys=["age"], targets=["sex"])
+    >>> comparison = compare(data, {"copy": data}, keys=["age"], measures=["replicated-uniques", "two-way-utility"])
     >>> comparison.table.columns
-    ['candidate', 'disco', 'replicated-uniques', 'two-way-utility']
+    ['candidate', 'replicated-uniques', 'two-way-utility']
     """
 
     evaluations: Mapping[str, Evaluation]
@@ -255,7 +255,7 @@ def compare(
     >>> mixed = {"a": ["x", "y"] * 30, "b": ["u", "u", "v", "v"] * 15}
     >>> found = compare(data, {"copy": data, "mixed": mixed}, measures=["two-way-utility"])
     >>> [round(value, 1) for value in found.table["two-way-utility"]]
-    [0.0, 20.0]
+    [0.0, 26.7]
     """
     if not candidates:
         raise DataError("there is no protected file to compare; give at least one")
