@@ -18,6 +18,7 @@ from dalenius.tables import (
     Suppression,
     define,
     protect,
+    protect_linked,
     read_hierarchy,
 )
 
@@ -78,3 +79,26 @@ def run(case: dict[str, Any]) -> Suppression:
     if "KDisclosure" in kind:
         options["order"] = "disclosure"
     return protect(model, *rules_of(kind, a), **options)
+
+
+def run_linked(case: dict[str, Any]) -> Any:
+    a, kind = case["arguments"], case["function_called"]
+    specs = {}
+    trees: dict[str, Any] = {}
+    for i, table in enumerate(case["tables"]):
+        found = table.get("hierarchies")
+        if found:
+            trees |= {k: read_hierarchy(FOLDER / "data" / v) for k, v in found.items() if v.endswith(".csv")}
+            specs[str(i)] = list(found)
+        else:
+            specs[str(i)] = table["dimVar"] if "dimVar" in table else table["formula"]
+    model = define(
+        read(case["data"]),
+        tables=specs,
+        hierarchies=trees,
+        value=one(a, "numVar"),
+        contributor=one(a, "contributorVar"),
+        extend0="SmallCounts" in kind,
+    )
+    how = one(a, "linkedGauss")
+    return protect_linked(model, *rules_of(kind, a), how={"local-bdiag": "local"}.get(how, how))

@@ -7,7 +7,7 @@ import pytest
 
 from dalenius.core.errors import OptionError
 from dalenius.tables import Dominance, define
-from tests.tables.golden_cases import CASES, one, read, run
+from tests.tables.golden_cases import CASES, one, read, run, run_linked
 
 SINGLE = [case for case in CASES if "cells" in case]
 
@@ -51,3 +51,26 @@ def test_levels_in_the_data_equal_the_level_file():
     )
     assert flat.cells.equals(tree.cells)
     assert (flat.matrix != tree.matrix).nnz == 0
+
+
+LINKED = [case for case in CASES if "cells_by_table" in case]
+
+
+@pytest.mark.parametrize("case", LINKED, ids=[case["id"] for case in LINKED])
+def test_linked_tables(case):
+    result = run_linked(case)
+    for (_, part), gold in zip(result.tables.items(), case["cells_by_table"], strict=True):
+        at = {row: i for i, row in enumerate(zip(*(gold[n] for n in gold if isinstance(gold[n][0], str)), strict=True))}
+        columns = [shown_as(name, gold, part.model) for name in part.model.names]
+        order = [name for name in gold if isinstance(gold[name][0], str)]
+        rows = [tuple(row[columns.index(name)] for name in order) for row in part.model.cells.iter_rows()]
+        places = [at[row] for row in rows]
+        assert sorted(places) == list(range(len(at)))
+        assert part.primary.tolist() == [gold["primary"][i] for i in places]
+        assert part.suppressed.tolist() == [gold["suppressed"][i] for i in places]
+
+
+def shown_as(name, gold, model):
+    """The golden column of one of our dimensions: a coarser column may stand for it."""
+    dimension = next(d for d in model.dimensions if d.name == name)
+    return next((column for column in dimension.columns if column in gold), name)

@@ -3,6 +3,7 @@
 from dalenius.tables.define import define
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
+from dalenius.tables.linked import LinkedSuppression, protect_linked
 from dalenius.tables.model import TableModel
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.protect import protect
@@ -24,6 +25,7 @@ __all__ = [
     "FewContributors",
     "Hierarchy",
     "KDisclosure",
+    "LinkedSuppression",
     "Manual",
     "PPercent",
     "SingletonRules",
@@ -33,5 +35,6 @@ __all__ = [
     "define",
     "parse_rule",
     "protect",
+    "protect_linked",
     "read_hierarchy",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.result import Result
-from dalenius.tables.gauss import COMBINATION, CONTRIBUTOR, SMALL
+from dalenius.tables.gauss import COMBINATION, CONTRIBUTOR, ELSEWHERE, SMALL, VIRTUAL
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.render import cross_table, cross_table_html
 
@@ -28,6 +28,8 @@ LETTERS = {"published": "s", "primary": "u", "secondary": "x", "forced": "z", "h
 REASONS = {
     SMALL: "a sum of small counts",
     CONTRIBUTOR: "a contributor who knows its own value",
+    ELSEWHERE: "the same cell in a linked table",
+    VIRTUAL: "a sum that must stay unknown",
     COMBINATION: "a combination of one or two contributors' cells",
 }
 

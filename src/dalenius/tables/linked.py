@@ -1,0 +1,279 @@
+"""Linked tables: several tables from the same microdata, protected together.
+
+``"global"`` treats all tables as one system of equations and is the only way that is safe by construction. The others
+protect each table in its own system and differ in how they coordinate common cells; they suppress less, and the audit of
+the combined tables says what that costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from dalenius.core.errors import OptionError
+from dalenius.tables.gauss import COMBINATION, CONTRIBUTOR, ELSEWHERE, PUBLISH, REMOVE, Run
+from dalenius.tables.model import Bools, Ints, TableModel
+from dalenius.tables.options import SingletonRules, check_small
+from dalenius.tables.order import candidate_order
+from dalenius.tables.problem import Problem, rows_of
+from dalenius.tables.protect import owners_of, protect, small_method, small_rows
+from dalenius.tables.protected import first_of_kind, signatures
+from dalenius.tables.rules import Manual, PrimaryRule
+from dalenius.tables.suppression import Suppression
+
+Linking = Literal["global", "local", "back-tracking", "consistent", "super-consistent"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedSuppression:
+    """Linked tables after protection.
+
+    Attributes
+    ----------
+    combined
+        All cells of all tables once; a cell is suppressed if it is suppressed in any table.
+    tables
+        The outcome table by table.
+    disagreeing
+        Common cells with different status in different tables (only possible with "local").
+    """
+
+    combined: Suppression
+    tables: Mapping[str, Suppression]
+    disagreeing: int
+
+    def __str__(self) -> str:
+        parts = "; ".join(f"{name}: {int(t.suppressed.sum())} of {len(t.primary)}" for name, t in self.tables.items())
+        odd = f" {self.disagreeing} common cells have different status in different tables." if self.disagreeing else ""
+        return f"{self.combined.sentence} By table: {parts}.{odd}"
+
+
+def protect_linked(model: TableModel, *rules: PrimaryRule, how: Linking = "global", **options: Any) -> LinkedSuppression:
+    """Protect the tables of a model made with ``define(..., tables=…)``.
+
+    Parameters
+    ----------
+    model
+        The tables.
+    rules
+        Primary rules.
+    how
+        "global": one system; "local": each table alone; "back-tracking": each table alone, again and again, until
+        common cells have the same status; "consistent": all tables side by side, a common cell is published only if
+        that is safe in every table; "super-consistent": like that, and a common cell once suppressed must stay
+        uncomputable in every table.
+    options
+        As in `protect`.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define, protect_linked, SmallCount
+    >>> data = {"sex": ["f", "f", "m", "m"], "job": ["a", "b", "a", "b"], "age": ["y", "o", "o", "y"], "n": [2, 9, 8, 7]}
+    >>> model = define(data, tables={"jobs": ["sex", "job"], "ages": ["sex", "age"]}, freq="n")
+    >>> print(protect_linked(model, SmallCount(3), how="consistent"))
+    8 of 15 cells are suppressed: 2 because a rule asks for it (small count 2), 6 to protect them. By table: jobs: 4 of
+    9; ages: 4 of 9.
+    """
+    if not model.tables:
+        raise OptionError("the model has one table; name several with define(..., tables=...)")
+    if how not in get_args(Linking):
+        raise OptionError(f"unknown way {how!r} to link tables; there are: {', '.join(get_args(Linking))}")
+    if how == "global":
+        whole = protect(model, *rules, **options)
+        return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
+    parts = {name: table_of(model, mask) for name, mask in model.tables.items()}
+    if how == "local":
+        return _collect(model, {name: protect(part, *rules, **options) for name, part in parts.items()})
+    if how == "back-tracking":
+        return _collect(model, _back_tracking(model, parts, rules, options))
+    return _collect(model, _side_by_side(model, parts, rules, how == "super-consistent", **options))
+
+
+def table_of(model: TableModel, mask: Bools) -> TableModel:
+    """One of the linked tables with inner cells of its own: inner cells it cannot tell apart are merged.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> data = {"sex": ["f", "f", "m"], "job": ["a", "b", "a"]}
+    >>> model = define(data, tables={"sexes": ["sex"], "jobs": ["job"]})
+    >>> table_of(model, model.tables["sexes"])
+    TableModel(3 cells of 2 inner cells: sex × job)
+    """
+    matrix = sp.csr_matrix(model.matrix[:, np.flatnonzero(mask)])
+    place = first_of_kind(signatures(matrix.T))
+    heads, group = np.unique(place, return_inverse=True)
+    keep = np.diff(matrix.indptr)[heads] > 0
+    renumber = np.where(keep, np.cumsum(keep) - 1, -1)
+    group = renumber[group]
+    inside = group >= 0
+    heads = heads[keep]
+    counts = np.bincount(group[inside], model.counts[inside], len(heads)).astype(np.int64)
+    values = None if model.values is None else np.bincount(group[inside], model.values[inside], len(heads))
+    records = model.records
+    if records is not None:
+        covered = inside[records.inner]
+        records = replace(
+            records,
+            inner=group[records.inner[covered]],
+            value=records.value[covered],
+            contributor=None if records.contributor is None else records.contributor[covered],
+            weight=None if records.weight is None else records.weight[covered],
+        )
+    return TableModel(
+        model.dimensions, model.cells.filter(pl.Series(mask)), model.inner[heads], sp.csc_matrix(matrix[heads]), counts,
+        values, records,
+    )  # fmt: skip
+
+
+def _part(whole: Suppression, mask: Bools) -> Suppression:
+    """The outcome of one table out of that of all."""
+    places = np.cumsum(mask) - 1
+    cause = whole.cause[mask]
+    known = (cause >= 0) & mask[np.maximum(cause, 0)]
+    cause = np.where(cause >= 0, np.where(known, places[np.maximum(cause, 0)], CONTRIBUTOR), cause)
+    order = whole.order[mask[whole.order]]
+    return replace(
+        whole,
+        model=table_of(whole.model, mask),
+        primary=whole.primary[mask],
+        secondary=whole.secondary[mask],
+        forced=whole.forced[mask],
+        hidden=whole.hidden[mask],
+        unsafe=whole.unsafe[mask],
+        marks={name: m[mask] for name, m in whole.marks.items()},
+        cause=cause,
+        order=places[order],
+        differences=None,
+    )
+
+
+def _collect(
+    model: TableModel, tables: Mapping[str, Suppression], whole: Suppression | None = None
+) -> LinkedSuppression:
+    cells = len(model.cells)
+    votes, seen = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
+    primary, forced, hidden, unsafe = (np.zeros(cells, np.bool_) for _ in range(4))
+    marks: dict[str, Bools] = {}
+    cause = np.full(cells, np.iinfo(np.int64).min)
+    for name, mask in model.tables.items():
+        part = tables[name]
+        places = np.flatnonzero(mask)
+        seen[places] += 1
+        votes[places] += part.suppressed
+        for total, own in ((primary, part.primary), (forced, part.forced), (hidden, part.hidden), (unsafe, part.unsafe)):
+            total[places] |= own
+        for rule, own in part.marks.items():
+            marks.setdefault(rule, np.zeros(cells, np.bool_))[places] |= own
+        cause[places] = np.where(part.secondary, np.where(part.cause >= 0, places[np.maximum(part.cause, 0)], part.cause),
+                                 cause[places])  # fmt: skip
+    if whole is None:
+        first = next(iter(tables.values()))
+        whole = Suppression(model, primary, (votes > 0) & ~primary, forced, hidden, unsafe, marks, cause,
+                            candidate_order(model), first.notes, first.rules)  # fmt: skip
+    return LinkedSuppression(whole, tables, int(((votes > 0) & (votes < seen)).sum()))
+
+
+def _back_tracking(
+    model: TableModel, parts: Mapping[str, TableModel], rules: tuple[PrimaryRule, ...], options: Mapping[str, Any]
+) -> dict[str, Suppression]:
+    """Protect table by table; what one suppresses is primary in the others; stop when nothing changes."""
+    suppressed = np.zeros(len(model.cells), np.bool_)
+    while True:
+        before = int(suppressed.sum())
+        results = {}
+        for name, mask in model.tables.items():
+            given = Manual(suppressed[mask], "suppressed in another table")
+            results[name] = protect(parts[name], *rules, given, **options)
+            suppressed[np.flatnonzero(mask)[results[name].suppressed]] = True
+        if int(suppressed.sum()) == before:
+            return {name: _relabel(result, rules) for name, result in results.items()}
+
+
+def _relabel(result: Suppression, rules: tuple[PrimaryRule, ...]) -> Suppression:
+    """Cells suppressed because of another table are secondary."""
+    marks = dict(list(result.marks.items())[: len(rules)])
+    own = np.logical_or.reduce(list(marks.values())) & ~result.forced & ~result.hidden
+    cause = np.where(result.primary & ~own, ELSEWHERE, result.cause)
+    return replace(result, primary=own, secondary=result.suppressed & ~own, marks=marks, rules=rules, cause=cause)
+
+
+def _side_by_side(
+    model: TableModel,
+    parts: Mapping[str, TableModel],
+    rules: tuple[PrimaryRule, ...],
+    keep: bool,
+    *,
+    small: str = "auto",
+    singleton: SingletonRules | str | None = None,
+    secondary_zeros: bool = False,
+    used_marking: str = "early",
+) -> dict[str, Suppression]:
+    """Eliminate in all tables in step; a common cell is published where that is safe in every table."""
+    order = candidate_order(model, secondary_zeros=secondary_zeros)
+    single = SingletonRules() if model.is_magnitude else SingletonRules.none()
+    if singleton is not None:
+        single = SingletonRules.from_code(singleton) if isinstance(singleton, str) else singleton
+    runs: dict[str, Run] = {}
+    where: dict[str, Ints] = {}
+    masks = {name: np.logical_or.reduce([rule.marks(part) for rule in rules]) for name, part in parts.items()}
+    for name, part in parts.items():
+        mine = np.flatnonzero(model.tables[name])
+        local = np.full(len(model.cells), -1)
+        local[mine] = np.arange(len(mine))
+        tried = local[order]
+        problem = Problem.read(part.matrix, tried[tried >= 0], masks[name], (), (), None)
+        rows = rows_of(problem, small_rows(part, rules, secondary_zeros),
+                       owners_of(part, masks[name]) if single.active else None)  # fmt: skip
+        method = check_small(small_method(part, small, secondary_zeros))
+        runs[name] = Run(problem, *rows, method, used_marking == "early", single)
+        place = np.full(len(model.cells), -1)
+        place[mine[runs[name].front]] = np.arange(runs[name].first)
+        where[name] = place
+    shut = {name: np.zeros(len(part.cells), np.bool_) for name, part in parts.items()}
+    causes = {name: np.full(len(part.cells), np.iinfo(np.int64).min) for name, part in parts.items()}
+    _step_all(order, runs, where, model, shut, causes, keep)
+    return {name: _finish(parts[name], runs[name], shut[name], causes[name], masks[name], rules) for name in parts}
+
+
+def _step_all(
+    order: Ints, runs: Mapping[str, Run], where: Mapping[str, Ints], model: TableModel, shut: Mapping[str, Bools],
+    causes: Mapping[str, Ints], keep: bool,
+) -> None:  # fmt: skip
+    local = {name: np.cumsum(mask) - 1 for name, mask in model.tables.items()}
+    for cell in order.tolist():
+        open_in = [(n, int(w[cell])) for n, w in where.items() if w[cell] >= 0 and not runs[n].is_empty(int(w[cell]))]
+        verdicts = {n: runs[n].verdict(j) for n, j in open_in}
+        if all(v in (PUBLISH, REMOVE) for v in verdicts.values()):
+            for n, j in open_in:
+                runs[n].publish(j, verdicts[n])
+            continue
+        for n, j in open_in:
+            runs[n].refuse(j, keep or verdicts[n] in (CONTRIBUTOR, COMBINATION))
+        for n, mask in model.tables.items():
+            if mask[cell]:
+                shut[n][local[n][cell]] = True
+                causes[n][local[n][cell]] = verdicts.get(n, ELSEWHERE)
+
+
+def _finish(
+    part: TableModel, run: Run, shut: Bools, cause: Ints, primary: Bools, rules: tuple[PrimaryRule, ...]
+) -> Suppression:
+    heads = np.flatnonzero(shut)
+    heads = heads[run.problem.stands_for[heads] == heads]
+    why = np.where(cause[heads] == PUBLISH, ELSEWHERE, cause[heads])
+    result = run.result(heads, why, np.zeros(0, np.int64), 0)
+    secondary = shut & ~primary
+    secondary[result.secondary] = True
+    full = np.full(len(primary), ELSEWHERE)
+    full[result.secondary] = result.cause
+    none = np.zeros(len(primary), np.bool_)
+    marks = {rule.name: rule.marks(part) for rule in rules}
+    return Suppression(part, primary, secondary, none, none, none, marks, full, run.problem.tried, result.notes, rules)
+
+
