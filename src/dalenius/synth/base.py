@@ -73,6 +73,8 @@ class Synthesizer(ABC):
 
     info: ClassVar[MethodInfo]
     model: ClassVar[type[Model]]
+    uses_units: ClassVar[bool] = False
+    """Whether ``_fit`` sees the unit columns too (to protect units with several rows); they are never drawn."""
 
     def fit(self, table: Table, *, seed: Seed = None) -> Model:
         """Learn from a table. Identifiers and unit columns are left out: they are never synthesized."""
@@ -86,7 +88,7 @@ class Synthesizer(ABC):
             raise DataError(
                 f"{self.info.name} takes at most {limit} columns, the table has {len(kept.names)}; choose some"
             )
-        return self._fit(kept, seed)
+        return self._fit(table if self.uses_units else kept, seed)
 
     @abstractmethod
     def _fit(self, table: Table, seed: Seed) -> Model: ...
