@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,11 +18,12 @@ from dalenius.core.errors import DataError, FileError
 from dalenius.data.atomic import replacing
 from dalenius.data.files.access import contents
 from dalenius.data.files.dialect import Dialect, header_of, sniff_csv
-from dalenius.data.files.encoding import MARKS, detect_encoding
+from dalenius.data.files.encoding import MARKS
 from dalenius.data.files.texts import raw_from_text, text_from_vector
 from dalenius.data.frames import Origin
-from dalenius.data.schema import Schema
+from dalenius.data.schema import Kind, Schema
 from dalenius.data.table import Table
+from dalenius.data.vector import Vector
 
 BLOCK = 1 << 23
 HEADER = 1 << 24
@@ -76,7 +78,17 @@ def read_csv(
         if "" in missing_strings and not (column is not None and "" in (column.levels or ())):
             texts = texts.replace({"": None}) if texts.dtype == pl.String and (texts == "").any() else texts
         raws.append(raw_from_text(name, texts, dialect.decimal, column))
-    return Table.from_raws(raws, Origin("polars", {name: name for name in header}), schema)
+    table = Table.from_raws(raws, Origin("polars", {name: name for name in header}), schema)
+    return replace(
+        table, origin=replace(table.origin, dtypes={n: pl.String for n in header if _is_text(table[n])})
+    )
+
+
+def _is_text(vector: Vector) -> bool:
+    """Columns that come back as text even when they are empty."""
+    if vector.column.kind in (Kind.TEXT, Kind.CATEGORICAL):
+        return all(isinstance(level, str) for level in (*vector.levels, *vector.column.special))
+    return vector.column.kind is Kind.DATETIME and vector.column.format is not None
 
 
 def _as_utf8(data: memoryview, dialect: Dialect, path: Path) -> memoryview:
@@ -88,10 +100,14 @@ def _as_utf8(data: memoryview, dialect: Dialect, path: Path) -> memoryview:
     try:
         return memoryview(bytes(body).decode(dialect.encoding).encode("utf-8"))
     except UnicodeDecodeError as error:
-        line = bytes(body[: error.start]).count(b"\n") + 1
-        raise FileError(
-            f"{path}: line {line:,} is not valid {dialect.encoding}; give the encoding the file really has"
-        ) from None
+        _refuse_encoding(body, error.start, dialect.encoding, path)
+
+
+def _refuse_encoding(body: memoryview, position: int, encoding: str, path: Path) -> NoReturn:
+    line = bytes(body[:position]).count(b"\n") + 1
+    raise FileError(
+        f"{path}: line {line:,} is not valid {encoding}; give the encoding the file really has"
+    ) from None
 
 
 def _refuse_nul(body: memoryview, path: Path) -> None:
@@ -183,7 +199,10 @@ def _refuse_open_quote(body: memoryview, dialect: Dialect, path: Path) -> None:
 
 def _explain(body: memoryview, header: list[str], dialect: Dialect, path: Path) -> NoReturn:
     """Find the line on which reading failed; only after a failure, because it goes through the file line by line."""
-    detect_encoding(body, path)
+    try:
+        bytes(body).decode("utf-8")
+    except UnicodeDecodeError as error:
+        _refuse_encoding(body, error.start, dialect.encoding, path)
     csv.field_size_limit(max(csv.field_size_limit(), len(body) + 1))
     reader = _records(body, dialect)
     line, width = 0, len(header)
