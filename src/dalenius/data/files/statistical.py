@@ -171,6 +171,16 @@ def _labelled(column: Column, raw: Raw, labels: Mapping[Level, str], measure: st
         [value for value in _found(raw) if value not in column.special] if raw.storage != "datetime" else []
     )
     covered = bool(labels) and all(value in labels for value in ordinary)
+    if (
+        measure == "scale"
+        and column.kind in (Kind.CATEGORICAL, Kind.ORDERED)
+        and raw.storage != "text"
+        and ordinary
+    ):
+        whole = all(isinstance(value, int) for value in ordinary)
+        kind = Kind.INTEGER if whole else Kind.CONTINUOUS
+        bounds = (float(str(ordinary[0])), float(str(ordinary[-1])))
+        return replace(column, kind=kind, levels=None, bounds=bounds, note="declared a scale in the file")
     if not covered or measure == "scale" or column.kind is Kind.DATETIME:
         return column
     listed = [value for value in labels if value not in column.special]
