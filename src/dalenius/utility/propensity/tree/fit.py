@@ -1,0 +1,178 @@
+"""Propensity scores by one classification tree, and its null.
+
+A tree finds interactions that a main-effects model cannot see. There is no formula for its null, so it is simulated:
+
+``resample``
+    rows drawn from the original with replacement stand in for the protected file: what a model that fits the original
+    perfectly would give. Numbers that occur once are spread evenly up to half way to their neighbours, because a model
+    does not repeat them. This is the default: it needs no halving and holds for files of any size.
+``permutation``
+    labels are permuted. That makes both files random where a synthesis makes only one, so the mean is multiplied by
+    1 − c, which halves it at equal sizes (spec psd15, 2.4 and erratum 1; synthpop does the same).
+``pairs``
+    with several protected files, each is told from each other; halved for the same reason (`pairs_null`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, get_args
+
+import numpy as np
+
+from dalenius.core.errors import OptionError
+from dalenius.core.random import Seed, generator
+from dalenius.counts.pair import Pair
+from dalenius.data.vector import AnyArray, BoolArray
+from dalenius.utility.propensity.design import predictors
+from dalenius.utility.propensity.scores import Scores, summarise
+from dalenius.utility.propensity.tree.grow import COMPLEXITY, Stacked, grow
+
+Null = Literal["resample", "permutation"]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeFit:
+    """A fitted propensity tree and its null.
+
+    ``null`` is the expected pMSE of a correct model, ``null_error`` its standard error, ``unsplit`` how many trees
+    of the null found nothing to split on.
+    """
+
+    scores: AnyArray
+    figures: Scores
+    leaves: int
+    S_pMSE: float
+    null: float
+    null_error: float
+    repeats: int
+    unsplit: int
+    importance: dict[str, float]
+
+
+def tree_propensity(
+    pair: Pair,
+    columns: Sequence[str] | None = None,
+    *,
+    null: Null = "resample",
+    repeats: int = 20,
+    complexity: float = COMPLEXITY,
+    seed: Seed = 0,
+) -> TreeFit:
+    """Fit the probability that a row is protected by a classification tree.
+
+    Parameters
+    ----------
+    columns
+        Predictors; default: all that can be compared.
+    null, repeats
+        How the null is simulated (see the top of this file) and how often; 0 leaves S_pMSE out.
+    complexity
+        Share of the root's misclassified rows that a split must save.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["A"] * 30 + ["B"] * 70}, {"a": ["A"] * 50 + ["B"] * 50})
+    >>> round(tree_propensity(pair, repeats=0).figures.pMSE, 10)
+    0.0104166667
+    """
+    n, k = pair.original.rows, pair.protected.rows
+    t = np.zeros(n + k, dtype=bool)
+    t[:k] = True
+    parts = predictors(pair, columns)
+    if not parts:
+        constant = np.full(n + k, k / (n + k))
+        return TreeFit(constant, summarise(constant, t), 1, 0.0, 0.0, 0.0, 0, 0, {})
+    data = Stacked.of(parts)
+    scores, leaves, gains = grow(data, t, complexity)
+    figures = summarise(scores, t)
+    nulls, unsplit = simulate_null(data, t, null, repeats, complexity, seed)
+    expected = float(np.mean(nulls)) if nulls else float("nan")
+    spread = float(np.std(nulls, ddof=1) / np.sqrt(len(nulls))) if len(nulls) > 1 else float("nan")
+    importance: dict[str, float] = {}
+    for owner, gain in zip(data.owners, gains, strict=True):
+        importance[owner] = importance.get(owner, 0.0) + float(gain) / max(float(gains.sum()), 1e-300)
+    return TreeFit(
+        scores,
+        figures,
+        leaves,
+        _ratio(figures.pMSE, expected, n, k),
+        expected,
+        spread,
+        repeats,
+        unsplit,
+        importance,
+    )
+
+
+def simulate_null(
+    data: Stacked, t: BoolArray, null: Null, repeats: int, complexity: float, seed: Seed
+) -> tuple[list[float], int]:
+    """Values of pMSE under the null, and how many of the trees did not split."""
+    if null not in get_args(Null):
+        raise OptionError(f"unknown null {null!r}; use one of {', '.join(get_args(Null))}")
+    k = int(t.sum())
+    n = len(t) - k
+    found, unsplit = [], 0
+    for i in range(repeats):
+        rng = generator(seed, "propensity-tree", null, i)
+        if null == "permutation":
+            scores, leaves, _ = grow(data, rng.permutation(t), complexity)
+            factor = n / (n + k)
+        else:
+            scores, leaves, _ = grow(resampled(data, k, rng), t, complexity)
+            factor = 1.0
+        found.append(factor * float(np.mean((scores - k / (n + k)) ** 2)))
+        unsplit += leaves == 1
+    return found, unsplit
+
+
+def resampled(data: Stacked, k: int, rng: np.random.Generator) -> Stacked:
+    """Stack ``k`` rows drawn from the original (whose rows come after the first ``k``) on the original."""
+    originals = data.codes.shape[1] - k
+    drawn = rng.integers(0, originals, k)
+    codes = np.empty_like(data.codes)
+    sizes = data.sizes.copy()
+    for f in range(len(codes)):
+        own = data.codes[f, k:]
+        codes[f, :k], codes[f, k:] = own[drawn], own
+        if not data.factor[f]:
+            _, rank, count = np.unique(own, return_inverse=True, return_counts=True)
+            once = (count == 1)[rank]
+            if once.any():
+                spread = rank[drawn] + np.where(once[drawn], rng.random(k) - 0.5, 0.0)
+                codes[f] = np.unique(np.concatenate([spread, rank]), return_inverse=True)[1]
+                sizes[f] = int(codes[f].max()) + 1
+    return Stacked(codes, sizes, data.factor, data.owners)
+
+
+def pairs_null(files: Sequence[Pair], complexity: float = COMPLEXITY) -> float:
+    """Expected pMSE of a correct model from several protected files of one original: half the mean over pairs.
+
+    Two protected files differ by two sampling errors, a protected file and the original by one.
+
+    Examples
+    --------
+    >>> original = {"a": ["x", "y"] * 50}
+    >>> files = [Pair(original, {"a": ["x"] * share + ["y"] * (100 - share)}) for share in (40, 50, 70)]
+    >>> round(pairs_null(files), 6)
+    0.005945
+    """
+    if len(files) < 2:
+        raise OptionError("a null from pairs needs two or more protected files of one original")
+    found = []
+    for one, other in combinations(files, 2):
+        both = Pair(one.protected, other.protected)
+        found.append(tree_propensity(both, one.columns, repeats=0, complexity=complexity).figures.pMSE)
+    return float(np.mean(found)) / 2
+
+
+def _ratio(pmse: float, null: float, n: int, k: int) -> float:
+    """PMSE over its null; when no tree of the null split, the null of a single split stands in."""
+    if np.isnan(null):
+        return float("nan")
+    share = k / (n + k)
+    floor = share * (1 - share) ** 2 / (n + k)
+    return pmse / (null if null > 0 else floor)
