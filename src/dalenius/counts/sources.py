@@ -6,6 +6,7 @@ Only distinct combinations and their counts come back into memory, never the row
 from __future__ import annotations
 
 import glob
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ COUNT, WEIGHT, BAD, SET = "__count", "__weight", "__bad_weights", "__grouping_se
 """Columns of a grouped result next to the caller's own."""
 SETS_PER_QUERY = 64
 """Tables asked for in one query: each keeps a hash table of its own while the rows stream by."""
+CELLS_PER_QUERY = 1 << 20
+"""Rows that the joint result of several tables may have: it is wide, since it has the columns of all of them."""
 NUMERIC = (
     "TINYINT",
     "SMALLINT",
@@ -68,7 +71,7 @@ class Source(Protocol):
 
 
 class DuckSource:
-    """A DuckDB relation, grouped inside DuckDB; all tables of a query share one scan (GROUPING SETS)."""
+    """A DuckDB relation, grouped inside DuckDB; small tables share one scan (GROUPING SETS)."""
 
     def __init__(self, relation: Any, where: str = "the DuckDB relation", decimal: str | None = None) -> None:
         self.relation = relation
@@ -82,13 +85,32 @@ class DuckSource:
 
     def group(self, tables: Sequence[tuple[str, ...]], weights: str | None) -> Iterator[Any]:
         """See `Source`."""
-        for begin in range(0, len(tables), SETS_PER_QUERY):
-            yield from self._query(tables[begin : begin + SETS_PER_QUERY], weights)
+        for batch in self._batches(tables):
+            yield from self._query(batch, weights)
+
+    def _batches(self, tables: Sequence[tuple[str, ...]]) -> Iterator[Sequence[tuple[str, ...]]]:
+        """Put tables together while their joint result stays small; a large one has a query of its own."""
+        if len(tables) == 1:
+            yield tables
+            return
+        used = list(dict.fromkeys(name for table in tables for name in table))
+        wanted = ", ".join(["count(*)", *(f"approx_count_distinct({quoted(name)})" for name in used)])
+        with self._safely():
+            rows, *sizes = self.relation.aggregate(wanted).fetchall()[0]
+        levels = {name: size + 2 for name, size in zip(used, sizes, strict=True)}
+        begin, held = 0, 0
+        for i, table in enumerate(tables):
+            cells = min(rows, math.prod(levels[name] for name in table))
+            if i > begin and (held + cells > CELLS_PER_QUERY or i - begin == SETS_PER_QUERY):
+                yield tables[begin:i]
+                begin, held = i, 0
+            held += cells
+        yield tables[begin:]
 
     def _query(self, tables: Sequence[tuple[str, ...]], weights: str | None) -> Iterator[Any]:
         used = list(dict.fromkeys(name for table in tables for name in table))
         which = " || ".join(f"grouping({quoted(name)})::VARCHAR" for name in used)
-        measures = [f"{which} AS {SET}", f"count(*) AS {COUNT}"]
+        measures = [f"count(*) AS {COUNT}"] + ([f"{which} AS {SET}"] if len(tables) > 1 else [])
         if weights is not None:
             weight = self._weight(weights)
             usable = f"coalesce(isfinite({weight}) AND {weight} >= 0, false)"
@@ -99,6 +121,9 @@ class DuckSource:
                 ", ".join([*map(quoted, used), *measures]), f"GROUPING SETS ({sets})"
             )
             result = pl.DataFrame(relation.to_arrow_table())
+        if len(tables) == 1:
+            yield result
+            return
         parts = result.partition_by(SET, as_dict=True, include_key=False)
         for table in tables:
             key = "".join("0" if name in table else "1" for name in used)
