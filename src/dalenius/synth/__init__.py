@@ -3,11 +3,13 @@
 from dalenius.synth.base import SYNTHESIZERS, Model, Synthesizer, make_synthesizer, register, synthesize
 from dalenius.synth.bootstrap import Bootstrap
 from dalenius.synth.independent import Independent
-from dalenius.synth.joint import LogLinear, Saturated
+from dalenius.synth.joint import AIM, MST, LogLinear, Saturated
 from dalenius.synth.model_file import load_model, save_model
 from dalenius.synth.sequential import CartSynthesizer, Sequential
 
 __all__ = [
+    "AIM",
+    "MST",
     "SYNTHESIZERS",
     "Bootstrap",
     "CartSynthesizer",

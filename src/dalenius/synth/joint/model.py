@@ -18,8 +18,9 @@ from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.base import Arrays, Model
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.coding import Coding
+from dalenius.synth.joint.merged import Merged
 
-Distribution: TypeAlias = Cells | TreeTable
+Distribution: TypeAlias = Cells | TreeTable | Merged
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,14 +120,16 @@ class JointModel(Model):
 def _table_parts(table: Distribution) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     if isinstance(table, Cells):
         return table.parts()
+    if isinstance(table, Merged):
+        facts, arrays = _table_parts(table.table)
+        return {**facts, "kind": "merged"}, {**arrays, **table.parts()}
     tree = table.tree
     facts = {
-        "kind": "tree",
         "sizes": list(tree.sizes),
         "cliques": [list(c) for c in tree.cliques],
         "parents": list(tree.parents),
     }
-    return facts, {f"clique.{i}": t for i, t in enumerate(table.tables)}
+    return {**facts, "kind": "tree"}, {f"clique.{i}": t for i, t in enumerate(table.tables)}
 
 
 def _table_from(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Distribution:
@@ -137,4 +140,4 @@ def _table_from(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Dis
     )
     table = TreeTable(tree, [arrays[f"clique.{i}"] for i in range(len(tree.cliques))], [])
     table.separators = [table.margin(s) if s else np.ones(()) for s in tree.separators]
-    return table
+    return Merged.from_parts(table, arrays) if facts["kind"] == "merged" else table
