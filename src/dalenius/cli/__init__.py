@@ -8,6 +8,7 @@ from dalenius.cli._console import Commands
 from dalenius.cli.demo import demo
 from dalenius.cli.evaluate import compare, evaluate
 from dalenius.cli.methods import methods, version
+from dalenius.cli.release import plan, release, verify
 from dalenius.cli.schema import schema
 from dalenius.cli.synth import sample, synth
 
@@ -19,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, schema, synth, sample, evaluate, compare, methods, version):
+for command in (demo, schema, synth, sample, evaluate, compare, plan, release, verify, methods, version):
     app.command()(command)
 
 __all__ = ["app"]

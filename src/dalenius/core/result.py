@@ -113,6 +113,28 @@ class Result:
             "table": None if self.table is None else [_plain_row(r) for r in self.table.to_dicts()],
         }
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], info: MeasureInfo | None = None) -> Result:
+        """Read back what `to_dict` wrote; the chart is gone.
+
+        Examples
+        --------
+        >>> Result.from_dict(Result("demo", 1.0, "As expected.").to_dict()).value
+        1.0
+        """
+        spread = data["interval"]
+        return cls(
+            name=data["name"],
+            value=_number(data["value"]),
+            sentence=data["sentence"],
+            unit=data["unit"],
+            interval=None if spread is None else Interval(_number(spread["low"]), _number(spread["high"])),
+            yardsticks={k: _number(v) for k, v in data["yardsticks"].items()},
+            values={k: _number(v) for k, v in data["values"].items()},
+            trusted=data["trusted"],
+            info=info,
+        )
+
     def _repr_html_(self) -> str:
         title = html.escape(self.info.title if self.info else self.name)
         beside = "; ".join(f"{html.escape(k)} {figure(v, self.unit)}" for k, v in self.yardsticks.items())
@@ -153,3 +175,7 @@ def plain(value: Any) -> Any:
 
 def _plain_row(row: dict[str, Any]) -> dict[str, Any]:
     return {key: plain(value) for key, value in row.items()}
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(str(value).replace("Infinity", "inf"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,8 +58,14 @@ def write_report(
     write_text(path, render_report(comparison, provenance, title=title, threshold=threshold))
 
 
-def render_report(comparison: Comparison, provenance: Provenance, *, title: str, threshold: int = 10) -> str:
+def render_report(
+    comparison: Comparison, provenance: Provenance, *, title: str, threshold: int = 10, public: bool = False,
+    preface: Sequence[str] = (),
+) -> str:  # fmt: skip
     """HTML text of the report.
+
+    A public report leaves out what the handbooks ask to withhold: detail tables, the command, hashes of the source,
+    special codes and notes of the schema. ``preface`` are sentences that open the summary.
 
     Examples
     --------
@@ -72,16 +78,17 @@ def render_report(comparison: Comparison, provenance: Provenance, *, title: str,
     charts = Charts()
     some = next(iter(comparison.evaluations.values()))
     with_map = bool(some.family("risk") and some.family("utility"))
-    candidates = [_candidate(e, charts, threshold) for e in comparison.evaluations.values()]
+    candidates = [_candidate(e, charts, threshold, public) for e in comparison.evaluations.values()]
     context = {
         "title": title,
-        "verdict": verdict(comparison),
+        "verdict": [*preface, *verdict(comparison)],
+        "public": public,
         "map": charts.add(risk_utility_map(comparison.points())) if with_map else None,
         "maps": _more_maps(comparison, charts) if with_map else [],
         "overview": _overview(comparison),
         "candidates": candidates,
         "pair": some.pair,
-        "schema": _schema_rows(some.pair.schema),
+        "schema": _schema_rows(some.pair.schema, public),
         "rules": some.pair.schema.rules,
         "threshold": threshold,
         "provenance": provenance,
@@ -110,13 +117,13 @@ class Charts:
         return json.dumps(self.specs, default=str).replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
 
-def _candidate(evaluation: Evaluation, charts: Charts, threshold: int) -> dict[str, Any]:
+def _candidate(evaluation: Evaluation, charts: Charts, threshold: int, public: bool) -> dict[str, Any]:
     bars = [column_bars(evaluation.pair, name, threshold) for name in evaluation.pair.columns]
     return {
         "name": evaluation.name,
         "rows": evaluation.pair.protected.rows,
-        "risk": [_figure(r, charts) for r in evaluation.family("risk")],
-        "utility": [_figure(r, charts) for r in evaluation.family("utility")],
+        "risk": [_figure(r, charts, public) for r in evaluation.family("risk")],
+        "utility": [_figure(r, charts, public) for r in evaluation.family("utility")],
         "cautions": cautions(evaluation),
         "columns": [
             {"name": b.column, "chart": charts.add(column_chart(b, evaluation.name)), "hidden": b.hidden}
@@ -126,7 +133,7 @@ def _candidate(evaluation: Evaluation, charts: Charts, threshold: int) -> dict[s
     }
 
 
-def _figure(result: Result, charts: Charts) -> dict[str, Any]:
+def _figure(result: Result, charts: Charts, public: bool) -> dict[str, Any]:
     info = result.info
     return {
         "title": info.title if info else result.name,
@@ -139,8 +146,8 @@ def _figure(result: Result, charts: Charts) -> dict[str, Any]:
         "sentence": result.sentence,
         "trusted": result.trusted,
         "reading": reading(result),
-        "chart": charts.add(result.chart()) if result.chart else None,
-        "table": _rows(result.table),
+        "chart": charts.add(result.chart()) if result.chart and not public else None,
+        "table": None if public else _rows(result.table),
     }
 
 
@@ -188,7 +195,7 @@ def _small_map(comparison: Comparison, name: str) -> Any:
     return risk_utility_map(comparison.points(risk=name), width=330, height=220)
 
 
-def _schema_rows(schema: Schema) -> list[dict[str, str]]:
+def _schema_rows(schema: Schema, public: bool) -> list[dict[str, str]]:
     return [
         {
             "name": column.name,
@@ -196,7 +203,7 @@ def _schema_rows(schema: Schema) -> list[dict[str, str]]:
             "roles": ", ".join(column.roles),
             "special": ", ".join(map(str, column.special)),
             "domain": column.domain if column.levels or column.bounds else "",
-            "label": column.label or column.note,
+            "label": column.label or ("" if public else column.note),
         }
         for column in schema
     ]
@@ -204,7 +211,9 @@ def _schema_rows(schema: Schema) -> list[dict[str, str]]:
 
 @cache
 def _vega() -> str:
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace(
+        "</script", "<\\/script"
+    )
 
 
 def _environment() -> jinja2.Environment:

@@ -1,0 +1,83 @@
+"""Codebook: what each released column is, its categories, and what was done to it. For the people who get the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalenius.data import Table
+from dalenius.data.schema import Column, Kind
+
+
+def codebook(released: Table, method: str, dropped: list[str]) -> dict[str, Any]:
+    """Description of a released table; only what is in the released file itself.
+
+    Examples
+    --------
+    >>> codebook(Table.from_frame({"sex": ["f", "m"]}), "Independent columns", ["pid"])["columns"][0]["categories"]
+    ['f', 'm']
+    """
+    return {
+        "records": released.rows,
+        "made_by": method,
+        "left_out": dropped,
+        "columns": [_entry(released, name) for name in released.names],
+    }
+
+
+def _entry(table: Table, name: str) -> dict[str, Any]:
+    vector = table[name]
+    column: Column = vector.column
+    entry: dict[str, Any] = {"name": name, "kind": column.kind.value, "about": column.label}
+    if vector.is_number:
+        entry["decimals"] = column.decimals if column.kind is not Kind.DATETIME else None
+    elif column.kind is not Kind.TEXT:
+        # Only categories that occur in the released file: an unused one may be somebody's in the source.
+        used = sorted(set(vector.values.tolist()))
+        entry["categories"] = [_shown(vector.levels[i], column) for i in used]
+    entry["not_applicable"] = [str(code) for code in column.not_applicable]
+    entry["missing_codes"] = [str(code) for code in column.missing]
+    entry["empty_cells"] = bool(vector.state is not None and (vector.state == 1).any())
+    return entry
+
+
+def _shown(level: Any, column: Column) -> str:
+    label = column.value_labels.get(level)
+    return f"{level} ({label})" if label else str(level)
+
+
+def codebook_text(book: dict[str, Any], title: str) -> str:
+    """The codebook as Markdown."""
+    lines = [f"# Codebook: {title}", "", f"{book['records']:,} records, made by: {book['made_by']}."]
+    if book["left_out"]:
+        lines.append(f"Left out of the release: {', '.join(book['left_out'])}.")
+    for entry in book["columns"]:
+        lines += ["", f"## {entry['name']}", "", f"- kind: {entry['kind']}"]
+        lines += [f"- about: {entry['about']}"] if entry["about"] else []
+        if "categories" in entry:
+            shown = entry["categories"][:200]
+            more = len(entry["categories"]) - len(shown)
+            lines.append(f"- categories: {', '.join(shown)}" + (f" and {more} more" if more else ""))
+        for part, words in (
+            ("not_applicable", "code for not applicable"),
+            ("missing_codes", "code for no answer"),
+        ):
+            lines += [f"- {words}: {', '.join(entry[part])}"] if entry[part] else []
+        lines += ["- empty cells mean that there is no answer"] if entry["empty_cells"] else []
+    return "\n".join(lines) + "\n"
+
+
+def limits_text(title: str, method: str, guarantee: str, good: list[str], poor: list[str]) -> str:
+    """Statement of limits: what the file may be used for, and what not."""
+    lines = [
+        f"# Before you use this file: {title}",
+        "",
+        f"The records in this file are not real people. They were made from real data by a computer program ({method}) so "
+        "that the whole looks like the original while no record is meant to stand for a person.",
+        "",
+        "- Do not try to find a person in it. A record that seems to fit somebody fits by chance or by accident.",
+        "- Results from this file are approximate. Confirm an important result on the original data with the data holder.",
+        f"- Guarantee of the method: {guarantee}.",
+    ]
+    lines += [f"- Found to agree well with the original: {', '.join(good)}."] if good else []
+    lines += [f"- Found to agree poorly, use with care: {', '.join(poor)}."] if poor else []
+    return "\n".join([*lines, ""])

@@ -1,0 +1,324 @@
+"""`Plan`: what is to be released, from what, against whom, by which methods and under which policy.
+
+A plan is a YAML file that a steward can read aloud. Every fault of it is reported at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+import dalenius.evaluation  # noqa: F401 (registers the measures that policy lines name)
+from dalenius.core.errors import DaleniusError, FileError, SchemaError
+from dalenius.counts.measure import MEASURES
+from dalenius.data import Schema, Table, read_table
+from dalenius.release.policy import Rule
+from dalenius.synth import make_synthesizer
+from dalenius.synth.base import SYNTHESIZERS
+
+ENTRIES = {
+    "version", "title", "audience", "input", "schema", "holdout", "seed", "scenarios", "candidates", "measures",
+    "replicates", "policy", "choose", "output",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """An intruder: what he knows and what he wants to learn."""
+
+    name: str
+    keys: tuple[str, ...]
+    targets: tuple[str, ...]
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way of making the protected file."""
+
+    name: str
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release plan, checked.
+
+    Attributes
+    ----------
+    holdout
+        Share of the records that is set aside and never shown to a method, or a file with such records; 0 for none.
+    choose
+        Utility measure by which the best of the safe candidates is picked.
+    """
+
+    title: str
+    input: Path
+    scenarios: tuple[Scenario, ...]
+    candidates: tuple[Candidate, ...]
+    policy: tuple[Rule, ...]
+    output: Path
+    schema: Path | None = None
+    audience: str = ""
+    holdout: float | Path = 0.2
+    seed: int = 1
+    measures: tuple[str, ...] = ()
+    replicates: int = 1
+    choose: str = "two-way-utility"
+    text: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of everything that decides the results, but not where they are written."""
+        facts = {
+            "scenarios": [(s.name, s.keys, s.targets) for s in self.scenarios],
+            "candidates": [(c.name, c.method, dict(c.options)) for c in self.candidates],
+            "holdout": str(self.holdout),
+            "seed": self.seed,
+            "measures": self.measures,
+            "replicates": self.replicates,
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read and check a plan file; all faults are reported at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "plan.yaml"
+    >>> _ = path.write_text("input: nowhere.csv\\nseeds: 1\\n")
+    >>> read_plan(path)
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.SchemaError: ...plan.yaml: 4 faults: unknown entry 'seeds'; input nowhere.csv does not exist; no
+    candidates: name at least one method; no scenarios: name at least one intruder with keys and targets
+    """
+    where = Path(path)
+    try:
+        text = where.read_text(encoding="utf-8")
+        content = YAML(typ="safe").load(text)
+    except OSError as error:
+        raise FileError(f"{where}: cannot read the plan ({error.strerror})") from None
+    except (YAMLError, UnicodeDecodeError):
+        raise FileError(f"{where}: the plan is not valid YAML") from None
+    if not isinstance(content, dict):
+        raise SchemaError(f"{where}: a plan is a list of 'entry: value' lines")
+    faults: list[str] = []
+    plan = _Reader(content, where.parent, faults).plan(text)
+    if faults:
+        raise SchemaError.from_faults(str(where), faults)
+    return plan
+
+
+class _Reader:
+    """Takes a plan apart and collects its faults."""
+
+    def __init__(self, content: dict[str, Any], folder: Path, faults: list[str]) -> None:
+        self.content, self.folder, self.faults = content, folder, faults
+
+    def plan(self, text: str) -> Plan:
+        self.faults += [f"unknown entry {name!r}" for name in self.content if name not in ENTRIES]
+        data = self._file("input", needed=True)
+        schema = self._file("schema")
+        known = self._columns(data, schema)
+        return Plan(
+            title=str(self.content.get("title") or "Release"),
+            audience=str(self.content.get("audience") or ""),
+            input=data or Path(),
+            schema=schema,
+            candidates=tuple(self._candidates()),
+            scenarios=tuple(self._scenarios(known)),
+            policy=tuple(self._policy()),
+            holdout=self._holdout(),
+            seed=int(self._number("seed", 1, 0)),
+            measures=tuple(self._measures()),
+            replicates=int(self._number("replicates", 1, 1)),
+            choose=self._choose(),
+            output=self.folder / str(self.content.get("output") or "release"),
+            text=text,
+        )
+
+    def _file(self, entry: str, needed: bool = False) -> Path | None:
+        named = self.content.get(entry)
+        if named is None:
+            self.faults += [f"no {entry}: name the file"] if needed else []
+            return None
+        path = self.folder / str(named)
+        if not path.is_file():
+            self.faults.append(f"{entry} {named} does not exist")
+            return None
+        return path
+
+    def _columns(self, data: Path | None, schema: Path | None) -> list[str] | None:
+        try:
+            if schema is not None:
+                return Schema.from_yaml(schema).names
+            return read_table(data).names if data is not None else None
+        except DaleniusError as error:
+            self.faults.append(str(error))
+            return None
+
+    def _number(self, entry: str, default: float, lowest: float) -> float:
+        value = self.content.get(entry, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < lowest:
+            self.faults.append(f"{entry} must be a number of at least {lowest:g}")
+            return default
+        return value
+
+    def _holdout(self) -> float | Path:
+        value = self.content.get("holdout", 0.2)
+        if isinstance(value, str):
+            return self._file("holdout") or 0.0
+        share = self._number("holdout", 0.2, 0)
+        if share >= 0.9:
+            self.faults.append("holdout must be a share below 0.9, or a file")
+        return share
+
+    def _candidates(self) -> list[Candidate]:
+        listed = self.content.get("candidates")
+        if not isinstance(listed, dict) or not listed:
+            self.faults.append("no candidates: name at least one method")
+            return []
+        found: list[Candidate] = []
+        for name, body in listed.items():
+            options = dict(body) if isinstance(body, dict) else {}
+            method = str(options.pop("method", name))
+            for label, chosen in _grid(str(name), options):
+                try:
+                    make_synthesizer(method, **chosen)
+                    found.append(Candidate(label, method, chosen))
+                except (DaleniusError, TypeError, ValueError) as error:
+                    self.faults.append(f"candidate {label!r}: {error}")
+        return found
+
+    def _scenarios(self, known: list[str] | None) -> list[Scenario]:
+        listed = self.content.get("scenarios")
+        if not isinstance(listed, dict) or not listed:
+            self.faults.append("no scenarios: name at least one intruder with keys and targets")
+            return []
+        found = []
+        for name, body in listed.items():
+            facts = body if isinstance(body, dict) else {}
+            keys, targets = (tuple(map(str, facts.get(part) or ())) for part in ("keys", "targets"))
+            if not keys or not targets:
+                self.faults.append(f"scenario {name!r}: needs keys and targets")
+            absent = [c for c in (*keys, *targets) if known is not None and c not in known]
+            self.faults += [f"scenario {name!r}: no column {c!r}" for c in absent]
+            self.faults += [f"scenario {name!r}: {c!r} is both key and target" for c in keys if c in targets]
+            found.append(Scenario(str(name), keys, targets, str(facts.get("about") or "")))
+        return found
+
+    def _policy(self) -> list[Rule]:
+        found = []
+        for line in self.content.get("policy") or []:
+            try:
+                found.append(Rule.parse(str(line)))
+            except DaleniusError as error:
+                self.faults.append(str(error))
+        return found
+
+    def _measures(self) -> list[str]:
+        found = [str(name) for name in self.content.get("measures") or []]
+        self.faults += [f"unknown measure {name!r}" for name in found if name not in MEASURES]
+        return found
+
+    def _choose(self) -> str:
+        name = str(self.content.get("choose") or "two-way-utility")
+        if name not in MEASURES or MEASURES[name].info.family != "utility":
+            self.faults.append(f"choose must be a utility measure, not {name!r}")
+        return name
+
+
+def _grid(name: str, options: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """One candidate per combination of listed values.
+
+    Examples
+    --------
+    >>> [label for label, _ in _grid("cart", {"minbucket": [5, 20], "smoothing": True})]
+    ['cart minbucket=5', 'cart minbucket=20']
+    """
+    grids = {
+        k: v for k, v in options.items() if isinstance(v, list) and v and not isinstance(v[0], (list, str))
+    }
+    fixed = {k: v for k, v in options.items() if k not in grids}
+    if not grids:
+        return [(name, fixed)]
+    found = []
+    for values in itertools.product(*grids.values()):
+        chosen = dict(zip(grids, values, strict=True))
+        label = " ".join([name, *(f"{k}={v}" for k, v in chosen.items())])
+        found.append((label, {**fixed, **chosen}))
+    return found
+
+
+def template(data: Path, table: Table, schema: Path | None = None) -> str:
+    """A commented plan for a file, with roles, methods and a first policy to correct.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 20, "age": [1, 2] * 20})
+    >>> print(template(Path("people.csv"), table).splitlines()[0])
+    # Release plan. Read it aloud to the board, correct it, keep it with the release.
+    """
+    keys = (
+        table.schema.by_role("key")
+        or [n for n in table.names if table[n].column.kind.value in ("categorical", "ordered")][:3]
+    )
+    targets = table.schema.by_role("target") or [n for n in table.names if n not in keys][:1]
+    methods = [name for name in SYNTHESIZERS if not SYNTHESIZERS[name].info.copies_rows][:5]
+    listed = [
+        f"  {name}: {json.dumps({'method': name, **SYNTHESIZERS[name].info.example_options})}"
+        for name in methods
+    ]
+    quoted = [
+        json.dumps(part, ensure_ascii=False) for part in (str(data.name), str(schema.name) if schema else "")
+    ]
+    return "\n".join(
+        [
+            "# Release plan. Read it aloud to the board, correct it, keep it with the release.",
+            "version: 1",
+            f"title: {json.dumps(f'Protected version of {data.stem}', ensure_ascii=False)}",
+            'audience: ""        # who will get the file, under which conditions',
+            f"input: {quoted[0]}",
+            *(
+                [f"schema: {quoted[1]}"]
+                if schema
+                else ["# schema: schema.yaml   # from 'dalenius schema', corrected"]
+            ),
+            "holdout: 0.2         # share of the records no method may see; it tells a leak from general knowledge",
+            "seed: 1",
+            "",
+            "# Who might try what: keys are what an intruder may know, targets what would hurt if learnt.",
+            "scenarios:",
+            "  acquaintance:",
+            '    about: "somebody who knows a few facts about a person from daily life"',
+            f"    keys: {json.dumps(keys[:6], ensure_ascii=False)}",
+            f"    targets: {json.dumps([t for t in targets if t not in keys][:5], ensure_ascii=False)}",
+            "",
+            "# Ways to make the file. A list of values makes one candidate for each.",
+            "candidates:",
+            *listed,
+            "",
+            "# What a candidate must meet before it may be chosen.",
+            "policy:",
+            '  - "repU <= original - 0 points"',
+            '  - "DiSCO <= holdout + 10 points"',
+            '  - "mean S_pMSE <= 30"',
+            "",
+            "replicates: 2        # how often each candidate is made, to see the spread",
+            "choose: two-way-utility   # the best of those that meet the policy, by this measure",
+            "output: release",
+            "",
+        ]
+    )
