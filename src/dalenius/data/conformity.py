@@ -10,7 +10,7 @@ from dalenius.core.errors import names
 from dalenius.data.encode import EPOCH, MICROSECOND, level_key
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import Vector
+from dalenius.data.vector import SPECIAL, Vector
 
 
 def faults_of(table: Table, schema: Schema) -> list[str]:
@@ -36,14 +36,24 @@ def _column_faults(vector: Vector, wanted: Column) -> list[str]:
     where = f"column {wanted.name!r}"
     if vector.is_number != wanted.kind.is_number:
         return [f"{where}: declared {wanted.kind}, but it holds {vector.column.kind} values"]
+    strange = _unlisted_codes(vector, wanted)
     if vector.is_number:
-        return [f"{where}: {fault}" for fault in _out_of_bounds(vector, wanted)]
+        return [f"{where}: {fault}" for fault in _out_of_bounds(vector, wanted) + strange]
     if wanted.levels is None:
-        return []
+        return [f"{where}: {fault}" for fault in strange]
     allowed = {level_key(v) for v in (*wanted.levels, *wanted.special)}
     unknown = np.array([level_key(v) not in allowed for v in vector.levels], dtype=bool)
     rows = int(np.count_nonzero(unknown[vector.values])) if unknown.any() else 0
-    return [f"{where}: {_rows(rows)} with a value that is not a level of the schema"] if rows else []
+    found = [f"{_rows(rows)} with a value that is not a level of the schema"] if rows else []
+    return [f"{where}: {fault}" for fault in found + strange]
+
+
+def _unlisted_codes(vector: Vector, wanted: Column) -> list[str]:
+    """Special codes of the data which the schema knows neither as a code nor as a level."""
+    known = {level_key(v) for v in (*wanted.special, *(wanted.levels or ()))}
+    strange = [SPECIAL + j for j, code in enumerate(vector.column.special) if level_key(code) not in known]
+    rows = int(np.isin(vector.state, strange).sum()) if strange and vector.state is not None else 0
+    return [f"{_rows(rows)} with a missing code that is not in the schema"] if rows else []
 
 
 def _out_of_bounds(vector: Vector, wanted: Column) -> list[str]:

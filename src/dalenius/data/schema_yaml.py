@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from dalenius.core.errors import FileError, SchemaError
@@ -24,6 +26,7 @@ role: key (an intruder may know it), target (it would hurt if learnt), identifie
       entity (unit of protection), household, weight, stratum; one or a list
 domain: declared (levels or bounds are public knowledge) or from-data (read off the confidential file)
 missing, not_applicable: codes that are no ordinary values, such as -9 or -8
+note: why the kind was chosen; nobody but you reads it
 """
 FIELDS = {
     "kind", "role", "levels", "bounds", "domain", "missing", "not_applicable", "decimals", "format", "label",
@@ -36,15 +39,10 @@ def write_schema(schema: Schema, path: str | Path | None = None) -> str:
     root = CommentedMap()
     root["version"] = 1
     if schema.title:
-        root["title"] = schema.title
-    columns = CommentedMap()
-    for column in schema:
-        columns[_text(column.name)] = _column_out(column)
-        if column.note:
-            columns.yaml_set_comment_before_after_key(_text(column.name), before=column.note, indent=2)
-    root["columns"] = columns
+        root["title"] = _text(schema.title)
+    root["columns"] = CommentedMap({_text(column.name): _column_out(column) for column in schema})
     if schema.rules:
-        root["rules"] = CommentedSeq(schema.rules)
+        root["rules"] = CommentedSeq([_text(rule) for rule in schema.rules])
     root.yaml_set_start_comment(HEADER)
     stream = io.StringIO()
     _yaml().dump(root, stream)
@@ -59,30 +57,53 @@ def read_schema(source: str | Path) -> Schema:
     where, text = _load_text(source)
     try:
         root = _yaml().load(text)
-    except YAMLError as error:
+    except (YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark else ""
-        raise SchemaError(
-            f"{where}:{line} not valid YAML ({getattr(error, 'problem', 'syntax error')})"
-        ) from None
+        problem = str(getattr(error, "problem", None) or "syntax error").splitlines()[0]
+        raise SchemaError(f"{where}:{line} not valid YAML ({problem})") from None
     if not isinstance(root, dict) or not isinstance(root.get("columns"), dict):
         raise SchemaError(f"{where}: a schema needs a 'columns:' block with one entry per column")
     faults = [f"unknown entry {key!r}" for key in root if key not in ("version", "title", "columns", "rules")]
     if root.get("version", 1) != 1:
         faults.append(f"version {root['version']!r} is not known; this is version 1")
+    rules = root.get("rules") or []
+    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+        faults.append("rules are a list of texts")
+        rules = []
     columns = [_column_in(str(name), body, faults) for name, body in root["columns"].items()]
-    if not faults:
-        try:
-            return Schema(
-                tuple(columns), tuple(map(str, root.get("rules") or ())), str(root.get("title") or "")
-            )
-        except SchemaError as error:
-            faults = list(error.faults)
-    raise SchemaError.from_faults(where, faults)
+    try:
+        schema = Schema(tuple(columns), tuple(map(str, rules)), str(root.get("title") or ""))
+    except SchemaError as error:
+        faults += error.faults
+    if faults:
+        raise SchemaError.from_faults(where, faults)
+    return schema
+
+
+class _Constructor(RoundTripConstructor):
+    """Reads ``!decimal "1.50"`` as an exact decimal number."""
+
+
+class _Representer(RoundTripRepresenter):
+    """Writes exact decimal numbers as ``!decimal "1.50"``."""
+
+
+_Constructor.add_constructor("!decimal", lambda loader, node: _exact(node.value))
+_Representer.add_representer(Decimal, lambda dumper, value: dumper.represent_scalar("!decimal", str(value)))
+
+
+def _exact(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError("a !decimal that is no number") from None
 
 
 def _yaml() -> YAML:
     yaml = YAML(typ="rt")
+    yaml.Constructor = _Constructor
+    yaml.Representer = _Representer
     yaml.width = 100
     yaml.allow_unicode = True
     return yaml
@@ -108,19 +129,21 @@ def _column_out(column: Column) -> CommentedMap:
     if column.levels is not None and column.kind is not Kind.TEXT:
         body["levels"] = _flow([_value_out(level) for level in column.levels])
     if column.bounds is not None:
-        body["bounds"] = _flow(list(column.bounds))
-    if column.levels is not None or column.bounds is not None:
+        body["bounds"] = _flow([_value_out(bound) for bound in column.bounds])
+    if column.levels is not None or column.bounds is not None or column.domain != "from-data":
         body["domain"] = column.domain
     for name in ("missing", "not_applicable"):
         if getattr(column, name):
             body[name] = _flow([_value_out(code) for code in getattr(column, name)])
-    for name in ("decimals", "format", "label", "parent", "partner"):
-        if getattr(column, name) not in (None, ""):
-            body[name] = (
-                _text(getattr(column, name)) if isinstance(getattr(column, name), str) else column.decimals
-            )
+    if column.decimals is not None:
+        body["decimals"] = column.decimals
+    for name in ("format", "label", "parent", "partner"):
+        if getattr(column, name) is not None and (name != "label" or column.label):
+            body[name] = _text(getattr(column, name))
     if column.value_labels:
         body["value_labels"] = CommentedMap({_value_out(k): _text(v) for k, v in column.value_labels.items()})
+    if column.note:
+        body["note"] = _text(column.note)
     return body
 
 
@@ -146,7 +169,7 @@ _WORDS = {"yes", "no", "true", "false", "on", "off", "y", "n", "null", "none", "
 def _value_out(value: Level) -> Any:
     if isinstance(value, str):
         return DoubleQuotedScalarString(value)
-    return DoubleQuotedScalarString(str(value)) if isinstance(value, Decimal) else value
+    return value
 
 
 def _column_in(name: str, body: Any, faults: list[str]) -> Column:
@@ -155,35 +178,66 @@ def _column_in(name: str, body: Any, faults: list[str]) -> Column:
         faults.append(f"{where}: needs at least 'kind: …'")
         return Column(name, Kind.TEXT)
     faults += [f"{where}: unknown entry {key!r}" for key in body if key not in FIELDS]
-    kind = _one_of(Kind, body.get("kind"), f"{where}: kind", faults) or Kind.TEXT
-    listed = body.get("role") or []
-    roles = [
-        _one_of(Role, r, f"{where}: role", faults) for r in ([listed] if isinstance(listed, str) else listed)
-    ]
+    kind = _one_of(Kind, body.get("kind"), f"{where}: kind", faults)
+    roles = [_one_of(Role, role, f"{where}: role", faults) for role in _listed(body.get("role"))]
     if body.get("domain", "from-data") not in ("from-data", "declared"):
         faults.append(f"{where}: domain must be 'declared' or 'from-data'")
-    bounds = body.get("bounds")
-    if bounds is not None and (not isinstance(bounds, list) or len(bounds) != 2):
-        faults.append(f"{where}: bounds are two values, [lowest, highest]")
-        bounds = None
-    labels = body.get("value_labels") or {}
+    decimals = body.get("decimals")
+    if decimals is not None and (not isinstance(decimals, int) or isinstance(decimals, bool)):
+        faults.append(f"{where}: decimals must be a whole number")
+        decimals = None
+    levels = body.get("levels")
+    if levels is not None and not isinstance(levels, list):
+        faults.append(f"{where}: levels are a list, [a, b, c]")
+        levels = None
+    if kind is None:  # what follows from the kind cannot be judged
+        return Column(
+            name, Kind.TEXT, parent=_optional(body.get("parent")), partner=_optional(body.get("partner"))
+        )
     return Column(
         name,
         kind,
         tuple(role for role in roles if role),
-        None if body.get("levels") is None else tuple(_value_in(v) for v in body["levels"]),
-        None if bounds is None else (_bound(bounds[0]), _bound(bounds[1])),
-        body.get("domain", "from-data"),
-        tuple(_value_in(v) for v in _listed(body.get("missing"))),
-        tuple(_value_in(v) for v in _listed(body.get("not_applicable"))),
-        body.get("decimals"),
+        None if levels is None else _values_in(levels, f"{where}: levels", faults),
+        _bounds_in(body.get("bounds"), where, faults),
+        "declared" if body.get("domain") == "declared" else "from-data",
+        _values_in(_listed(body.get("missing")), f"{where}: missing", faults),
+        _values_in(_listed(body.get("not_applicable")), f"{where}: not_applicable", faults),
+        decimals,
         _optional(body.get("format")),
         str(body.get("label") or ""),
-        {_value_in(k): str(v) for k, v in labels.items()},
+        _labels_in(body.get("value_labels"), where, faults),
         _optional(body.get("parent")),
         _optional(body.get("partner")),
         str(body.get("note") or ""),
     )
+
+
+def _values_in(values: list[Any], where: str, faults: list[str]) -> tuple[Level, ...]:
+    if any(value is None or isinstance(value, (list, dict)) for value in values):
+        faults.append(
+            f"{where} are plain values: text, numbers, dates, true or false; quote a word such as null"
+        )
+        return ()
+    return tuple(_value_in(value) for value in values)
+
+
+def _bounds_in(bounds: Any, where: str, faults: list[str]) -> tuple[float | str, float | str] | None:
+    if bounds is None:
+        return None
+    if not isinstance(bounds, list) or len(bounds) != 2 or any(isinstance(b, (list, dict)) for b in bounds):
+        faults.append(f"{where}: bounds are two values, [lowest, highest]")
+        return None
+    return _bound(bounds[0]), _bound(bounds[1])
+
+
+def _labels_in(labels: Any, where: str, faults: list[str]) -> dict[Level, str]:
+    if labels is None:
+        return {}
+    if not isinstance(labels, dict):
+        faults.append(f"{where}: value_labels are pairs, value: label")
+        return {}
+    return {_value_in(key): str(label) for key, label in labels.items()}
 
 
 def _one_of(words: Any, value: Any, where: str, faults: list[str]) -> Any:
@@ -195,7 +249,7 @@ def _one_of(words: Any, value: Any, where: str, faults: list[str]) -> Any:
 
 
 def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else ([] if value is None else [value])
+    return list(value) if isinstance(value, list) else ([] if value is None else [value])
 
 
 def _optional(value: Any) -> str | None:
@@ -203,12 +257,25 @@ def _optional(value: Any) -> str | None:
 
 
 def _bound(value: Any) -> float | str:
-    return value if isinstance(value, (int, float)) else str(value)
+    plain = _value_in(value)
+    return plain if isinstance(plain, (int, float)) else str(plain)
 
 
 def _value_in(value: Any) -> Level:
-    if isinstance(value, (bool, dt.date)):
+    """Plain Python values instead of those that remember how they were spelled."""
+    if isinstance(value, bool):
+        return bool(value)
+    if isinstance(value, dt.datetime):
+        zone = value.tzinfo
+        return dt.datetime.combine(dt.date(value.year, value.month, value.day), _clock(value)).replace(
+            tzinfo=zone
+        )
+    if isinstance(value, (dt.date, Decimal)):
         return value
     if isinstance(value, int):
         return int(value)
     return float(value) if isinstance(value, float) else str(value)
+
+
+def _clock(value: dt.datetime) -> dt.time:
+    return dt.time(value.hour, value.minute, value.second, value.microsecond)
