@@ -1,5 +1,6 @@
 """Table protection: sensitivity rules, hierarchies, secondary suppression, audit, rounding and perturbation."""
 
+from dalenius.tables.audit import Audit, Disclosed, Requirement, audit, exposed_by_publishing
 from dalenius.tables.define import define
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
@@ -20,6 +21,8 @@ from dalenius.tables.rules import (
 from dalenius.tables.suppression import Suppression
 
 __all__ = [
+    "Audit",
+    "Disclosed",
     "Dominance",
     "Except",
     "FewContributors",
@@ -28,11 +31,14 @@ __all__ = [
     "LinkedSuppression",
     "Manual",
     "PPercent",
+    "Requirement",
     "SingletonRules",
     "SmallCount",
     "Suppression",
     "TableModel",
+    "audit",
     "define",
+    "exposed_by_publishing",
     "parse_rule",
     "protect",
     "protect_linked",
