@@ -189,9 +189,8 @@ def _integer(raw: Raw) -> _Guess:
     )
     low, high = int(distinct[0]), int(distinct[-1])
     if _is_identifier(raw, ordinary, distinct):
-        return _Guess(
-            Kind.INTEGER, "whole numbers, every value differs: an identifier", {"roles": (Role.IDENTIFIER,)}
-        )
+        extra["roles"] = (Role.IDENTIFIER,)
+        return _Guess(Kind.INTEGER, f"whole numbers, every value differs: an identifier{about}", extra)
     if len(distinct) <= 2 and len(data) > 2:
         extra["levels"] = tuple(distinct.tolist())
         return _Guess(Kind.CATEGORICAL, f"{len(distinct)} distinct whole numbers: codes{about}", extra)
