@@ -1,13 +1,50 @@
 """Sequential synthesis: one column after another, each drawn from a model of it given the columns before.
 
-The engine (`engine`, `model`, `column`) knows visit sequences, predictors, missing cells, special codes, rules, strata
-and partial synthesis; a conditional model of one column (`fitted`) is one class in one file: trees (`cart`), draws from
-the margin (`marginal`) and others. The tree engine is `_kernels`.
+The engine (`engine`, `model`, `column`) knows visit sequences, predictors, missing cells, special codes, rules, strata,
+survey weights and partial synthesis. A conditional model of one column (`fitted`) is one class: trees (`cart`,
+`survival`), regressions (`linear`, `discrete`), cells (`saturated`), margins (`marginal`). The tree engine is `_kernels`.
 """
 
 from dalenius.synth.sequential.cart import Bagging, Cart, ConditionalTree, Forest
+from dalenius.synth.sequential.discrete import Logistic, Multinomial, ProportionalOdds
 from dalenius.synth.sequential.fitted import METHODS
+from dalenius.synth.sequential.linear import CubeRootNormal, LogNormal, MeanMatching, Normal, NormalRank, SqrtNormal
 from dalenius.synth.sequential.marginal import Sample
-from dalenius.synth.sequential.synthesizers import CartSynthesizer, Sequential
+from dalenius.synth.sequential.saturated import SaturatedCells
+from dalenius.synth.sequential.several import Syntheses, from_mapping, syntheses
+from dalenius.synth.sequential.survival import SurvivalTree
+from dalenius.synth.sequential.synthesizers import (
+    CartSynthesizer,
+    ConditionalTreeSynthesizer,
+    ForestSynthesizer,
+    ParametricSynthesizer,
+    Sequential,
+)
 
-__all__ = ["METHODS", "Bagging", "Cart", "CartSynthesizer", "ConditionalTree", "Forest", "Sample", "Sequential"]
+__all__ = [
+    "METHODS",
+    "Bagging",
+    "Cart",
+    "CartSynthesizer",
+    "ConditionalTree",
+    "ConditionalTreeSynthesizer",
+    "CubeRootNormal",
+    "Forest",
+    "ForestSynthesizer",
+    "LogNormal",
+    "Logistic",
+    "MeanMatching",
+    "Multinomial",
+    "Normal",
+    "NormalRank",
+    "ParametricSynthesizer",
+    "ProportionalOdds",
+    "Sample",
+    "SaturatedCells",
+    "Sequential",
+    "SqrtNormal",
+    "SurvivalTree",
+    "Syntheses",
+    "from_mapping",
+    "syntheses",
+]

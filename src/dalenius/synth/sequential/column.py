@@ -8,7 +8,7 @@ therefore predicted from the other columns like any answer, never placed at rand
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dalenius.core.random import Seed, sequence
 from dalenius.data.schema import Column, Kind
-from dalenius.data.vector import SPECIAL, AnyArray, IntArray, Vector, compact
+from dalenius.data.vector import SPECIAL, AnyArray, BoolArray, IntArray, Vector, compact
 from dalenius.synth.sequential.design import Design, Floats
 from dalenius.synth.sequential.finishing import Finish, Smoothing
 from dalenius.synth.sequential.fitted import Fitted, Parts, Target, Tuning, method_named, nest, nested
@@ -80,7 +80,7 @@ class ColumnModel:
     @classmethod
     def fit(
         cls, vector: Vector, place: int, design: Design, rows: IntArray, recipe: Recipe, weights: Floats | None,
-        seed: Seed,
+        event: BoolArray | None, seed: Seed,
     ) -> ColumnModel:  # fmt: skip
         """Fit on some rows of the original (those that no rule fixes)."""
         none = np.zeros(0)
@@ -99,7 +99,7 @@ class ColumnModel:
         ordinary = rows[marks[rows] == 0]
         value = None
         if len(ordinary):
-            target = Target(vector.data, weights=weights)
+            target = Target(vector.data, weights=weights, event=event)
             value = _fit(recipe.method, recipe, target, design, ordinary, sequence(seed, "value"))
         finish = Finish.fit(vector, recipe.smoothing)
         return cls(vector.column, place, split, found, value, finish, np.array(recipe.spikes, np.float64))
@@ -164,8 +164,6 @@ def _fit(
         return None
     kind = method_named(method) if recipe.use else Sample
     if recipe.groups:
-        if kind is Sample:
-            kind = method_named("sample")
         return Grouped.fit_in(
             kind, recipe.groups, recipe.least, target, design, recipe.use, rows, recipe.tuning, seed
         )
@@ -202,7 +200,3 @@ def _cells(labels: AnyArray, column: Column) -> tuple[AnyArray, npt.NDArray[np.u
     data = compact(np.where(gap, 0, labels - gaps), len(column.levels or ()))
     return data, np.where(gap, labels + 1, 0).astype(np.uint8)
 
-
-def with_groups(recipe: Recipe, groups: Sequence[int], least: int) -> Recipe:
-    """The recipe fitted apart within groups."""
-    return replace(recipe, groups=tuple(groups), least=least)

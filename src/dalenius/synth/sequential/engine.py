@@ -11,6 +11,7 @@ import numpy as np
 from dalenius.core.random import Seed, sequence
 from dalenius.data.rules import parse_rules
 from dalenius.data.table import Table
+from dalenius.data.vector import BoolArray
 from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.column import ColumnModel, Recipe
 from dalenius.synth.sequential.design import Design, Floats
@@ -35,18 +36,30 @@ class Plan:
         Columns that are not synthesized.
     rules
         Rules of the drawn rows.
+    passive
+        Columns that are computed, with their expressions.
+    weights
+        Case weight of every row; rows with weight 0 are left out.
+    events
+        For a column of times, whether the event happened.
+    expansion
+        People of the population that one row stands for.
     """
 
     visit: tuple[str, ...]
     recipes: Mapping[str, Recipe]
     keep: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    passive: Mapping[str, str] = field(default_factory=dict)
     weights: Floats | None = field(default=None, compare=False)
+    events: Mapping[str, BoolArray] = field(default_factory=dict, compare=False)
+    expansion: float = 1.0
 
 
 def fit_sequence(
-    table: Table, plan: Plan, seed: Seed, *, threads: int | None = None, progress: Progress | None = None
-) -> SequentialModel:
+    table: Table, plan: Plan, seed: Seed, model: type[SequentialModel] = SequentialModel,
+    *, threads: int | None = None, progress: Progress | None = None,
+) -> SequentialModel:  # fmt: skip
     """Fit every column of a plan."""
     coders = [Coder.fit(table[name]) for name in plan.visit]
     design = Design(coders, table.rows)
@@ -54,18 +67,20 @@ def fit_sequence(
         design.fill(place, table[name])
     rules = parse_rules(plan.rules)
     base = sequence(seed, "fit")
-    made = [name for name in plan.visit if name not in plan.keep]
+    made = [name for name in plan.visit if name not in plan.keep and name not in plan.passive]
     everything = np.arange(table.rows)
+    counted = everything if plan.weights is None else np.flatnonzero(plan.weights > 0)
     done = 0
 
     def fit_one(name: str) -> tuple[ColumnModel, Rescue | None]:
         nonlocal done
         place = plan.visit.index(name)
         limits = Restrictions.at(name, plan.visit[:place], rules)
-        rows = np.flatnonzero(~limits.fixed_rows(table)) if limits.fixed else everything
+        rows = counted[~limits.fixed_rows(table)[counted]] if limits.fixed else counted
         fitted = ColumnModel.fit(
-            table[name], place, design, rows, plan.recipes[name], plan.weights, sequence(base, name)
-        )
+            table[name], place, design, rows, plan.recipes[name], plan.weights, plan.events.get(name),
+            sequence(base, name),
+        )  # fmt: skip
         done += 1
         if progress is not None:
             progress(name, done, len(made))
@@ -73,10 +88,10 @@ def fit_sequence(
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
         fitted = dict(zip(made, pool.map(fit_one, made), strict=True))
-    return SequentialModel(
+    return model(
         table.schema, table.rows, plan.visit, coders, {n: f for n, (f, _) in fitted.items()},
         {name: table[name] for name in plan.keep}, plan.rules,
-        {n: r for n, (_, r) in fitted.items() if r is not None}, table,
+        {n: r for n, (_, r) in fitted.items() if r is not None}, plan.passive, plan.expansion, table,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.column import ColumnModel
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import nest, nested
+from dalenius.synth.sequential.passive import Derived
 from dalenius.synth.sequential.restrict import Rescue, Restrictions
 
 TRIES = 8
@@ -37,6 +39,11 @@ class SequentialModel(Model):
         Columns that are released as they are (partial synthesis), in the original's row order.
     rules
         Rules that every drawn row keeps.
+    passive
+        Columns that are computed, with their expressions.
+    expansion
+        People of the population that one fitted row stands for (1 without weights): totals of a sample of k rows are
+        multiplied by ``expansion * rows / k``.
     """
 
     method: ClassVar[str] = "cart"
@@ -48,7 +55,8 @@ class SequentialModel(Model):
     def __init__(
         self, schema: Schema, rows: int, visit: Sequence[str], coders: Sequence[Coder],
         columns: Mapping[str, ColumnModel], kept: Mapping[str, Vector] | None = None, rules: Sequence[str] = (),
-        rescues: Mapping[str, Rescue] | None = None, table: Table | None = None,
+        rescues: Mapping[str, Rescue] | None = None, passive: Mapping[str, str] | None = None,
+        expansion: float = 1.0, table: Table | None = None,
     ) -> None:  # fmt: skip
         super().__init__(schema, rows, table.origin if table else None)
         self.visit = list(visit)
@@ -57,6 +65,8 @@ class SequentialModel(Model):
         self.kept = dict(kept or {})
         self.rules = tuple(rules)
         self.rescues = dict(rescues or {})
+        self.passive = dict(passive or {})
+        self.expansion = expansion
 
     def _draw(self, rows: int, seed: Seed) -> Table:
         if self.kept and rows != self.rows:
@@ -70,6 +80,9 @@ class SequentialModel(Model):
         for place, name in enumerate(self.visit):
             if name in self.kept:
                 vector = self.kept[name]
+            elif name in self.passive:
+                so_far = _loose_table(list(design.vectors.values()), rows)
+                vector = Derived.parse(name, self.passive[name]).compute(self.schema[name], so_far)
             else:
                 limits = Restrictions.at(name, self.visit[:place], rules)
                 vector = self._column(name, design, limits, sequence(base, name))
@@ -85,7 +98,7 @@ class SequentialModel(Model):
         if not limits.fixed and not limits.checked:
             data, state = model.draw(design, everything, seed)
             return Vector(model.column, data, state).tidy()
-        so_far = self._table(design)
+        so_far = _loose_table(list(design.vectors.values()), design.rows)
         fixed = limits.fixed_rows(so_far)
         free = np.flatnonzero(~fixed)
         drawn, drawn_state = model.draw(design, free, seed)
@@ -106,8 +119,8 @@ class SequentialModel(Model):
         bad = free
         for turn in range(TRIES + RESCUES):
             trial = Vector(model.column, data[bad], state[bad])
-            seen = so_far.select([n for n in limits.others if n in so_far]).take(bad).with_vectors(trial)
-            bad = bad[limits.broken(seen)]
+            beside = [so_far[other].take(bad) for other in limits.others if other != name]
+            bad = bad[limits.broken(_loose_table([*beside, trial], len(bad)))]
             if not len(bad):
                 return
             if turn < TRIES:
@@ -115,13 +128,10 @@ class SequentialModel(Model):
             else:
                 data[bad], state[bad] = self.rescues[name].cell_of(design, bad, sequence(seed, "rescue", turn))
 
-    def _table(self, design: Design) -> Table:
-        vectors = [design.vectors[place] for place in sorted(design.vectors)]
-        return Table.from_vectors(vectors, design.rows)
-
     def parts(self) -> tuple[dict[str, Any], Arrays]:
         """Coders, columns, kept columns and rules."""
         facts: dict[str, Any] = {"visit": self.visit, "kept": list(self.kept), "rules": list(self.rules)}
+        facts |= {"passive": self.passive, "expansion": self.expansion}
         arrays: dict[str, AnyArray] = {}
         groups: list[tuple[str, Mapping[str, Any]]] = [
             ("coder", {str(i): c for i, c in enumerate(self.coders)}),
@@ -151,4 +161,12 @@ class SequentialModel(Model):
         columns = {visit[i]: ColumnModel.from_parts(schema[visit[i]], *p) for i, p in rebuilt("column").items()}
         rescues = {visit[i]: Rescue.from_parts(*p) for i, p in rebuilt("rescue").items()}
         kept = {name: vector_from(f"kept.{i}", schema[name], arrays) for i, name in enumerate(facts["kept"])}
-        return cls(schema, rows, visit, coders, columns, kept, facts["rules"], rescues)
+        return cls(
+            schema, rows, visit, coders, columns, kept, facts["rules"], rescues, facts["passive"], facts["expansion"]
+        )
+
+
+def _loose_table(vectors: Sequence[Vector], rows: int) -> Table:
+    """A table of some columns, without the relations to columns that are not (yet) there."""
+    loose = [replace(v, column=replace(v.column, parent=None, partner=None)) for v in vectors]
+    return Table.from_vectors(loose, rows)

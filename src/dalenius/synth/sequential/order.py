@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.random import generator
+from dalenius.data.rules import Rule
 from dalenius.data.table import Table
 from dalenius.synth.sequential.coding import Coder
 
@@ -50,6 +51,36 @@ def by_dependence(table: Table, names: Sequence[str]) -> list[str]:
         order.append(best)
         left.remove(best)
     return [names[i] for i in order]
+
+
+def after_conditions(names: Sequence[str], rules: Sequence[Rule]) -> list[str]:
+    """The order, changed only as far as needed to draw what a rule's condition reads before what the rule sets.
+
+    Examples
+    --------
+    >>> from dalenius.data.rules import parse_rules
+    >>> after_conditions(["hours", "age", "job"], parse_rules(["job == 'none' -> hours == 0"]))
+    ['job', 'hours', 'age']
+    """
+    needs: dict[str, list[str]] = {}
+    for rule in rules:
+        assignment = rule.as_assignment()
+        if assignment is not None and assignment.column in names:
+            needs.setdefault(assignment.column, []).extend(n for n in assignment.needs if n in names)
+    order: list[str] = []
+    visiting: set[str] = set()
+
+    def place(name: str) -> None:
+        if name in order or name in visiting:  # rules that go in a circle are left to the checks
+            return
+        visiting.add(name)
+        for other in sorted(needs.get(name, []), key=names.index):
+            place(other)
+        order.append(name)
+
+    for name in names:
+        place(name)
+    return order
 
 
 def _information(table: Table, names: Sequence[str]) -> npt.NDArray[np.float64]:

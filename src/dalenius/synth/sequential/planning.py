@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalenius.core.errors import DaleniusError, SchemaError, names
-from dalenius.data.rules import parse_rules, rules_for
+from dalenius.data.rules import Rule, parse_rules, rules_for
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
-from dalenius.data.vector import Vector
+from dalenius.data.vector import BoolArray, Vector
 from dalenius.synth.sequential.column import Recipe
 from dalenius.synth.sequential.engine import Plan
 from dalenius.synth.sequential.fitted import METHODS, Tuning
-from dalenius.synth.sequential.order import by_cardinality, by_dependence
+from dalenius.synth.sequential.passive import Derived
+from dalenius.synth.sequential.order import after_conditions, by_cardinality, by_dependence
+from dalenius.synth.sequential.surveys import weight_column
 
 if TYPE_CHECKING:
     from dalenius.synth.sequential.synthesizers import Sequential
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 SPIKE_SHARE = 0.1
 """A regression treats a value that takes at least this share of a number's rows as a spike."""
 TREES = frozenset({"cart", "ctree", "bag", "rf", "sample", "saturated", "survtree"})
-"""Methods that give out observed values: spikes need no model of their own, and numbers may be smoothed."""
+"""Methods that keep any distribution: spikes need no model of their own."""
+OBSERVED = TREES | {"normrank", "pmm"}
+"""Methods that give out observed values: numbers may be smoothed."""
 STRATUM_ROWS = 200
 """Rows a stratum needs for a model of its own (spec psd08, 2.4)."""
 
@@ -34,20 +38,22 @@ def make_plan(options: Sequential, table: Table) -> Plan:
     faults = option_faults(options, table)
     if faults:
         raise SchemaError.from_faults(options.info.name, faults)
-    visit = visit_sequence(options, table)
     rules = _rules(options, table)
-    recipes = {
-        name: _recipe(options, table, visit, place, rules)
-        for place, name in enumerate(visit)
-        if name not in options.keep
-    }
-    return Plan(tuple(visit), recipes, tuple(n for n in visit if n in options.keep), rules)
+    visit = visit_sequence(options, table, parse_rules(rules))
+    modelled = [name for name in visit if name not in options.keep and name not in options.passive]
+    recipes = {name: _recipe(options, table, visit, visit.index(name), rules) for name in modelled}
+    kept = tuple(name for name in visit if name in options.keep)
+    events = {time: _happened(table[event]) for time, event in options.event.items()}
+    return Plan(tuple(visit), recipes, kept, rules, dict(options.passive), None, events)
 
 
-def visit_sequence(options: Sequential, table: Table) -> list[str]:
-    """Kept columns first, then strata, then the rest as asked; derived columns come after what they are made from."""
+def visit_sequence(options: Sequential, table: Table, rules: Sequence[Rule] = ()) -> list[str]:
+    """Kept columns first, then strata, then the rest as asked.
+
+    Unless columns are listed by name, what a rule's condition reads comes before what the rule sets.
+    """
     first = [*options.keep, *(name for name in options.strata if name not in options.keep)]
-    rest = [name for name in table.names if name not in first]
+    rest = [name for name in table.names if name not in first and name not in options.passive]
     if not isinstance(options.visit, str):
         asked = [name for name in options.visit if name in rest]
         rest = asked + [name for name in rest if name not in asked]
@@ -55,7 +61,15 @@ def visit_sequence(options: Sequential, table: Table) -> list[str]:
         rest = by_cardinality(table, rest)
     elif options.visit == "dependence":
         rest = by_dependence(table, rest)
-    return first + rest
+    order = first + (after_conditions(rest, rules) if isinstance(options.visit, str) else rest)
+    weight = weight_column(options, table)
+    if weight in rest and isinstance(options.visit, str):  # the design acts through it: first, or given all others
+        order.remove(weight)
+        order.insert(len(first) if options.weighting == "predictor" else len(order), weight)
+    for name, expression in options.passive.items():  # as soon as what it is computed from is there
+        needed = [order.index(n) for n in Derived.parse(name, expression).needs if n in order]
+        order.insert(max(needed, default=-1) + 1, name)
+    return order
 
 
 def _rules(options: Sequential, table: Table) -> tuple[str, ...]:
@@ -67,7 +81,8 @@ def _rules(options: Sequential, table: Table) -> tuple[str, ...]:
 def _recipe(options: Sequential, table: Table, visit: Sequence[str], place: int, rules: Sequence[str]) -> Recipe:
     name = visit[place]
     vector = table[name]
-    method = options.methods.get(name, options.method_for(vector))
+    usual = "survtree" if name in options.event else options.method_for(vector)
+    method = options.methods.get(name, usual)
     tuning = replace(_tuning(options), **dict(options.tuning.get(name, {})))
     earlier = {other: i for i, other in enumerate(visit[:place])}
     wanted = options.predictors.get(name)
@@ -81,9 +96,10 @@ def _recipe(options: Sequential, table: Table, visit: Sequence[str], place: int,
         groups, least = strata, STRATUM_ROWS
     regression = method not in TREES
     spikes = options.spikes.get(name, _spikes(vector) if regression else ())
-    smoothing = "none" if regression else _smoothing(options, name)
+    smoothing = _smoothing(options, name) if method in OBSERVED else "none"
+    split = "polyreg" if regression else ("cart" if method == "survtree" else method)
     return Recipe(
-        method, "polyreg" if regression else method, use, groups, least, tuple(float(s) for s in spikes), smoothing, tuning
+        method, split, use, groups, least, tuple(float(s) for s in spikes), smoothing, tuning
     )
 
 
@@ -139,8 +155,9 @@ def option_faults(options: Sequential, table: Table) -> list[str]:
     check = _Check(table, options.faults())
     for option in ("keep", "strata"):
         check.known(option, getattr(options, option))
-    for option in ("methods", "predictors", "tuning", "spikes"):
+    for option in ("methods", "predictors", "tuning", "spikes", "passive", "event"):
         check.known(option, list(getattr(options, option)))
+    check.known("event", list(options.event.values()))
     for name, wanted in options.predictors.items():
         check.known(f"predictors of {name!r}", wanted)
     if not isinstance(options.visit, str):
@@ -156,12 +173,24 @@ def option_faults(options: Sequential, table: Table) -> list[str]:
                     f"methods: {method!r} is for {'numbers' if takes == 'number' else 'categories'}, "
                     f"column {name!r} is {table[name].column.kind}"
                 )
+    for name, expression in options.passive.items():
+        try:
+            check.known(f"passive {name!r}", Derived.parse(name, expression, table.schema).needs)
+        except DaleniusError as error:
+            check.faults.append(f"passive: {error}")
     if options.rules is not None:
         try:
             parse_rules(options.rules, table.schema)
         except DaleniusError as error:
             check.faults.append(str(error))
     return check.faults
+
+
+def _happened(vector: Vector) -> BoolArray:
+    """Rows whose event happened: a number other than 0, or the second (last) level of a category."""
+    if vector.is_number:
+        return vector.present & (vector.data != 0)
+    return vector.present & (vector.data == len(vector.levels) - 1)
 
 
 def is_free_text(vector: Vector) -> bool:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from dalenius.core.cost import Cost, Shape
+from dalenius.core.errors import OptionError
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
 from dalenius.synth.base import Synthesizer, register
+from dalenius.synth.sequential.checks import value_faults
 from dalenius.synth.sequential.engine import Progress, fit_sequence
 from dalenius.synth.sequential.finishing import Smoothing
-from dalenius.synth.sequential.fitted import METHODS, Tuning
 from dalenius.synth.sequential.model import SequentialModel
 from dalenius.synth.sequential.planning import is_free_text, make_plan
+from dalenius.synth.sequential.surveys import weighted
+from dalenius.synth.sequential.weights import Weighting
 
+MANY_LEVELS = 50
 Visit = Literal["given", "cardinality", "dependence"]
 
 
@@ -54,6 +58,17 @@ class Sequential(Synthesizer):
         Rules that every row must keep; default: those of the schema.
     spikes
         Values of a number that a regression treats as categories, by column; default: any with 10 % of the rows.
+    passive
+        Columns that are computed from others, with their expressions in the language of the rules.
+    event
+        For columns of times, the column that says whether the event happened; they are drawn by survival trees.
+    weights, weighting
+        Column of survey weights (default: the schema's), and what is done with it: "column" draws it like any other,
+        last; "predictor" draws it first; "ignore" leaves it out; "pseudo" fits every model with it and leaves it out
+        (the output is then like a simple random sample of the population); "population" does the same with one
+        population drawn by the weighted Bayesian bootstrap.
+    design_strata, psu
+        Columns of the sampling design, for a proper synthesis with weights.
     trees, alpha, donors, ridge
         Trees of a forest; level of the tests of a conditional tree; donors of predictive mean matching; shrinkage of
         regressions.
@@ -68,7 +83,7 @@ class Sequential(Synthesizer):
     methods: Mapping[str, str] = field(default_factory=dict)
     minbucket: int = 5
     cp: float = 1e-8
-    evidence: float = 0.7
+    evidence: float = 0.6
     depth: int = 60
     diversity: int = 1
     smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
@@ -77,6 +92,12 @@ class Sequential(Synthesizer):
     strata: Sequence[str] = ()
     rules: Sequence[str] | None = None
     spikes: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    passive: Mapping[str, str] = field(default_factory=dict)
+    event: Mapping[str, str] = field(default_factory=dict)
+    weights: str | None = None
+    weighting: Weighting = "column"
+    design_strata: str | None = None
+    psu: str | None = None
     trees: int = 10
     alpha: float = 0.05
     donors: int = 5
@@ -87,38 +108,23 @@ class Sequential(Synthesizer):
 
     model: ClassVar[type[SequentialModel]] = SequentialModel
 
+    def __post_init__(self) -> None:
+        faults = self.faults()
+        if faults:
+            raise OptionError(f"{self.info.name}: {'; '.join(faults)}")
+
     def method_for(self, vector: Vector) -> str:
         """The preset's model for a column."""
         return "sample" if is_free_text(vector) else "cart"
 
     def faults(self) -> list[str]:
         """Everything wrong with the options on their own."""
-        found = []
-        unknown = [m for m in self.methods.values() if m not in METHODS]
-        if unknown:
-            found.append(f"methods: no method {unknown[0]!r}; there are {', '.join(sorted(METHODS))}")
-        for option, least in (("minbucket", 1), ("depth", 1), ("diversity", 1), ("trees", 1), ("donors", 1)):
-            if getattr(self, option) < least:
-                found.append(f"{option} must be at least {least}")
-        if isinstance(self.visit, str) and self.visit not in ("given", "cardinality", "dependence"):
-            found.append(f"visit: {self.visit!r} is not given, cardinality, dependence or a list of columns")
-        kinds = [self.smoothing] if isinstance(self.smoothing, str) else list(self.smoothing.values())
-        for kind in kinds:
-            if kind not in ("none", "auto", "density", "spline"):
-                found.append(f"smoothing: {kind!r} is not none, auto, density or spline")
-        for name, settings in self.tuning.items():
-            for setting in settings:
-                if setting not in Tuning.__dataclass_fields__:
-                    found.append(f"tuning of {name!r}: no setting {setting!r}")
-        return found
+        return value_faults(self)
 
     def _fit(self, table: Table, seed: Seed) -> SequentialModel:
-        plan = make_plan(self, table)
-        fitted = fit_sequence(table, plan, seed, threads=self.threads, progress=self.progress)
-        return self.model(
-            fitted.schema, fitted.rows, fitted.visit, fitted.coders, fitted.columns, fitted.kept, fitted.rules,
-            fitted.rescues, table,
-        )  # fmt: skip
+        options, left, weights, expansion = weighted(self, table, seed)
+        plan = replace(make_plan(options, left), weights=weights, expansion=expansion)
+        return fit_sequence(left, plan, seed, self.model, threads=self.threads, progress=self.progress)
 
     def cost(self, shape: Shape) -> Cost:
         """Every column against all before it, some fifteen levels deep."""
@@ -140,7 +146,7 @@ class CartSynthesizer(Sequential):
 
     Examples
     --------
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "age": list(range(100)), "job": ["a", "b"] * 50})
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "age": [*range(20, 70), *range(20, 70)], "job": ["a", "b"] * 50})
     >>> out = CartSynthesizer().fit(table, seed=1).sample(60, seed=2)
     >>> out.rows, out.names
     (60, ['sex', 'age', 'job'])
@@ -217,15 +223,41 @@ class ForestSynthesizer(Sequential):
         return "sample" if is_free_text(vector) else "rf"
 
 
-def is_yes_no(vector: Vector) -> bool:
-    """A category of two levels without gaps."""
-    return not vector.is_number and len(vector.levels) == 2 and vector.state is None
+@register
+@dataclass(frozen=True)
+class ParametricSynthesizer(Sequential):
+    """Sequential synthesis with regressions: normal scores of ranks, logistic, multinomial, proportional odds.
 
+    Columns with more than 50 levels take a tree: a multinomial model of them would not end.
 
-def default_regression(vector: Vector) -> str:
-    """The regression that suits a column, as synthpop's ``method = "parametric"`` chooses."""
-    if vector.is_number:
-        return "normrank"
-    if is_yes_no(vector):
-        return "logreg"
-    return "polr" if vector.column.kind is Kind.ORDERED and vector.state is None else "polyreg"
+    Examples
+    --------
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "age": [*range(20, 70), *range(20, 70)], "job": ["a", "b", "c", "d"] * 25})
+    >>> ParametricSynthesizer().fit(table, seed=1).sample(5, seed=2).rows
+    5
+    """
+
+    info = MethodInfo(
+        name="parametric",
+        title="Sequential regressions",
+        meaning="Columns drawn one after the other from regressions on those before: smooth models whose parameters can be "
+        "printed; relations they do not contain (interactions, curves) are lost.",
+        guarantee="none: numbers keep the column's own values; rules are kept",
+        reference="Raghunathan, Reiter, Rubin 2003; synthpop: parametric",
+    )
+
+    class _Model(SequentialModel):
+        method = "parametric"
+        contents = "coefficients of regressions, and the distinct values of each column of numbers"
+
+    model = _Model
+
+    def method_for(self, vector: Vector) -> str:
+        """The regression that suits the column, as synthpop's ``method = "parametric"`` chooses."""
+        if vector.is_number:
+            return "normrank"
+        if is_free_text(vector):
+            return "sample"
+        if len(vector.levels) > MANY_LEVELS:
+            return "cart"
+        return "polr" if vector.column.kind is Kind.ORDERED and vector.state is None else "polyreg"

@@ -1,0 +1,65 @@
+"""What a synthesis does with survey weights: which column, which rows count how much, what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalenius.core.errors import OptionError, names
+from dalenius.core.random import Seed, sequence
+from dalenius.data.schema import Role
+from dalenius.data.table import Table
+from dalenius.data.vector import IntArray
+from dalenius.synth.sequential.design import Floats
+from dalenius.synth.sequential.weights import finite_population, read_weights, replicate
+
+if TYPE_CHECKING:
+    from dalenius.synth.sequential.synthesizers import Sequential
+
+
+def weight_column(options: Sequential, table: Table) -> str | None:
+    """The column of weights: the one named, or the only one with that role in the schema."""
+    if options.weights is not None:
+        return options.weights if options.weights in table else None
+    found = [name for name in table.schema.by_role(Role.WEIGHT) if name in table]
+    return found[0] if len(found) == 1 else None
+
+
+def weighted(options: Sequential, table: Table, seed: Seed) -> tuple[Sequential, Table, Floats | None, float]:
+    """Options, table, case weights and expansion factor with which the sequence is fitted.
+
+    For a proper pseudo-likelihood synthesis the weights are replicate weights of the design, refitted for each synthetic
+    file (spec psd09, 2.5: drawing parameters from the models alone misses the design effect), and the models
+    themselves are not drawn.
+    """
+    name = weight_column(options, table)
+    if options.weighting in ("column", "predictor") or name is None:
+        if name is None and (options.weights is not None or options.weighting not in ("column", "ignore")):
+            asked = f"no column {names([options.weights])}" if options.weights else "no column has the role weight"
+            raise OptionError(f"weights: {asked}; name it in the option weights")
+        return options, table, None, 1.0
+    left = table.drop([name])
+    if options.weighting == "ignore":
+        return options, left, None, 1.0
+    w = read_weights(table[name])
+    total = float(np.sum(table[name].floats()))
+    expansion = total / table.rows if table.rows else 1.0
+    if options.weighting == "population":
+        counts = finite_population(w, total, sequence(seed, "weights"))
+        return replace(options, proper=False), left, counts, expansion
+    if not options.proper:
+        return options, left, w, expansion
+    strata = _codes(table, options.design_strata or _stratum(table))
+    drawn = replicate(w, strata, _codes(table, options.psu), sequence(seed, "weights"))
+    return replace(options, proper=False), left, drawn, expansion
+
+
+def _stratum(table: Table) -> str | None:
+    found = [name for name in table.schema.by_role(Role.STRATUM) if name in table]
+    return found[0] if len(found) == 1 else None
+
+
+def _codes(table: Table, name: str | None) -> IntArray | None:
+    return None if name is None else table[name].categories.codes.astype(np.int64)

@@ -1,0 +1,142 @@
+"""Survey weights: a sample that was not drawn with equal chances must not be synthesized as if it were.
+
+Pseudo-likelihood (Oganian, Drechsler, Iqbal 2024; spec psd09): every model is fitted with the weights and donors are
+drawn in proportion to them, so that the output behaves like a simple random sample of the population and needs no
+weight column. The design's uncertainty enters by replicate weights, one set per synthetic file.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dalenius.core.errors import DataError
+from dalenius.core.random import Seed, generator
+from dalenius.data.vector import IntArray, Vector
+from dalenius.synth.sequential.design import Floats
+
+Weighting = Literal["column", "ignore", "predictor", "pseudo", "population"]
+POPULATION = 20
+"""Rows of the bootstrapped population for each row of the sample, at most."""
+
+
+def read_weights(vector: Vector) -> Floats:
+    """Weights of every row, scaled to sum to the number of rows (only their ratios matter to a model).
+
+    Examples
+    --------
+    >>> from dalenius.data.table import Table
+    >>> read_weights(Table.from_frame({"w": [1.5, 4.5]})["w"]).tolist()
+    [0.5, 1.5]
+    """
+    name = vector.column.name
+    if not vector.is_number:
+        raise DataError(f"weight column {name!r} is {vector.column.kind}; a weight must be a number")
+    w = vector.floats()
+    bad = int(np.count_nonzero(~(np.isfinite(w) & (w > 0))))
+    if bad:
+        raise DataError(f"weight column {name!r}: {bad} rows are missing, infinite or not above 0; drop these rows")
+    scaled: Floats = w * (len(w) / w.sum()) if len(w) else w
+    return scaled
+
+
+def kish_effect(weights: Floats) -> float:
+    """How much the unequal weights cost: n times the sum of squares over the squared sum (Kish 1965).
+
+    Examples
+    --------
+    >>> kish_effect(np.array([1.0, 1.0, 2.0]))
+    1.125
+    """
+    return float(len(weights) * np.sum(weights**2) / np.sum(weights) ** 2)
+
+
+def replicate(weights: Floats, strata: IntArray | None, psu: IntArray | None, seed: Seed) -> Floats:
+    """One set of bootstrap weights: n_h - 1 of the n_h units of each stratum drawn with replacement (Rao, Wu 1988).
+
+    Parameters
+    ----------
+    strata, psu
+        Codes of the design strata and of the primary sampling units; default: one stratum, every row a unit.
+
+    Examples
+    --------
+    >>> w = replicate(np.ones(1000), None, None, 1)
+    >>> round(float(w.sum()) / 1000, 2), bool((w == 0).any())
+    (1.0, True)
+    """
+    n = len(weights)
+    stratum = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
+    unit = np.arange(n) if psu is None else np.unique(np.stack([stratum, psu]), axis=1, return_inverse=True)[1].ravel()
+    rng = generator(seed, "replicate")
+    times = np.zeros(int(unit.max(initial=-1)) + 1)
+    home = np.zeros(len(times), np.int64)
+    home[unit] = stratum
+    for h in range(int(stratum.max(initial=-1)) + 1):
+        mine = np.flatnonzero(home == h)
+        if len(mine) < 2:
+            times[mine] = 1.0  # a lone unit cannot be resampled: it stays
+            continue
+        drawn = np.bincount(rng.integers(0, len(mine), len(mine) - 1), minlength=len(mine))
+        times[mine] = drawn * (len(mine) / (len(mine) - 1))
+    result: Floats = weights * times[unit]
+    return result
+
+
+def finite_population(weights: Floats, size: float, seed: Seed) -> Floats:
+    """How often each unit occurs in a population drawn by the weighted finite-population Bayesian bootstrap.
+
+    Polya's urn in which a unit starts with w - 1 balls and gains (N - n)/n with each draw (Cohen 1997; Dong, Elliott,
+    Raghunathan 2014). ``size`` is the population N, taken as at most 20 rows for each sampled one: the draws of a model do
+    not get better beyond that.
+
+    Examples
+    --------
+    >>> counts = finite_population(np.array([1.0, 1.0, 4.0]), 60, 1)
+    >>> int(counts.sum()), int(counts.min()) >= 1
+    (60, True)
+    """
+    n = len(weights)
+    total = float(min(max(size, n), POPULATION * n))
+    scaled = np.maximum(weights * (total / weights.sum()), 1.0)
+    extra = round(total) - n
+    chance = generator(seed, "population").random(max(extra, 0))
+    counts: Floats = _polya(scaled - 1.0, chance, extra / n)
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _polya(start: Any, chance: Any, gain: float) -> npt.NDArray[np.float64]:
+    """Urn draws with a Fenwick tree, so that a draw costs log n."""
+    n = len(start)
+    tree = np.zeros(n + 1)
+    for i in range(n):
+        j = i + 1
+        while j <= n:
+            tree[j] += start[i]
+            j += j & -j
+    counts = np.ones(n)
+    total = start.sum()
+    top = 1
+    while 2 * top <= n:
+        top *= 2
+    for k in range(len(chance)):
+        wanted = chance[k] * total
+        place = 0
+        step = top
+        while step > 0:
+            if place + step <= n and tree[place + step] < wanted:
+                place += step
+                wanted -= tree[place]
+            step //= 2
+        place = min(place, n - 1)
+        counts[place] += 1.0
+        total += gain
+        j = place + 1
+        while j <= n:
+            tree[j] += gain
+            j += j & -j
+    return counts
