@@ -3,7 +3,7 @@
 from dalenius.synth.base import SYNTHESIZERS, Model, Synthesizer, make_synthesizer, register, synthesize
 from dalenius.synth.bootstrap import Bootstrap
 from dalenius.synth.independent import Independent
-from dalenius.synth.joint import AIM, MST, LogLinear, Saturated
+from dalenius.synth.joint import AIM, MST, LogLinear, PoissonCounts, Saturated
 from dalenius.synth.model_file import load_model, save_model
 from dalenius.synth.sequential import CartSynthesizer, Sequential
 
@@ -16,6 +16,7 @@ __all__ = [
     "Independent",
     "LogLinear",
     "Model",
+    "PoissonCounts",
     "Saturated",
     "Sequential",
     "Synthesizer",

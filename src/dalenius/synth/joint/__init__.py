@@ -3,6 +3,7 @@
 from dalenius.synth.joint.aim import AIM
 from dalenius.synth.joint.loglinear import LogLinear
 from dalenius.synth.joint.mst import MST
+from dalenius.synth.joint.poisson import PoissonCounts
 from dalenius.synth.joint.saturated import Saturated
 
-__all__ = ["AIM", "MST", "LogLinear", "Saturated"]
+__all__ = ["AIM", "MST", "LogLinear", "PoissonCounts", "Saturated"]
