@@ -45,10 +45,10 @@ def read_objects(name: str, values: Sequence[Any]) -> tuple[Raw, Objects]:
     >>> raw.storage, objects.gap
     ('text', nan)
     """
-    kinds = set(map(type, values)) - {type(None)}
+    kinds = {_plain_kind(kind) for kind in set(map(type, values))} - {type(None)}
     blanks = {kind for kind in kinds if kind.__name__ in ("NAType", "NaTType")}
     kinds -= blanks
-    only_nan = float in kinds and len(kinds) > 1 and all(math.isnan(v) for v in values if type(v) is float)
+    only_nan = float in kinds and len(kinds) > 1 and all(math.isnan(v) for v in values if isinstance(v, float))
     kinds -= {float} if only_nan else set()
     gap = _gap(values, bool(blanks) or only_nan)
     if (len(kinds) <= 1 or kinds <= {int, float}) and not kinds & NESTED:
@@ -57,6 +57,14 @@ def read_objects(name: str, values: Sequence[Any]) -> tuple[Raw, Objects]:
             stamped = {kind.__name__ for kind in kinds} == {"Timestamp"}
             return read_arrow(name, one), Objects(one.type, gap, stamped)
     return _keep_each(name, values), Objects(None, gap)
+
+
+def _plain_kind(kind: type) -> type:
+    """NumPy's scalars stand for the Python values they hold."""
+    for numpy_kind, plain in ((np.floating, float), (np.integer, int), (np.bool_, bool), (np.str_, str)):
+        if issubclass(kind, numpy_kind):
+            return plain
+    return kind
 
 
 def _gap(values: Sequence[Any], odd: bool) -> Any:
