@@ -1,0 +1,247 @@
+"""Distributions of single columns: shape, range, categories, gaps.
+
+Shape, range coverage, category coverage, boundary and category adherence are SDMetrics' scores, equal to theirs: 1 is
+best. Special codes count as gaps of a number and as categories of a categorical column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from dalenius.core.registry import MeasureInfo
+from dalenius.core.result import Result, figure
+from dalenius.counts.measure import measure
+from dalenius.counts.pair import Pair
+from dalenius.data.vector import MISSING, NAN, SPECIAL, AnyArray, Vector
+from dalenius.utility.cells import paired, table_statistics
+from dalenius.utility.charts import plain_bars
+from dalenius.utility.tables import reading
+
+DIGITS = 15
+
+
+def ks_distance(first: AnyArray, second: AnyArray) -> float:
+    """Kolmogorov–Smirnov distance: largest difference between two distribution functions.
+
+    Examples
+    --------
+    >>> ks_distance(np.array([1, 2, 3, 4]), np.array([1, 2, 3, 10]))
+    0.25
+    """
+    if len(first) == 0 or len(second) == 0:
+        return float("nan")
+    a, b = np.sort(first), np.sort(second)
+    both = np.concatenate([a, b])
+    below = [np.searchsorted(side, both, side="right") / len(side) for side in (a, b)]
+    return float(np.max(np.abs(below[0] - below[1])))
+
+
+def wasserstein(first: AnyArray, second: AnyArray) -> float:
+    """Earth mover's distance in standard deviations of the first sample.
+
+    Examples
+    --------
+    >>> wasserstein(np.array([0.0, 2.0]), np.array([1.0, 3.0]))
+    1.0
+    """
+    if len(first) == 0 or len(second) == 0:
+        return float("nan")
+    spread = float(np.std(first))
+    return float(stats.wasserstein_distance(first, second)) / (spread if spread > 0 else 1.0)
+
+
+def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Every column's figures, one row per column.
+
+    ``shape`` is 1 − KS for numbers and 1 − TVD for categories (SDMetrics' column shapes); ``TVD`` and ``S_pMSE``
+    compare the column in groups, gaps included; ``vanished`` is the share of original rows whose category the protected
+    file has lost, ``novel`` the share of protected rows with a category or value outside the original's.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "x", "y", "z"]}, {"a": ["x", "x", "y", "y"]})
+    >>> row = column_figures(pair).row(0, named=True)
+    >>> row["shape"], row["coverage"], row["vanished"]
+    (0.75, 0.6666666666666666, 0.25)
+    """
+    rows = []
+    for name in columns if columns is not None else pair.columns:
+        original, protected = pair.original[name], pair.protected[name]
+        found = _number_figures(original, protected) if original.is_number else _category_figures(pair, name)
+        counted = pair.counts([name])
+        table = table_statistics(*paired(counted.original, counted.protected), ranked=False)
+        rows.append(
+            {
+                "column": name,
+                "kind": str(original.column.kind),
+                **found,
+                "TVD": table["TVD"],
+                "S_pMSE": table["S_pMSE"],
+                "missing original": _gaps(original),
+                "missing protected": _gaps(protected),
+                "reading": reading(table["S_pMSE"]),
+            }
+        )
+    return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+_FIGURES = ("shape", "KS", "Wasserstein", "coverage", "adherence", "vanished", "novel")
+_SCHEMA = {
+    "column": pl.String, "kind": pl.String, **dict.fromkeys(_FIGURES, pl.Float64), "TVD": pl.Float64,
+    "S_pMSE": pl.Float64, "missing original": pl.Float64, "missing protected": pl.Float64, "reading": pl.String,
+}  # fmt: skip
+
+
+def _gaps(vector: Vector) -> float:
+    """Share of empty cells."""
+    if vector.state is None or len(vector) == 0:
+        return 0.0
+    missing = SPECIAL + len(vector.column.missing)
+    gap = (
+        (vector.state == MISSING)
+        | (vector.state == NAN)
+        | ((vector.state >= SPECIAL) & (vector.state < missing))
+    )
+    return float(np.mean(gap))
+
+
+def _number_figures(original: Vector, protected: Vector) -> dict[str, float]:
+    a, b = (np.round(v.values.astype(np.float64), DIGITS) for v in (original, protected))
+    a, b = a[np.isfinite(a)], b[np.isfinite(b)]
+    ks = ks_distance(a, b)
+    found = dict.fromkeys(_FIGURES, float("nan")) | {
+        "shape": 1 - ks,
+        "KS": ks,
+        "Wasserstein": wasserstein(a, b),
+    }
+    if len(a) and len(b):
+        low, high = float(a.min()), float(a.max())
+        inside = (b >= low) & (b <= high)
+        found |= {"adherence": float(inside.mean()), "novel": float(1 - inside.mean()), "vanished": 0.0}
+        if high > low:
+            short = max((float(b.min()) - low) / (high - low), 0) + max(
+                (high - float(b.max())) / (high - low), 0
+            )
+            found["coverage"] = max(1 - short, 0.0)
+    return found
+
+
+def _category_figures(pair: Pair, name: str) -> dict[str, float]:
+    aligned = pair.categories(name, grouped=False)
+    size = aligned.original.size
+    gap = np.array(
+        [str(label) in ("missing", "NaN") and not isinstance(label, str) for label in aligned.original.labels]
+    )
+    d, s = (
+        np.bincount(c.codes, minlength=size).astype(np.float64) for c in (aligned.original, aligned.protected)
+    )
+    dn, sn = d[~gap], s[~gap]
+    found = dict.fromkeys(_FIGURES, float("nan"))
+    if dn.sum() and sn.sum():
+        seen = dn > 0
+        found |= {
+            "shape": 1 - 0.5 * float(np.abs(dn / dn.sum() - sn / sn.sum()).sum()),
+            "coverage": float(np.mean(sn[seen] > 0)),
+            "adherence": float(sn[seen].sum() / sn.sum()),
+            "novel": float(sn[~seen].sum() / sn.sum()),
+            "vanished": float(dn[sn == 0].sum() / dn.sum()),
+        }
+    return found
+
+
+@measure(
+    MeasureInfo(
+        name="column-shapes",
+        title="Column shapes",
+        family="utility",
+        meaning="How alike the distributions of single columns are, averaged: 1 is the same, 0 has nothing in common.",
+        better="higher",
+        bounds=(0, 1),
+        reference="SDMetrics: QualityReport, Column Shapes (KSComplement, TVComplement)",
+        sees_dependence=False,
+    )
+)
+def column_shapes(pair: Pair, columns: Sequence[str] | None = None) -> Result:
+    """Mean of SDMetrics' column shape scores, with all figures of each column.
+
+    Examples
+    --------
+    >>> data = {"a": ["x", "y"] * 5}
+    >>> column_shapes(Pair(data, data)).value
+    1.0
+    """
+    table = column_figures(pair, columns).sort("shape", descending=False, nulls_last=True)
+    scores = table["shape"].drop_nans().drop_nulls()
+    value = float(scores.mean()) if len(scores) else float("nan")  # type: ignore[arg-type]
+    worst = table.filter(pl.col("shape").is_not_nan()).head(1)
+    text = "There is no column to compare."
+    if len(worst):
+        text = (
+            f"Single columns overlap by {figure(100 * value, '%')} on average; the least alike is "
+            f"{worst['column'][0]!r} with {figure(100 * float(worst['shape'][0]), '%')}."
+        )
+    shown = table.with_columns((1 - pl.col("shape")).alias("distance"))
+    return Result(
+        name="column-shapes",
+        value=value,
+        sentence=text,
+        yardsticks={"the original itself": 1.0, **_holdout_shapes(pair, table["column"].to_list())},
+        values={"lowest": float(scores.min()) if len(scores) else float("nan")},  # type: ignore[arg-type]
+        table=table,
+        chart=lambda: plain_bars(shown, "column", "distance", "distance between distributions (0 is best)"),
+    )
+
+
+def _holdout_shapes(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
+    if pair.holdout is None or pair.holdout.rows == 0:
+        return {}
+    held = column_figures(Pair(pair.original, pair.holdout, grouping=pair.grouping), columns)
+    scores = held["shape"].drop_nans()
+    return {"holdout": float(scores.mean())} if len(scores) else {}  # type: ignore[arg-type]
+
+
+@measure(
+    MeasureInfo(
+        name="coverage",
+        title="Coverage of categories and ranges",
+        family="utility",
+        meaning="Share of the original's categories, and of its number ranges, that the protected file still has; rare "
+        "categories vanish first.",
+        better="higher",
+        bounds=(0, 1),
+        reference="SDMetrics: CategoryCoverage, RangeCoverage; Fössing, Drechsler 2024 (vanished categories)",
+        sees_dependence=False,
+    )
+)
+def coverage(pair: Pair, columns: Sequence[str] | None = None) -> Result:
+    """Mean coverage over the columns, with what has vanished and what is new.
+
+    Examples
+    --------
+    >>> coverage(Pair({"a": ["x", "y", "z", "z"]}, {"a": ["x", "z", "z", "z"]})).value
+    0.6666666666666666
+    """
+    table = column_figures(pair, columns).select(
+        "column", "kind", "coverage", "adherence", "vanished", "novel"
+    )
+    table = table.sort("coverage", nulls_last=True)
+    known = table.filter(pl.col("coverage").is_not_nan())
+    value = float(known["coverage"].mean()) if len(known) else 1.0  # type: ignore[arg-type]
+    lost = table.filter(pl.col("vanished") > 0)
+    text = f"The protected file covers {figure(100 * value, '%')} of the original's categories and ranges on average."
+    if len(lost):
+        names = ", ".join(repr(name) for name in lost.sort("vanished", descending=True)["column"].head(3))
+        text += f" Categories have vanished in {len(lost)} columns, most in {names}."
+    return Result(
+        name="coverage",
+        value=value,
+        sentence=text,
+        yardsticks={"the original itself": 1.0},
+        values={"vanished categories": float(table["vanished"].fill_nan(0.0).sum())},
+        table=table,
+        chart=lambda: plain_bars(known, "column", "coverage", "share of categories or range covered"),
+    )

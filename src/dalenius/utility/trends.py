@@ -1,0 +1,313 @@
+"""Pairs of columns: SDMetrics' pair trends, and associations of every kind side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from dalenius.core.registry import MeasureInfo
+from dalenius.core.result import Result, figure
+from dalenius.counts.counts import Counts
+from dalenius.counts.measure import measure
+from dalenius.counts.memory import count_codes_many
+from dalenius.counts.pair import Pair
+from dalenius.data.table import Table
+from dalenius.data.vector import AnyArray, Categories
+from dalenius.utility.cells import paired, table_statistics
+from dalenius.utility.charts import square_map
+from dalenius.utility.distributions import column_figures
+
+Correlation = Literal["pearson", "spearman", "kendall"]
+Names = tuple[str, str]
+_FIELDS = ("method", "score", "original", "strong")
+STRONG_CORRELATION, STRONG_ASSOCIATION = 0.5, 0.3
+"""SDMetrics 0.32 leaves weaker pairs out of its average."""
+
+
+def pair_trends_table(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """SDMetrics' score of every pair of columns: 1 is best.
+
+    Two numbers: 1 − |difference of Pearson correlations| / 2; otherwise 1 − TVD of the joint table, a number cut into
+    ten equal intervals of *each file's own* range (as SDMetrics does: an outlier in one file moves its intervals).
+    ``original`` is the correlation or Cramér's V in the original; SDMetrics' report averages ``strong`` pairs only.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}, {"a": ["x", "y"] * 50, "b": ["u"] * 50 + ["v"] * 50})
+    >>> pair_trends_table(pair)["score"].to_list()
+    [0.5]
+    """
+    used = list(columns) if columns is not None else pair.columns
+    numbers = [name for name in used if pair.original[name].is_number]
+    both = [names for names in combinations(used, 2) if set(names) <= set(numbers)]
+    crossed = [names for names in combinations(used, 2) if not set(names) <= set(numbers)]
+    scores: dict[Names, tuple[str, float, float, bool]] = {}
+    real, synthetic = (_correlations(table, numbers) for table in (pair.original, pair.protected))
+    for a, b in both:
+        i, j = numbers.index(a), numbers.index(b)
+        score = 1 - abs(real[i, j] - synthetic[i, j]) / 2
+        scores[a, b] = (
+            "correlation",
+            float(score),
+            float(real[i, j]),
+            bool(abs(real[i, j]) > STRONG_CORRELATION),
+        )
+    sides = _categories(pair, used)
+    if crossed:
+        counted = [count_codes_many(side, crossed) for side in sides]
+        for a, b in crossed:
+            tvd = table_statistics(*paired(counted[0][a, b], counted[1][a, b]), ranked=False)["TVD"]
+            strength = cramers_v(counted[0][a, b])
+            scores[a, b] = ("contingency", 1 - tvd, strength, strength > STRONG_ASSOCIATION)
+    rows = [
+        {"first": a, "second": b, **dict(zip(_FIELDS, scores[a, b], strict=True))}
+        for a, b in combinations(used, 2)
+    ]
+    schema = {
+        "first": pl.String,
+        "second": pl.String,
+        "method": pl.String,
+        **dict.fromkeys(_FIELDS[1:], pl.Float64),
+    }
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _categories(pair: Pair, columns: Sequence[str]) -> tuple[dict[str, Categories], dict[str, Categories]]:
+    first: dict[str, Categories] = {}
+    second: dict[str, Categories] = {}
+    for name in columns:
+        if pair.original[name].is_number:
+            first[name], second[name] = _tenths(pair.original, name), _tenths(pair.protected, name)
+        else:
+            aligned = pair.categories(name, grouped=False)
+            first[name], second[name] = aligned.original, aligned.protected
+    return first, second
+
+
+def _tenths(table: Table, name: str) -> Categories:
+    values = table[name].floats()
+    known = values[np.isfinite(values)]
+    if len(known) == 0:
+        return Categories(np.zeros(len(values), np.uint8), range(12))
+    edges = np.histogram_bin_edges(known)
+    codes = np.minimum(np.searchsorted(edges, values, side="right"), 11)
+    return Categories(codes.astype(np.uint8), range(12))
+
+
+def _correlations(table: Table, names: Sequence[str], method: Correlation = "pearson") -> AnyArray:
+    """Correlation of every pair of numbers, over the rows that have both; NaN when one is constant."""
+    size = len(names)
+    result = np.full((size, size), np.nan)
+    if size == 0:
+        return result
+    data = np.stack([table[name].floats() for name in names], axis=1)
+    data[~np.isfinite(data)] = np.nan
+    if method == "spearman":
+        data = np.stack([_ranks(column) for column in data.T], axis=1)
+    complete = not np.isnan(data).any()
+    for i in range(size):
+        for j in range(i):
+            x, y = data[:, i], data[:, j]
+            if not complete:
+                both = ~(np.isnan(x) | np.isnan(y))
+                x, y = x[both], y[both]
+            result[i, j] = result[j, i] = _kendall(x, y) if method == "kendall" else _pearson(x, y)
+    return result
+
+
+def _pearson(x: AnyArray, y: AnyArray) -> float:
+    if len(x) < 2:
+        return float("nan")
+    a, b = x - x.mean(), y - y.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    flat = np.ptp(x) == 0 or np.ptp(y) == 0 or size == 0
+    return float("nan") if flat else float(np.clip(a @ b / size, -1, 1))
+
+
+def _kendall(x: AnyArray, y: AnyArray) -> float:
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float("nan")
+    return float(stats.kendalltau(x, y).statistic)
+
+
+def _ranks(column: AnyArray) -> AnyArray:
+    known = ~np.isnan(column)
+    ranks = np.full(len(column), np.nan)
+    ranks[known] = stats.rankdata(column[known])
+    return ranks
+
+
+@measure(
+    MeasureInfo(
+        name="pair-trends",
+        title="Pair trends",
+        family="utility",
+        meaning="How alike the relations between pairs of columns are, averaged: 1 is the same.",
+        better="higher",
+        bounds=(0, 1),
+        reference="SDMetrics: QualityReport, Column Pair Trends",
+    )
+)
+def pair_trends(pair: Pair, columns: Sequence[str] | None = None) -> Result:
+    """Mean of SDMetrics' pair trend scores; with column shapes it makes their quality score.
+
+    Examples
+    --------
+    >>> data = {"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}
+    >>> pair_trends(Pair(data, data)).values["quality score"]
+    1.0
+    """
+    used = list(columns) if columns is not None else pair.columns
+    table = pair_trends_table(pair, used).sort("score", nulls_last=True)
+    scores = table["score"].drop_nans()
+    value = float(scores.mean()) if len(scores) else 1.0  # type: ignore[arg-type]
+    strong = table.filter("strong")["score"].drop_nans()
+    shapes = column_figures(pair, used)["shape"].drop_nans()
+    parts = [float(part.mean()) for part in (shapes, strong) if len(part)]  # type: ignore[arg-type]
+    quality = float(np.mean(parts)) if parts else value
+    worst = table.filter(pl.col("score").is_not_nan()).head(1)
+    text = "There is no pair of columns to compare."
+    if len(worst):
+        text = (
+            f"Pairs of columns agree by {figure(100 * value, '%')} on average; the least alike are "
+            f"{worst['first'][0]!r} and {worst['second'][0]!r}."
+        )
+    drawn = table.with_columns((1 - pl.col("score")).alias("distance"))
+    return Result(
+        name="pair-trends",
+        value=value,
+        sentence=text,
+        yardsticks={"the original itself": 1.0},
+        values={
+            "quality score": quality,
+            "strong pairs": float(strong.mean()) if len(strong) else float("nan"),  # type: ignore[arg-type]
+            "lowest": float(scores.min()) if len(scores) else value,  # type: ignore[arg-type]
+        },
+        table=table,
+        chart=lambda: square_map(drawn, used, "distance", "distance"),
+    )
+
+
+def associations(
+    table: Table, crossed: dict[Names, Counts], columns: Sequence[str], method: Correlation
+) -> AnyArray:
+    """Association of every pair of columns of one file: correlation of numbers, otherwise Cramér's V of the table."""
+    numbers = [name for name in columns if table[name].is_number]
+    correlation = _correlations(table, numbers, method)
+    result = np.full((len(columns), len(columns)), np.nan)
+    for i, j in combinations(range(len(columns)), 2):
+        a, b = columns[i], columns[j]
+        if a in numbers and b in numbers:
+            value = correlation[numbers.index(a), numbers.index(b)]
+        else:
+            value = cramers_v(crossed[a, b])
+        result[i, j] = result[j, i] = value
+    return result
+
+
+def cramers_v(table: Counts) -> float:
+    """Cramér's V of a two-way table, √(χ² / (n (min(r, c) − 1))); 0 when a margin is constant.
+
+    Examples
+    --------
+    >>> cramers_v(Counts.from_dense(np.array([[5, 0], [0, 5]]), ["a", "b"], [range(2), range(2)]))
+    1.0
+    """
+    cells, n = table.cells, float(table.total)
+    margins = [np.bincount(cells[:, i], weights=table.counts) for i in (0, 1)]
+    small = min(int(np.count_nonzero(m)) for m in margins) - 1
+    if small < 1 or n == 0:
+        return 0.0
+    expected = margins[0][cells[:, 0]] * margins[1][cells[:, 1]] / n
+    chi = float(np.sum(table.counts.astype(np.float64) ** 2 / expected)) - n
+    return float(np.sqrt(max(chi, 0.0) / (n * small)))
+
+
+def association_table(
+    pair: Pair, columns: Sequence[str] | None = None, method: Correlation = "pearson"
+) -> pl.DataFrame:
+    """Associations of both files and their difference, pair by pair; numbers in groups when crossed with categories.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}, {"a": ["x", "y"] * 50, "b": ["u"] * 50 + ["v"] * 50})
+    >>> association_table(pair).select("original", "protected", "difference").row(0)
+    (1.0, 0.0, -1.0)
+    """
+    used = list(columns) if columns is not None else pair.columns
+    tables = list(combinations(used, 2))
+    counted = pair.count_many(tables)
+    both = [
+        associations(table, {names: getattr(counted[names], side) for names in tables}, used, method)
+        for table, side in ((pair.original, "original"), (pair.protected, "protected"))
+    ]
+    rows = [
+        {
+            "first": used[i],
+            "second": used[j],
+            "kind": _kind(pair, used[i], used[j], method),
+            "original": float(both[0][i, j]),
+            "protected": float(both[1][i, j]),
+            "difference": float(both[1][i, j] - both[0][i, j]),
+        }
+        for i, j in combinations(range(len(used)), 2)
+    ]
+    schema = {"first": pl.String, "second": pl.String, "kind": pl.String, "original": pl.Float64}
+    return pl.DataFrame(rows, schema=schema | {"protected": pl.Float64, "difference": pl.Float64})
+
+
+def _kind(pair: Pair, a: str, b: str, method: Correlation) -> str:
+    numbers = pair.original[a].is_number and pair.original[b].is_number
+    return method if numbers else "Cramér's V"
+
+
+@measure(
+    MeasureInfo(
+        name="associations",
+        title="Difference of associations",
+        family="utility",
+        meaning="Mean absolute difference between the files in how strongly pairs of columns go together (correlation "
+        "of numbers, Cramér's V otherwise): 0 is the same.",
+        better="lower",
+        bounds=(0, 2),
+        reference="Kolb, Tang, Giessing 2024 (PSD), spec psd15 2.8; SDNIST: pairwise correlation difference",
+    )
+)
+def association_difference(
+    pair: Pair, columns: Sequence[str] | None = None, method: Correlation = "pearson"
+) -> Result:
+    """Mean absolute difference of associations over all pairs of columns.
+
+    Examples
+    --------
+    >>> data = {"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}
+    >>> association_difference(Pair(data, data)).value
+    0.0
+    """
+    used = list(columns) if columns is not None else pair.columns
+    table = association_table(pair, used, method).with_columns(pl.col("difference").abs().alias("size"))
+    table = table.sort("size", descending=True, nulls_last=True)
+    sizes = table["size"].drop_nans()
+    value = float(sizes.mean()) if len(sizes) else 0.0  # type: ignore[arg-type]
+    worst = table.filter(pl.col("size").is_not_nan()).head(1)
+    text = "There is no pair of columns whose association could be compared."
+    if len(worst):
+        text = (
+            f"How strongly columns go together differs by {figure(value)} on average (0 is the same, 1 a lot); most "
+            f"for {worst['first'][0]!r} and {worst['second'][0]!r}: {figure(float(worst['original'][0]))} in the "
+            f"original, {figure(float(worst['protected'][0]))} in the protected file."
+        )
+    return Result(
+        name="associations",
+        value=value,
+        sentence=text,
+        yardsticks={"the original itself": 0.0},
+        values={"median": float(sizes.median()) if len(sizes) else 0.0},  # type: ignore[arg-type]
+        table=table.drop("size"),
+        chart=lambda: square_map(table.drop_nans("size"), used, "size", "absolute difference"),
+    )
