@@ -109,7 +109,7 @@ def _text(raw: Raw) -> _Guess:
 
 def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
     distinct = len(levels)
-    texts = [value for value in levels if isinstance(value, str)]
+    texts = levels if raw.storage == "text" else [value for value in levels if isinstance(value, str)]
     if raw.storage == "mixed":
         about = "values of several types"
     elif texts and all(re.fullmatch(r"\d+", value) for value in texts):
@@ -131,7 +131,7 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
 
 def _missing_words(texts: Sequence[str]) -> str:
     """What to say when a text looks like somebody's word for "missing"; NA may also be a country, so it stays text."""
-    found = [text for text in texts if text.strip().lower() in MISSING_WORDS]
+    found = [text for text in texts if len(text) <= 8 and text.strip().lower() in MISSING_WORDS]
     if not found:
         return ""
     others = [text for text in texts if text not in found]
@@ -177,7 +177,7 @@ def _integer(raw: Raw) -> _Guess:
         return _Guess(Kind.INTEGER, "whole numbers, none present")
     codes = _special_codes(data)
     ordinary = data[~np.isin(data, codes)] if codes else data
-    distinct = np.unique(ordinary)
+    distinct = pl.Series(ordinary).unique().sort().to_numpy()  # several times faster than np.unique
     extra: dict[str, Any] = {
         "missing": tuple(c for c in codes if c not in NOT_APPLICABLE_CODES),
         "not_applicable": tuple(c for c in codes if c in NOT_APPLICABLE_CODES),

@@ -89,8 +89,16 @@ def text_raw(name: str, texts: pl.Series) -> Raw:
     >>> text_raw("a", pl.Series(["b", "a", None])).levels
     ('a', 'b')
     """
-    distinct = texts.drop_nulls().unique().sort()
     gaps = texts.is_null().to_numpy() if texts.null_count() else None
+    distinct = texts.drop_nulls().unique()
+    if (
+        gaps is None and len(distinct) == len(texts) > 1
+    ):  # all differ: sorting them once gives codes and levels
+        order = texts.arg_sort()
+        codes = np.empty(len(texts), np.int64)
+        codes[order.to_numpy()] = np.arange(len(texts))
+        return Raw(name, "text", compact(codes, len(texts)), None, tuple(texts.gather(order).to_list()))
+    distinct = distinct.sort()
     if not len(distinct):
         return Raw(name, "null" if len(texts) else "text", np.zeros(len(texts), np.uint8), _state(gaps), ())
     codes = texts.cast(pl.Enum(distinct)).to_physical().fill_null(0).to_numpy()

@@ -22,6 +22,8 @@ from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, Vector
 
 NUMBER = r"^(?:[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|Inf|INF))$"
 """A number as people and programs write it; leading zeros make a code."""
+PLAIN_NUMBER = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?$"
+"""What nearly every number looks like: one look is enough."""
 LONG_WHOLE = r"^[+-]?[0-9]{16,}"
 """More digits before the point than a double holds: reading it as a number would change it."""
 PEEK = 200
@@ -68,19 +70,21 @@ def _numbers(name: str, texts: pl.Series, decimal: str) -> Raw | None:
     whole = texts.cast(pl.Int64, strict=False)
     if whole.null_count() == texts.null_count() and (whole.cast(pl.String) == texts).all():
         return Raw(name, "integer", whole.fill_null(0).to_numpy(), state)
-    if not filled.str.contains(NUMBER).all() or filled.str.contains(LONG_WHOLE).any():
+    plain = bool(filled.str.contains(PLAIN_NUMBER).all())
+    if not plain and (not filled.str.contains(NUMBER).all() or filled.str.contains(LONG_WHOLE).any()):
         return None
     floats = texts.cast(pl.Float64, strict=False)
     if floats.null_count() != texts.null_count():
         return None
-    return Raw(name, "float", floats.fill_null(0.0).to_numpy(), state, decimals=_places(filled))
+    return Raw(name, "float", floats.fill_null(0.0).to_numpy(), state, decimals=_places(filled, plain))
 
 
-def _places(filled: pl.Series) -> int | None:
+def _places(filled: pl.Series, plain: bool) -> int | None:
     """Decimal places as written; None when some number is written with an exponent or has more than 15."""
-    if filled.str.contains("[eE]").any():
+    if not plain and filled.str.contains("[eE]").any():
         return None
-    longest = filled.str.extract(r"\.([0-9]*)$", 1).str.len_bytes().max()
+    point = filled.str.find(".", literal=True)
+    longest = (filled.str.len_bytes() - point - 1).max()
     return int(longest) if isinstance(longest, int) and 0 < longest <= 15 else None
 
 
@@ -178,6 +182,8 @@ def text_from_vector(vector: Vector, decimal: str = ".", zoned: bool = False) ->
     >>> text_from_vector(Table.from_frame({"a": [1.25, 3.5, None]})["a"]).to_list()
     ['1.25', '3.50', None]
     """
+    if vector.column.kind is Kind.INTEGER and vector.state is None:
+        return pl.Series(vector.column.name, vector.data).cast(pl.String)
     if vector.is_number:
         distinct, codes = np.unique(vector.values, return_inverse=True)
         texts = _number_texts(distinct, vector.column, decimal, zoned)
