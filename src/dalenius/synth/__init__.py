@@ -6,6 +6,7 @@ from dalenius.synth.independent import Independent
 from dalenius.synth.joint import AIM, MST, LogLinear, PoissonCounts, Saturated
 from dalenius.synth.model_file import load_model, save_model
 from dalenius.synth.sequential import CartSynthesizer, Sequential
+from dalenius.synth.syndiffix import SynDiffix
 
 __all__ = [
     "AIM",
@@ -19,6 +20,7 @@ __all__ = [
     "PoissonCounts",
     "Saturated",
     "Sequential",
+    "SynDiffix",
     "Synthesizer",
     "load_model",
     "make_synthesizer",

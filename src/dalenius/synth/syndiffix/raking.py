@@ -1,0 +1,89 @@
+"""Raking: give a cluster's buckets the margins of its single columns.
+
+Buckets of many columns lose rare values (they are suppressed and common ones scaled up); the buckets of each column alone
+know the margin far better. Both are anonymous already, so adjusting one to the other costs no privacy. The weights are
+fitted to all margins in turn (iterative proportional fitting; Deming and Stephan 1940), a range being spread evenly
+over what it encloses, as it is when rows are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dalenius.synth.syndiffix.axis import HALF, TOP, Axis, Codes
+from dalenius.synth.syndiffix.buckets import Buckets
+
+ROUNDS = 12
+LARGEST = 50.0
+"""No weight is changed by more than this factor in one step."""
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One column of the buckets against its margin: which margin buckets each range meets, and their widths."""
+
+    first: npt.NDArray[np.intp]
+    last: npt.NDArray[np.intp]
+    widths: Floats
+    span: Floats
+    share: Floats
+
+    @classmethod
+    def of(cls, margin: Buckets, low: Codes, high: Codes, unit: float) -> _Side:
+        starts, ends = margin.low[:, 0], np.maximum(margin.high[:, 0], margin.low[:, 0] + 1)
+        first = np.searchsorted(ends, low, side="right")
+        last = np.searchsorted(starts, np.maximum(high, low + 1), side="left")
+        widths = np.maximum((margin.high - margin.low)[:, 0].astype(np.float64), unit)
+        sums = np.concatenate([[0.0], np.cumsum(widths)])
+        last = np.maximum(last, first)
+        return cls(first, last, widths, sums[last] - sums[first], margin.weight / margin.weight.sum())
+
+    def current(self, weight: Floats) -> Floats:
+        """Weight on each margin bucket."""
+        met = self.span > 0
+        density = weight[met] / self.span[met]
+        change = np.bincount(self.first[met], density, len(self.widths) + 1)
+        change -= np.bincount(self.last[met], density, len(self.widths) + 1)
+        return np.maximum(np.cumsum(change)[:-1], 0.0) * self.widths
+
+    def factors(self, weight: Floats) -> Floats:
+        """What each bucket's weight has to be multiplied by to give the margin."""
+        now = self.current(weight)
+        tiny = 1e-12 * max(float(now.sum()), 1e-300)
+        ratio = np.where(now > tiny, self.share * now.sum() / np.maximum(now, tiny), 1.0)
+        sums = np.concatenate([[0.0], np.cumsum(np.clip(ratio, 1 / LARGEST, LARGEST) * self.widths)])
+        met = self.span > 0
+        return np.where(met, (sums[self.last] - sums[self.first]) / np.where(met, self.span, 1.0), 1.0)
+
+
+def rake(buckets: Buckets, margins: Sequence[Buckets], axes: Sequence[Axis], rounds: int = ROUNDS) -> Buckets:
+    """Buckets with weights that reproduce the margins of their columns (given in the buckets' order).
+
+    Examples
+    --------
+    >>> from dalenius.data.schema import Column, Kind
+    >>> axes = [Axis(Column(name, Kind.INTEGER), "whole", 0, 1, step=1.0) for name in "ab"]
+    >>> both = Buckets((0, 1), np.array([[0, 0], [1 << 60, 0]]), np.array([[0, 0], [1 << 60, 0]]), np.ones(2))
+    >>> one = Buckets((0,), np.array([[0], [1 << 60]]), np.array([[0], [1 << 60]]), np.array([3.0, 1.0]))
+    >>> other = Buckets((1,), np.array([[0]]), np.array([[0]]), np.array([4.0]))
+    >>> rake(both, [one, other], axes).weight.tolist()
+    [1.5, 0.5]
+    """
+    if len(buckets.columns) < 2 or not len(buckets.weight) or any(not len(m.weight) for m in margins):
+        return buckets
+    sides = []
+    for j, (margin, axis) in enumerate(zip(margins, axes, strict=True)):
+        unit = float(1 << max(HALF - axis.exponent, 0)) if axis.kind in ("whole", "levels") else 1.0
+        top = np.where(buckets.low[:, j] < TOP, np.minimum(buckets.high[:, j], TOP), buckets.high[:, j])
+        sides.append(_Side.of(margin, buckets.low[:, j], top, unit))
+    weight = buckets.weight
+    total = float(weight.sum())
+    for _ in range(rounds):
+        for side in sides:
+            weight = weight * side.factors(weight)
+    return replace(buckets, weight=weight * (total / float(weight.sum())))
