@@ -72,7 +72,9 @@ def pair_trends_table(pair: Pair, columns: Sequence[str] | None = None) -> pl.Da
         "first": pl.String,
         "second": pl.String,
         "method": pl.String,
-        **dict.fromkeys(_FIELDS[1:], pl.Float64),
+        "score": pl.Float64,
+        "original": pl.Float64,
+        "strong": pl.Boolean,
     }
     return pl.DataFrame(rows, schema=schema)
 

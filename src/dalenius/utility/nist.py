@@ -1,0 +1,144 @@
+"""Further figures of NIST's benchmark: counts per value, slopes by subgroup, exact matches, improvement factors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.errors import DataError
+from dalenius.counts.counts import align
+from dalenius.counts.memory import row_groups
+from dalenius.counts.pair import Pair
+from dalenius.data.table import Table
+from dalenius.data.vector import AnyArray, BoolArray, Categories
+
+
+def univariate_errors(
+    pair: Pair, columns: Sequence[str] | None = None, *, rescale: bool = False
+) -> pl.DataFrame:
+    """Error of the count of every value: absolute, relative (per cent) and the smaller of the two.
+
+    ``rescale`` brings the protected counts to the original's number of rows. A value that the original does not have
+    counts with its absolute error (spec psd11, 2.6 D).
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x"] * 10 + ["y"] * 5}, {"a": ["x"] * 13 + ["y"] * 5})
+    >>> univariate_errors(pair)["composite"].to_list()
+    [3.0, 0.0]
+    """
+    frames = []
+    for name in columns if columns is not None else pair.columns:
+        counted = pair.counts([name])
+        keys, (d, s) = align(counted.original, counted.protected)
+        scaled = s * (pair.original.rows / pair.protected.rows) if rescale else s.astype(np.float64)
+        absolute = np.abs(d - scaled)
+        relative = np.where(d > 0, 100 * absolute / np.maximum(d, 1), np.inf)
+        labels = [str(counted.original.labels[0][key]) for key in keys.tolist()]
+        frames.append(
+            pl.DataFrame(
+                {
+                    "column": [name] * len(d),
+                    "value": labels,
+                    "original": d,
+                    "protected": scaled,
+                    "absolute": absolute,
+                    "relative": relative,
+                    "composite": np.minimum(absolute, relative),
+                }
+            )
+        )
+    return pl.concat(frames) if frames else pl.DataFrame()
+
+
+def slope_errors(
+    pair: Pair, y: str, x: str, groups: Mapping[str, Mapping[str, Sequence[object]]]
+) -> pl.DataFrame:
+    """Slopes of y on x in both files, for all rows and for subgroups given as {name: {column: values}}.
+
+    Rows with a gap in x, y or a grouping column are left out; a group with fewer than two rows or one x has no slope.
+
+    Examples
+    --------
+    >>> data = {"x": [1, 2, 3, 1, 2, 3], "y": [2, 4, 6, 1, 2, 3], "sex": ["f", "f", "f", "m", "m", "m"]}
+    >>> slope_errors(Pair(data, data), "y", "x", {"men": {"sex": ["m"]}})["original"].round(3).to_list()
+    [1.5, 1.0]
+    """
+    named = list(dict.fromkeys(column for group in groups.values() for column in group))
+    rows = []
+    for name, condition in {"all": {}, **groups}.items():
+        slopes = []
+        for table in (pair.original, pair.protected):
+            keep = np.ones(table.rows, dtype=bool)
+            for column in (x, y, *named):
+                keep &= table[column].present
+            for column, values in condition.items():
+                keep &= _among(table, column, values)
+            slopes.append((int(keep.sum()), _slope(table[x].floats()[keep], table[y].floats()[keep])))
+        (n, a), (k, b) = slopes
+        rows.append(
+            {
+                "group": name,
+                "rows": n,
+                "protected rows": k,
+                "original": a,
+                "protected": b,
+                "error": abs(a - b),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def _among(table: Table, column: str, values: Sequence[object]) -> BoolArray:
+    vector = table[column]
+    if vector.is_number:
+        return np.isin(vector.data, np.asarray(list(values))) & vector.present
+    wanted = {str(value) for value in values}
+    lookup = np.array([str(level) in wanted for level in vector.levels] or [False])
+    return np.asarray(lookup[vector.data] & vector.present)
+
+
+def _slope(x: AnyArray, y: AnyArray) -> float:
+    if len(x) < 2 or np.ptp(x) == 0:
+        return float("nan")
+    centred = x - x.mean()
+    return float(centred @ (y - y.mean()) / (centred @ centred))
+
+
+def unique_exact_matches(pair: Pair, columns: Sequence[str] | None = None) -> tuple[int, int]:
+    """Original rows that occur once and whose exact copy is in the protected file; and how many rows occur once.
+
+    Examples
+    --------
+    >>> unique_exact_matches(Pair({"a": ["x", "y", "y"]}, {"a": ["x", "z"]}))
+    (1, 1)
+    """
+    used = list(columns) if columns is not None else pair.columns
+    if not used:
+        raise DataError("there is no column to match on")
+    aligned = [pair.categories(name, grouped=False) for name in used]
+    stacked = [
+        Categories(np.concatenate([a.original.codes, a.protected.codes]), a.original.labels) for a in aligned
+    ]
+    groups, size = row_groups(stacked)
+    n = pair.original.rows
+    first, second = np.bincount(groups[:n], minlength=size), np.bincount(groups[n:], minlength=size)
+    return int(np.sum((first == 1) & (second > 0))), int(np.sum(first == 1))
+
+
+def improvement_factor(other: float, reference: float, perfect: float = 0.0) -> float:
+    """How many times worse (or, negative, better) another release is than a reference (spec psd11, 2.6 K).
+
+    Examples
+    --------
+    >>> improvement_factor(0.10, 0.05), improvement_factor(0.025, 0.05), improvement_factor(0.05, 0.05)
+    (2.0, -2.0, 1.0)
+    """
+    a, b = abs(perfect - other), abs(perfect - reference)
+    if a == b:
+        return 1.0
+    if a > b:
+        return a / b if b > 0 else float("inf")
+    return -b / a if a > 0 else float("-inf")
