@@ -1,9 +1,9 @@
 """Iterative proportional fitting of a full table to margins.
 
-The fitted table is the log-linear model with these margins: of all tables that have them, the one closest to the start
-(Deming and Stephan 1940; Bishop, Fienberg and Holland 1975). Conventions agree with R's mipfp: margins are met one after
-the other in the order given, 0/0 is 0, zeros of the start stay zero, and it stops when no cell moves by more than ``tol`` in
-a whole round.
+The fitted table is the log-linear model with these margins: of all tables that have them, the one closest to
+the start (Deming and Stephan 1940; Bishop, Fienberg and Holland 1975). Conventions agree with R's mipfp:
+margins are met one after the other in the order given, 0/0 is 0, zeros of the start stay zero, and it stops
+when no cell moves by more than ``tol`` in a whole round.
 """
 
 from __future__ import annotations

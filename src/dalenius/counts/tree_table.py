@@ -1,9 +1,13 @@
-"""`TreeTable`: a table of many columns held as the cliques of a junction tree, fitted and sampled without ever being full."""
+"""`TreeTable`.
+
+A table of many columns held as the cliques of a junction tree, fitted and sampled without ever being full.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -124,8 +128,8 @@ def fit_tree(
 ) -> TreeFit:
     """Iterative proportional fitting on a junction tree: the same fit as `fit_dense`, in memory of the cliques.
 
-    Targets are probabilities (each is divided by its total); the start is changed in place. Each margin is met in a clique
-    that holds it, and the news travel along the tree to the clique of the next margin only.
+    Targets are probabilities (each is divided by its total); the start is changed in place. Each margin is met
+    in a clique that holds it, and the news travel along the tree to the clique of the next margin only.
 
     Examples
     --------
@@ -149,7 +153,7 @@ def fit_tree(
         current: dict[int, int] = {}
         for home, margin, target in ready:
             path = start.tree.path(current.get(roots[home], home), home)
-            for i, j in zip(path[:-1], path[1:], strict=True):
+            for i, j in pairwise(path):
                 start._send(i, j)
             held = project(start.tables[home], start.tree.cliques[home], margin)
             start.tables[home] *= _over(ratio(target, held), margin, start.tree.cliques[home])

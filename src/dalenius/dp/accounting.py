@@ -1,7 +1,7 @@
 """From zero-concentrated privacy to (ε, δ) and back.
 
-ρ-zCDP (Bun and Steinke 2016) adds up exactly when mechanisms are composed. The conversion is that of Canonne, Kamath and
-Steinke (2020), Proposition 12: δ = min over α > 1 of exp((α-1)(αρ-ε)) / (α-1) · (1 - 1/α)^α.
+ρ-zCDP (Bun and Steinke 2016) adds up exactly when mechanisms are composed. The conversion is that of Canonne,
+Kamath and Steinke (2020), Proposition 12: δ = min over α > 1 of exp((α-1)(αρ-ε)) / (α-1) · (1 - 1/α)^α.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""`audit`: is a mechanism as private as it says? Run it many times on two neighbouring tables and try to tell them apart.
+"""`audit`.
+
+Is a mechanism as private as it says? Run it many times on two neighbouring tables and try to tell them apart.
 
 For any event, an (ε, δ)-DP mechanism has P(event) ≤ e^ε P'(event) + δ. Exact (Clopper-Pearson) bounds on both
-probabilities give an ε that the mechanism certainly has at least, with the stated confidence. It can show that a claim is
-false; it can never prove one. (Jagielski, Ullman and Oprea 2020; Ding et al. 2018.)
+probabilities give an ε that the mechanism certainly has at least, with the stated confidence. It can show that
+a claim is false; it can never prove one. (Jagielski, Ullman and Oprea 2020; Ding et al. 2018.)
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class Audit:
 
     def __str__(self) -> str:
         verdict = "the claim is false" if self.refuted else "nothing speaks against the claim"
-        return f"ε is at least {self.lower:.3f} ({self.confidence:.0%} sure, {self.runs:,} runs); claimed {self.claimed:.3f}: {verdict}"
+        sure = f"{self.confidence:.0%} sure, {self.runs:,} runs"
+        return f"ε is at least {self.lower:.3f} ({sure}); claimed {self.claimed:.3f}: {verdict}"
 
 
 def audit(
@@ -60,8 +63,8 @@ def audit(
     epsilon, delta
         What is claimed.
     runs
-        Runs on each table. Half of them choose the event (the most telling threshold), the other half test it, so that the
-        bound is honest.
+        Runs on each table. Half of them choose the event (the most telling threshold), the other half test it,
+        so that the bound is honest.
 
     Examples
     --------

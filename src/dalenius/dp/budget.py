@@ -59,7 +59,7 @@ class Budget:
     neighbours
         "add-remove" or "replace".
     accounting
-        "pure" (δ = 0), "approximate" (ε and δ of the spends add up) or "zcdp" (ρ adds up and is converted to (ε, δ) once).
+        "pure" (δ = 0), "approximate" (ε and δ of the spends add up) or "zcdp" (ρ adds up and is converted once).
         Default: pure when δ is 0, otherwise zcdp.
 
     Examples
@@ -71,7 +71,7 @@ class Budget:
     >>> budget.spend("table of age", epsilon=0.8)
     Traceback (most recent call last):
     ...
-    dalenius.core.errors.OptionError: 'table of age' would cost 1.05 of a budget of 1; ask for less, or give a larger epsilon
+    dalenius.core.errors.OptionError: 'table of age' would cost 1.05 of a budget of 1; ask for less, ...
     >>> print(budget)
     privacy budget: ε = 1, add-remove neighbours, pure accounting
       table of sex: ε = 0.25
@@ -137,7 +137,8 @@ class Budget:
         after = _sum([*self.spends, entry], "rho" if self.accounting == "zcdp" else "epsilon")
         if after > self.total * _SLACK or _sum([*self.spends, entry], "delta") > self.delta * _SLACK:
             raise OptionError(
-                f"{what!r} would cost {after:.4g} of a budget of {self.total:.4g}; ask for less, or give a larger epsilon"
+                f"{what!r} would cost {after:.4g} of a budget of {self.total:.4g}; ask for less, "
+                "or give a larger epsilon"
             )
         self.spends.append(entry)
 

@@ -81,8 +81,8 @@ class LaplaceTable:
 class GaussianTable:
     """Gaussian noise of deviation σ on every cell, then negative cells to zero.
 
-    δ is that of the continuous law; the discrete one that is drawn differs from it by less than anybody can see for σ ≥ 1
-    (Canonne, Kamath and Steinke 2020).
+    δ is that of the continuous law; the discrete one that is drawn differs from it by less than anybody can see
+    for σ ≥ 1 (Canonne, Kamath and Steinke 2020).
 
     Examples
     --------
@@ -113,9 +113,10 @@ class GaussianTable:
 class DirichletMultinomial:
     """Synthetic records from the posterior of the cell chances under a Dirichlet prior of ``alpha`` in each cell.
 
-    ε-DP for replaced records when the *smallest* prior is at least m / (e^ε - 1), m the number of synthetic records (the
-    paper prints "largest": an erratum, spec psd07 section 6). For added or removed records the constants of the law
-    change too: the likelihood ratio gets a factor of at most (m + n - 1 + Σα) / (n - 1 + Σα) in one direction.
+    ε-DP for replaced records when the *smallest* prior is at least m / (e^ε - 1), m the number of synthetic
+    records (the paper prints "largest": an erratum, spec psd07 section 6). For added or removed records the
+    constants of the law change too: the likelihood ratio gets a factor of at most (m + n - 1 + Σα) / (n - 1 +
+    Σα) in one direction.
 
     Examples
     --------

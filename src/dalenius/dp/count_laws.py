@@ -1,7 +1,8 @@
 """Laws of a synthetic count around an original one: Poisson, negative binomial, Poisson-inverse-Gaussian.
 
-A count model replaces every cell a of a table by a draw around a + α. The pseudo-count α is what makes neighbouring tables hard to
-tell apart: without it an empty cell stays empty for certain. (Jackson, Mitra, Francis and Dove 2024; spec psd07.)
+A count model replaces every cell a of a table by a draw around a + α. The pseudo-count α is what makes
+neighbouring tables hard to tell apart: without it an empty cell stays empty for certain. (Jackson, Mitra,
+Francis and Dove 2024; spec psd07.)
 """
 
 from __future__ import annotations
@@ -164,7 +165,9 @@ def draw_table(
 
 
 def draw_empty(cells: int, alpha: float, rng: np.random.Generator) -> IntArray:
-    """Positive Poisson counts among so many empty cells, by thinning: their number is binomial, their size truncated at zero.
+    """Positive Poisson counts among so many empty cells, by thinning.
+
+    Their number is binomial, their size truncated at zero.
 
     Examples
     --------

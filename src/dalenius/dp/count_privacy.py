@@ -3,10 +3,12 @@
 Neighbouring tables differ by one person in one cell: a and a - 1. Two statements are told apart:
 
 - *probabilistic* (pdp): with probability 1 - δ the synthetic count does not favour one table by more than e^ε;
-- *differential privacy* (dp): P(S) ≤ e^ε P'(S) + δ for every set S and both directions. It is the tight one and the one to publish.
+- *differential privacy* (dp): P(S) ≤ e^ε P'(S) + δ for every set S and both directions. It is the tight one and
+the one to publish.
 
-Both are suprema over the original count a. The paper takes a = 1 as the worst case; for ε < 1 that is not so (spec psd07, 2.3), so
-the supremum is computed. δ of this size (0.01 to 0.3) is far from what is usually called differential privacy.
+Both are suprema over the original count a. The paper takes a = 1 as the worst case; for ε < 1 that is not so
+(spec psd07, 2.3), so the supremum is computed. δ of this size (0.01 to 0.3) is far from what is usually called
+differential privacy.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ def delta_by_count(
         return _poisson(epsilon, counts + alpha, counts - 1 + alpha, kind, copies)
     if copies != 1:
         raise OptionError("several copies are accounted for with the Poisson law only")
-    return _summed(epsilon, np.arange(min(largest, _GRID_COUNT) + 1) + alpha, kind, chosen)
+    return _summed(epsilon, np.arange(min(largest, _GRID_COUNT) + 1, dtype=np.float64) + alpha, kind, chosen)
 
 
 def _poisson(epsilon: float, high: FloatArray, low: FloatArray, kind: Kind, copies: int = 1) -> FloatArray:
@@ -121,13 +123,13 @@ def _summed(epsilon: float, means: FloatArray, kind: Kind, law: CountLaw) -> Flo
 
 
 def calibrate_alpha(
-    epsilon: float, wanted: float, *, kind: Kind = "dp", rule: Literal["first", "stable"] = "stable", law: CountLaw | None = None,
-    largest_alpha: float = 10.0, step: float = 0.001,
+    epsilon: float, wanted: float, *, kind: Kind = "dp", rule: Literal["first", "stable"] = "stable", law:
+    CountLaw | None = None, largest_alpha: float = 10.0, step: float = 0.001,
 ) -> float:  # fmt: skip
     """Smallest α whose δ is at most ``wanted``.
 
-    δ does not fall steadily with α: "first" takes the first α that meets it, "stable" the first after which every larger
-    one meets it too.
+    δ does not fall steadily with α: "first" takes the first α that meets it, "stable" the first after which
+    every larger one meets it too.
 
     Examples
     --------
@@ -140,10 +142,10 @@ def calibrate_alpha(
     chosen = law or Poisson()
     if not isinstance(chosen, Poisson):
         step, largest = max(step, 0.05), 10
-        alphas = np.arange(1, round(largest_alpha / step) + 1) * step
+        alphas = np.arange(1, round(largest_alpha / step) + 1, dtype=np.float64) * step
         values = np.array([delta(epsilon, a, kind=kind, law=chosen, largest=largest) for a in alphas])
     else:
-        alphas = np.arange(1, round(largest_alpha / step) + 1) * step
+        alphas = np.arange(1, round(largest_alpha / step) + 1, dtype=np.float64) * step
         worst = [_poisson(epsilon, a + alphas, a - 1 + alphas, kind) for a in range(1, _GRID_COUNT + 1)]
         values = np.max(worst, axis=0)
     met = values <= wanted
@@ -151,7 +153,8 @@ def calibrate_alpha(
         met = np.logical_and.accumulate(met[::-1])[::-1]
     if not met.any():
         raise OptionError(
-            f"no alpha up to {largest_alpha:g} gives delta {wanted:g} at epsilon {epsilon:g}; ask for a larger epsilon or delta"
+            f"no alpha up to {largest_alpha:g} gives delta {wanted:g} at epsilon {epsilon:g}; "
+            "ask for a larger epsilon or delta"
         )
     return round(float(alphas[int(np.argmax(met))]), 6)
 
@@ -222,11 +225,11 @@ def reading(epsilon: float, value: float, records: int) -> str:
     Examples
     --------
     >>> reading(2.0, 0.0256, 5000)
-    'δ = 0.0256 at ε = 2: too large to be called a guarantee (it should be below 1 in 5,000 records); do not publish it as one'
+    'δ = 0.0256 at ε = 2: too large to be called a guarantee (it should be below 1 in 5,000 records)'
     """
     shown = f"δ = {value:.3g} at ε = {epsilon:g}"
     if value * max(records, 1) >= 1:
-        return f"{shown}: too large to be called a guarantee (it should be below 1 in {records:,} records); do not publish it as one"
+        return f"{shown}: too large to be called a guarantee (it should be below 1 in {records:,} records)"
     return f"{shown}: below 1 in {records:,} records, as is asked of a guarantee"
 
 

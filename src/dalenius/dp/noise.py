@@ -69,8 +69,9 @@ def choose(scores: FloatArray, sensitivity: float, epsilon: float) -> int:
 def positive_laplace(draws: int, scale: float) -> IntArray:
     """Discrete Laplace noise given that it is 1 or more.
 
-    Such noise is 1 plus a geometric number, whose binary digits are independent; digit k is 1 exactly as often as discrete
-    Laplace noise of scale / 2^k is positive. So each digit is one of OpenDP's draws, and none is thrown away.
+    Such noise is 1 plus a geometric number, whose binary digits are independent; digit k is 1 exactly as often
+    as discrete Laplace noise of scale / 2^k is positive. So each digit is one of OpenDP's draws, and none is
+    thrown away.
 
     Examples
     --------

@@ -1,8 +1,11 @@
-"""Repair of noisy tables: no negative cells, one total, margins that agree. All of it is post-processing and costs nothing.
+"""Repair of noisy tables: no negative cells, one total, margins that agree.
 
-Clipping negative cells to zero is the plain way; it inflates small cells and, after rescaling, deflates large ones. A
-projection on the simplex takes the same amount off every cell instead. Margins that share columns also disagree with each
-other under noise; `consistent` finds the margins nearest to all of them (weighted least squares) that do agree.
+All of it is post-processing and costs nothing.
+
+Clipping negative cells to zero is the plain way; it inflates small cells and, after rescaling, deflates large
+ones. A projection on the simplex takes the same amount off every cell instead. Margins that share columns also
+disagree with each other under noise; `consistent` finds the margins nearest to all of them (weighted least
+squares) that do agree.
 """
 
 from __future__ import annotations
@@ -57,10 +60,11 @@ def consistent(
 ) -> dict[Key, FloatArray]:
     """Margins nearest to the noisy ones that agree wherever they share columns.
 
-    A table falls into orthogonal components, one per subset of its columns (grand total, main effects, interactions, as in
-    the analysis of variance). Margins agree exactly when they have common components, and noise of equal variance is
-    independent between components, so the weighted mean of each component is the weighted least-squares solution.
-    Agreement and non-negativity are then reached together by alternating with the projection on the simplex.
+    A table falls into orthogonal components, one per subset of its columns (grand total, main effects,
+    interactions, as in the analysis of variance). Margins agree exactly when they have common components, and
+    noise of equal variance is independent between components, so the weighted mean of each component is the
+    weighted least-squares solution. Agreement and non-negativity are then reached together by alternating with
+    the projection on the simplex.
 
     Parameters
     ----------

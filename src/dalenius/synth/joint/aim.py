@@ -1,8 +1,9 @@
 """`aim`: private margins chosen one after the other where the model is worst.
 
-Start from the columns alone. In each round choose a margin that the present model gets most wrong for what measuring it would
-cost, measure it, fit again; spend more per round when the last one taught nothing. (McKenna, Mullins, Sheldon and Miklau 2022,
-AIM; the model is kept within a memory limit that opens as the budget is spent.)
+Start from the columns alone. In each round choose a margin that the present model gets most wrong for what
+measuring it would cost, measure it, fit again; spend more per round when the last one taught nothing. (McKenna,
+Mullins, Sheldon and Miklau 2022, AIM; the model is kept within a memory limit that opens as the budget is
+spent.)
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from dalenius.synth.joint.mst import MarginalSynthesizer
 CHOICE = 0.1
 """Share of a round that goes to the choice, the rest to the measurement (as in the paper)."""
 LOOK = 200_000
-"""Rows drawn from the model to see what it says about every margin."""
+"""Most rows drawn from the model to see what it says about every margin."""
 
 
 class AIMModel(JointModel):
     """Noisy margins of the columns that needed them, fitted on a junction tree."""
 
     method = "aim"
-    contents = "a model of noisy margins, as tables over cliques of columns; the guarantee of the ledger covers the file"
+    contents = "noisy margins as tables over cliques of columns; the guarantee of the ledger covers the file"
 
 
 @register
@@ -59,7 +60,7 @@ class AIM(MarginalSynthesizer):
     Examples
     --------
     >>> from dalenius.data import Table
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 200, "tall": ["no", "yes"] * 200, "old": ["y", "n", "n", "n"] * 100})
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 200, "tall": ["no", "yes"] * 200, "old": ["y", "n"] * 200})
     >>> AIM(epsilon=2.0, domain="from-data").fit(table).sample(seed=1).rows
     400
     """
@@ -72,7 +73,7 @@ class AIM(MarginalSynthesizer):
     info = MethodInfo(
         name="aim",
         title="Adaptive private margins (AIM)",
-        meaning="Records drawn from noisy margins that were chosen one by one where the model was worst, within a budget.",
+        meaning="Records drawn from noisy margins chosen one by one where the model was worst, within a budget.",
         guarantee="(ε, δ)-differential privacy, if the levels and bounds of the columns are public",
         reference="McKenna, Mullins, Sheldon and Miklau 2022 (AIM)",
         seedable=False,
@@ -136,18 +137,18 @@ class AIM(MarginalSynthesizer):
         self, table: TreeTable, task: Task, margins: list[Clique], turn: int
     ) -> dict[Clique, FloatArray]:
         """What the model says about each margin, seen in a large sample of it."""
-        drawn = table.sample(LOOK, generator(task.seed, "aim", turn))
+        rows = int(min(LOOK, 20_000 + 6 * task.total))
+        drawn = table.sample(rows, generator(task.seed, "aim", turn))
         sizes = table.tree.sizes
         small = [c.astype(np.uint16) if s < 2**16 else c for c, s in zip(drawn, sizes, strict=True)]
-        return {
-            m: t * (task.total / LOOK)
-            for m, t in zip(margins, count_margins(small, sizes, margins), strict=True)
-        }
+        counted = count_margins(small, sizes, margins)
+        scale = task.total / rows
+        return {m: t.astype(np.float64) * scale for m, t in zip(margins, counted, strict=True)}
 
     def _choose(
         self, measured: Measured, margins: list[Clique], expected: dict[Clique, FloatArray], price: float
     ) -> Clique:
-        """Exponential mechanism on how wrong the model is, less what noise would add; weighted by the columns shared."""
+        """Exponential mechanism on how wrong the model is, less what noise would add."""
         weights = np.array([float(sum(len(set(m) & set(other)) for other in expected)) for m in margins])
         weights /= weights.max()
         budget = measured.task.budget

@@ -44,7 +44,8 @@ class Task:
     structure
         Impossible cells.
     budget, share, part
-        The privacy budget, how much of it this fit may spend (in the budget's unit), and which stratum to write in the ledger.
+        The privacy budget, how much of it this fit may spend (in the budget's unit), and which stratum to write
+        in the ledger.
     notes
         Lines for the reader; the fit adds its own.
     seed
@@ -187,7 +188,8 @@ class JointSynthesizer(Synthesizer):
         if self.domain == "declared":
             return Coding.declared(table, groups)
         budget.assume(
-            'the levels, bounds and breaks of the columns, which were read off the confidential data (domain="from-data")'
+            "the levels, bounds and breaks of the columns, which were read off the confidential data "
+            '(domain="from-data")'
         )
         return Coding.from_data(table, groups, keep_values=False)
 

@@ -1,8 +1,8 @@
 """`Coding`: every column as a few categories before a joint model, and back to values after it.
 
-Numbers are grouped first. Without differential privacy a group becomes a value again by drawing one of the original values
-of that group; with it the originals are never touched again: a value is drawn uniformly within the group's bounds, or
-from a declared list. (Raab 2022; spec raab-dp-categorical 2.3.)
+Numbers are grouped first. Without differential privacy a group becomes a value again by drawing one of the
+original values of that group; with it the originals are never touched again: a value is drawn uniformly within
+the group's bounds, or from a declared list. (Raab 2022; spec raab-dp-categorical 2.3.)
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class ColumnCode:
     def decode(self, codes: IntArray, rng: np.random.Generator) -> Vector:
         """Rows again."""
         states = np.zeros(max(self.size, 1), np.uint8)
-        states[self.base :] = self.states
+        states[self.base : self.size] = self.states
         state = states[codes]
         ordinary = state == VALUE
         if self.edges is None:
@@ -179,7 +179,8 @@ class Coding:
         lacking = [n for n in table.names if not _is_declared(table[n].column, groups)]
         if lacking:
             raise DataError(
-                f"column {names(lacking)}: levels or bounds were read off the confidential data, and they would leak; declare them in "
+                f"column {names(lacking)}: levels or bounds were read off the confidential data, and they would leak; "
+                "declare them in "
                 'the schema (domain: declared), give breaks for numbers, or write domain="from-data" to accept the leak'
             )
         return cls(tuple(_from_schema(table[name].column, groups) for name in table.names))

@@ -1,4 +1,7 @@
-"""`loglinear`: the log-linear model that has some margins of the data (synthpop's ipf), with noise on them if wanted."""
+"""`loglinear`.
+
+The log-linear model that has some margins of the data (synthpop's ipf), with noise on them if wanted.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ class LogLinearModel(JointModel):
     """The fitted table, as cliques."""
 
     method = "loglinear"
-    contents = "the chances of all combinations under the fitted model (from noisy margins if a budget was given), and grouped values"
+    contents = "the chances of all combinations under the fitted model (noisy if a budget was given)"
 
 
 @register
@@ -72,7 +75,7 @@ class LogLinear(JointSynthesizer):
     Examples
     --------
     >>> from dalenius.data import Table
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "smokes": [True, False, False, False] * 25, "old": ["y", "n"] * 50})
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "smokes": [True, False] * 50, "old": ["y", "n"] * 50})
     >>> model = LogLinear().fit(table)
     >>> model.notes[0]
     'fitted in full: 3 margins, 8 cells'
@@ -197,7 +200,8 @@ class LogLinear(JointSynthesizer):
             table = tree_fit.table
             shown = ", ".join(task.names[v] for v in tree.widest[:6])
             task.note(
-                f"fitted on a junction tree: {len(margins)} margins, {len(tree.cliques)} cliques, the largest with {tree.largest:,} cells ({shown})"
+                f"fitted on a junction tree: {len(margins)} margins, {len(tree.cliques)} cliques, "
+                f"the largest with {tree.largest:,} cells ({shown})"
             )
             report = (
                 tree_fit.converged,

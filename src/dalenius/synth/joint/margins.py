@@ -89,7 +89,8 @@ def refuse_large(tree: JunctionTree, task: Task, limit: int) -> None:
         shown = ", ".join(f"{task.names[v]!r} ({tree.sizes[v]})" for v in wide[:8])
         more = f" and {len(wide) - 8} more" if len(wide) > 8 else ""
         raise DataError(
-            f"the model is too large: its largest clique has {tree.largest:,} cells, more than {limit:,}; it crosses {shown}{more}. Use fewer "
+            f"the model is too large: its largest clique has {tree.largest:,} cells, more than {limit:,}; "
+            f"it crosses {shown}{more}. Use fewer "
             "margins, group the first of these columns into fewer levels, drop a column, or use method mst or aim"
         )
 

@@ -1,7 +1,8 @@
 """`Merged`: a tree of tables over columns whose rare levels were put together.
 
-A level that noise alone could have made is not worth a line in every table. Levels whose noisy count is small become one level
-"rest"; when a record is drawn, its rest turns back into a level by the noisy counts. (McKenna, Miklau and Sheldon 2021, MST.)
+A level that noise alone could have made is not worth a line in every table. Levels whose noisy count is small
+become one level "rest"; when a record is drawn, its rest turns back into a level by the noisy counts. (McKenna,
+Miklau and Sheldon 2021, MST.)
 """
 
 from __future__ import annotations

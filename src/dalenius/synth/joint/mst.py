@@ -1,7 +1,7 @@
 """`mst`: a private tree of two-way tables.
 
-Measure every column, choose a spanning tree of the pairs that the columns alone explain worst, measure these pairs, fit and
-sample (McKenna, Miklau and Sheldon 2021, the winner of the NIST 2018 challenge).
+Measure every column, choose a spanning tree of the pairs that the columns alone explain worst, measure these
+pairs, fit and sample (McKenna, Miklau and Sheldon 2021, the winner of the NIST 2018 challenge).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class MST(MarginalSynthesizer):
     Examples
     --------
     >>> from dalenius.data import Table
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 200, "tall": ["no", "yes"] * 200, "old": ["y", "n", "n", "n"] * 100})
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 200, "tall": ["no", "yes"] * 200, "old": ["y", "n"] * 200})
     >>> model = MST(epsilon=2.0, domain="from-data").fit(table)
     >>> model.sample(seed=1).rows
     400

@@ -56,8 +56,9 @@ class PoissonCounts(JointSynthesizer):
 
     Notes
     -----
-    A fixed number of rows is a random subset of a larger draw of the table, which is post-processing. Each further file drawn from
-    the model is a further release. δ is large for this family; the notes of the model say when it is no guarantee.
+    A fixed number of rows is a random subset of a larger draw of the table, which is post-processing. Each
+    further file drawn from the model is a further release. δ is large for this family; the notes of the model
+    say when it is no guarantee.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class PoissonCounts(JointSynthesizer):
         name="poisson",
         title="Count model (Poisson and relatives)",
         meaning="Every cell of the full table drawn as a random count around its own, raised by a pseudo-count.",
-        guarantee="none with alpha = 0; above it an (ε, δ) statement whose δ is usually too large to be called a guarantee",
+        guarantee="none with alpha = 0; above it an (ε, δ) statement, with a δ usually too large for a guarantee",
         reference="Jackson, Mitra, Francis and Dove 2024 (PSD); 2022 (JRSS A)",
     )
     model = PoissonModel
@@ -127,7 +128,8 @@ class PoissonCounts(JointSynthesizer):
         empty = possible - len(cells.weights) if alpha > 0 else 0
         if empty > LISTED_CELLS:
             raise DataError(
-                f'the full table has {possible:,} cells, and the {self.law} law needs a draw for each; use law="poisson", fewer '
+                f"the full table has {possible:,} cells, and the {self.law} law needs a draw for each; "
+                'use law="poisson", fewer '
                 f"columns, or alpha = 0 (at most {LISTED_CELLS:,} empty cells)"
             )
         rng = generator(task.seed, "means")
@@ -144,7 +146,8 @@ class PoissonCounts(JointSynthesizer):
         task.note(f"{self.law} counts with α = {alpha:g} on {possible:,} cells")
         if inflation > 0.01:
             task.note(
-                f"a full draw of the table has {100 * inflation:.3g} % more records than the data, all of them from α; a file of the "
+                f"a full draw of the table has {100 * inflation:.3g} % more records than the data, all of them from α; "
+                "a file of the "
                 "original size holds that share of invented records",
                 warn=inflation > 1,
             )

@@ -51,8 +51,8 @@ class Saturated(JointSynthesizer):
 
     Notes
     -----
-    Without a budget this protects little: about 37 % of the records that are unique in the data are unique in the synthetic
-    file as well, and sit in the same cell (Raab 2022).
+    Without a budget this protects little: about 37 % of the records that are unique in the data are unique in
+    the synthetic file as well, and sit in the same cell (Raab 2022).
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Saturated(JointSynthesizer):
     info = MethodInfo(
         name="saturated",
         title="Saturated model (catall)",
-        meaning="Records drawn from the cross-tabulation of all columns, numbers grouped; unseen combinations by a prior.",
+        meaning="Records drawn from the cross-tabulation of all columns, numbers grouped; a prior for unseen cells.",
         guarantee="none without epsilon; with it, differential privacy as the ledger says",
         reference="Raab 2022 (PSD); synthpop: catall",
     )
@@ -126,11 +126,12 @@ class Saturated(JointSynthesizer):
         records = self.pool if self.pool is not None else 4 * int(task.total) + 1000
         if task.budget is None or task.budget.accounting == "zcdp":
             raise OptionError(
-                f"the full table has {possible:,} cells, too many for Gaussian noise; leave delta out, or use loglinear, mst or aim"
+                f"the full table has {possible:,} cells, too many for Gaussian noise; leave delta out, "
+                "or use loglinear, mst or aim"
             )
         task.note(
-            f"{possible:,} cells: noise on the empty ones is drawn by its law, and the model is a pool of {records:,} records; at this "
-            "size most of them come from noise alone, so consider loglinear, mst or aim",
+            f"{possible:,} cells: noise on the empty ones is drawn by its law, and the model is a pool of "
+            f"{records:,} records; at this size most of them come from noise alone, so consider loglinear, mst or aim",
             warn=True,
         )
         listed = Cells(task.sizes, _columns(keys, task.sizes), counts.astype(np.float64), 0.0, task.structure)

@@ -1,10 +1,10 @@
 """Noise on a table with far more cells than can be written down.
 
-Each empty cell gets discrete Laplace noise too; where that is positive, the cell takes part in the draw. With a trillion cells
-nobody lists them: the number of positive ones is binomial, the sum of their noise negative binomial, and a record that falls
-among them meets a cell in proportion to its noise. A pool of records is drawn once, when the model is fitted; samples come
-out of the pool. Drawing the empty cells anew for each sample would betray which cells are not empty: those that come back.
-(Spec raab-dp-categorical, 2.1.)
+Each empty cell gets discrete Laplace noise too; where that is positive, the cell takes part in the draw. With a
+trillion cells nobody lists them: the number of positive ones is binomial, the sum of their noise negative
+binomial, and a record that falls among them meets a cell in proportion to its noise. A pool of records is drawn
+once, when the model is fitted; samples come out of the pool. Drawing the empty cells anew for each sample would
+betray which cells are not empty: those that come back. (Spec raab-dp-categorical, 2.1.)
 """
 
 from __future__ import annotations

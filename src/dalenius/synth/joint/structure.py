@@ -45,9 +45,8 @@ class Structure:
             where = f"structural zero {number}"
             unknown = [name for name in rule if name not in coding.names]
             if unknown or not rule:
-                raise OptionError(
-                    f"{where}: {'no column ' + repr(unknown[0]) if unknown else 'names no column'}; name columns of the data"
-                )
+                said = f"{unknown[0]!r}, which is no column to synthesize" if unknown else "no column"
+                raise OptionError(f"{where} names {said}; use columns of the data")
             columns = tuple(sorted(coding.names.index(name) for name in rule))
             shape = tuple(coding.sizes[v] for v in columns)
             if math.prod(shape) > _LARGEST:
@@ -72,7 +71,10 @@ class Structure:
         return rest * int(np.count_nonzero(self.over(used, [sizes[v] for v in used])))
 
     def over(self, columns: Clique, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Mask of a table over some columns: a cell is impossible when a rule says so whatever the other columns are."""
+        """Mask of a table over some columns.
+
+        A cell is impossible when a rule says so whatever the other columns are.
+        """
         result = np.ones(tuple(shape))
         for held, mask in self.masks.items():
             if set(held) <= set(columns):
@@ -94,7 +96,8 @@ class Structure:
             impossible = np.stack([np.asarray(codes[v], np.int64)[~possible] for v in used])
             cells = np.unique(impossible, axis=1).shape[1]
             raise DataError(
-                f"structural zeros contradict the data: {int(np.count_nonzero(~possible))} rows lie in {cells} cells that were declared "
+                f"structural zeros contradict the data: {int(np.count_nonzero(~possible))} rows lie in {cells} cells "
+                "that were declared "
                 "impossible; correct the rules or the data"
             )
 
@@ -118,7 +121,7 @@ def _codes(column: ColumnCode, wanted: Any, where: str) -> list[int]:
     lost = [value for value in chosen if level_key(value) not in labels]
     if lost:
         raise OptionError(
-            f"{where}, column {column.column.name!r}: {len(lost)} of the {len(chosen)} values named are no level of the column; "
+            f"{where}, column {column.column.name!r}: {len(lost)} of the {len(chosen)} values are no level of it; "
             "use its levels, 'missing', or (low, high) for numbers"
         )
     return [labels[level_key(value)] for value in chosen]
