@@ -175,8 +175,8 @@ class Pair:
                 )
         return {columns: self._counts[columns, grouped] for columns in wanted}
 
-    def groups(self, columns: Sequence[str], grouped: bool = True) -> PairGroups:
-        """Rows of each file numbered by their combination of some columns, made once."""
+    def groups(self, columns: Sequence[str], grouped: bool = True, keep: bool = True) -> PairGroups:
+        """Rows of each file numbered by their combination of some columns, made once (unless told not to keep it)."""
         place = (tuple(columns), grouped)
         if place not in self._groups:
             aligned = [self.categories(name, grouped) for name in columns]
@@ -185,7 +185,10 @@ class Pair:
             if self.holdout is not None:
                 files.append([a.holdout for a in aligned if a.holdout is not None])
                 rows.append(self.holdout.rows)
-            self._groups[place] = group_rows(place[0], files, rows)
+            made = group_rows(place[0], files, rows)
+            if not keep:
+                return made
+            self._groups[place] = made
         return self._groups[place]
 
     def swap_in(self, protected: Any) -> Pair:

@@ -1,20 +1,78 @@
 """Disclosure risk: what an intruder could learn from the protected file."""
 
+from dalenius.risk.attack.linkability import linkability
+from dalenius.risk.attack.models import ATTACKERS, Attack, attack_grid, attacker
+from dalenius.risk.attack.outcome import Outcome
+from dalenius.risk.attack.secret import inference
+from dalenius.risk.attack.singling_out import singling_out
 from dalenius.risk.attribution import dcap, disco, multi_target, tolerance_disco
+from dalenius.risk.cap.gcap import CapScores, cap_scores, gcap
+from dalenius.risk.distance.adversarial import adversarial
+from dalenius.risk.distance.closest import dcr, identical_matches, nndr
+from dalenius.risk.distance.identifiability import epsilon_identifiability, shared_neighbour_identifiability
+from dalenius.risk.distance.new_rows import new_row_curve, new_rows
+from dalenius.risk.distance.outliers import find_outliers, link_outliers, outlier_linkage
+from dalenius.risk.distance.space import Space
+from dalenius.risk.epsilon import attack_table, best_attack, epsilon_from_attack, epsilon_in_words
 from dalenius.risk.identity import replicated_rows, replicated_uniques, unique_exact_matches, uniques
+from dalenius.risk.membership.attacks import membership_density, membership_distance
+from dalenius.risk.membership.shadow import ShadowAudit, shadow_audit
+from dalenius.risk.sample.anonymity import k_anonymity, l_diversity, t_closeness
+from dalenius.risk.sample.frequencies import frequencies
+from dalenius.risk.sample.individual import individual_risk, sample_risk
+from dalenius.risk.sample.suda import msu_overlap, suda
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
 from dalenius.risk.tabular.exclusions import Exclusions
 
 __all__ = [
+    "ATTACKERS",
+    "Attack",
+    "CapScores",
     "Disclosure",
     "Exclusions",
+    "Outcome",
+    "ShadowAudit",
+    "Space",
+    "adversarial",
+    "attack_grid",
+    "attack_table",
+    "attacker",
+    "best_attack",
+    "cap_scores",
     "dcap",
+    "dcr",
     "disclosure",
     "disco",
+    "epsilon_from_attack",
+    "epsilon_identifiability",
+    "epsilon_in_words",
+    "find_outliers",
+    "frequencies",
+    "gcap",
+    "identical_matches",
+    "individual_risk",
+    "inference",
+    "k_anonymity",
+    "l_diversity",
+    "link_outliers",
+    "linkability",
+    "membership_density",
+    "membership_distance",
+    "msu_overlap",
     "multi_target",
+    "new_row_curve",
+    "new_rows",
+    "nndr",
+    "outlier_linkage",
     "replicated_rows",
     "replicated_uniques",
+    "sample_risk",
+    "shadow_audit",
+    "shared_neighbour_identifiability",
+    "singling_out",
     "specific_risk",
+    "suda",
+    "t_closeness",
     "tolerance_disco",
     "unique_exact_matches",
     "uniques",

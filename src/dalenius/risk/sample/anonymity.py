@@ -29,8 +29,8 @@ def k_anonymity(
 
     Examples
     --------
-    >>> k_anonymity({"sex": ["f", "m", "m"]}, ["sex"]).table.rows()
-    [(2, 1, 33.33333333333333), (3, 3, 100.0), (5, 3, 100.0), (10, 3, 100.0)]
+    >>> k_anonymity({"sex": ["f", "m", "m"]}, ["sex"]).table.select("k", "rows below").rows()
+    [(2, 1), (3, 3), (5, 3), (10, 3)]
     """
     found = frequencies(data, keys)
     rows = len(found.fk)
@@ -44,7 +44,7 @@ def k_anonymity(
     return Result(
         name="k-anonymity",
         value=smallest,
-        sentence=f"The rarest combination of keys has {figure(smallest)} row(s): the file is {int(smallest)}-anonymous, "
+        sentence=f"The rarest combination of keys has {figure(smallest)} row(s): it is {int(smallest)}-anonymous, "
         f"and {found.unique:,} of {rows:,} rows are alone with their keys.",
         values={"unique rows": float(found.unique), "classes": float(KeyCodes.of(data, keys).groups()[1])},
         table=table,

@@ -73,8 +73,8 @@ class Suda:
             name="suda",
             value=value,
             unit="%",
-            sentence=f"{hit:,} of {rows:,} rows ({figure(value, '%')}) are special uniques on {', '.join(self.keys)}; a "
-            f"match with one of them is right with a chance of {figure(100 * mean, '%')} on average and "
+            sentence=f"{hit:,} of {rows:,} rows ({figure(value, '%')}) are special uniques on {', '.join(self.keys)}: "
+            f"a match with one of them is right with a chance of {figure(100 * mean, '%')} on average and "
             f"{figure(100 * float(self.dis.max()), '%')} at most.",
             values={"mean DIS-SUDA": mean, "largest DIS-SUDA": float(self.dis.max())},
             table=self.by_column(),
@@ -192,7 +192,7 @@ def msu_overlap(
     return Result(
         name="msu-overlap",
         value=value,
-        sentence=f"{int(special.sum()):,} protected rows have a minimal sample unique (few values that single them out); "
+        sentence=f"{int(special.sum()):,} protected rows have a minimal sample unique (values that single them out); "
         f"for {int(common.sum()):,} of them the same values single somebody out in the original.",
         values={"protected rows with MSU": float(special.sum()), "common": float(common.sum())},
     )

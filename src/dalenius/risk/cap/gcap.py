@@ -1,0 +1,239 @@
+"""CAP scores, their generalisation GCAP, and the predictions behind them (Hittmeir, Mayer and Ekelhart 2020).
+
+For an original record, CAP is the share of its true target value among protected records with the same keys. GCAP
+widens the circle until somebody is found: the records at the smallest Hamming distance (number of differing keys).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.errors import DataError
+from dalenius.core.intervals import wilson
+from dalenius.core.registry import MeasureInfo
+from dalenius.core.result import Result, figure
+from dalenius.counts.measure import measure
+from dalenius.counts.pair import Pair
+from dalenius.data.vector import AnyArray
+from dalenius.risk.cap import _kernels
+from dalenius.risk.tabular.cells import Cells, count_cells
+
+BLOCK = 2048
+MOST_LEVELS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class CapScores:
+    """Scores of every original record.
+
+    Attributes
+    ----------
+    cap
+        Share of the true value among protected records with the same keys; NaN when there are none.
+    gcap
+        The same among the nearest protected records.
+    radius
+        How many keys differ there.
+    predicted, right
+        The most frequent value there (ties: the more frequent in the protected file, then level order), and whether
+        it is true.
+    original
+        Share of the true value among original records with the same keys.
+
+    Examples
+    --------
+    >>> pair = Pair({"k": ["a", "b"], "t": ["x", "y"]}, {"k": ["a", "c"], "t": ["x", "x"]})
+    >>> scores = cap_scores(pair, ["k"], "t")
+    >>> scores.zero_cap, scores.ignoring_cap, scores.mean_gcap
+    (0.5, 1.0, 0.5)
+    """
+
+    cap: AnyArray
+    gcap: AnyArray
+    radius: AnyArray
+    predicted: AnyArray
+    right: AnyArray
+    original: AnyArray
+    base: float
+    zero_rule: float
+
+    @property
+    def zero_cap(self) -> float:
+        """Mean CAP where records without a match count 0 (0CAP)."""
+        return float(np.nan_to_num(self.cap).mean())
+
+    @property
+    def ignoring_cap(self) -> float:
+        """Mean CAP where records without a match are left out (ICAP)."""
+        known = self.cap[~np.isnan(self.cap)]
+        return float(known.mean()) if len(known) else float("nan")
+
+    @property
+    def mean_gcap(self) -> float:
+        """Mean GCAP score."""
+        return float(self.gcap.mean())
+
+    @property
+    def accuracy(self) -> float:
+        """Share of records whose predicted value is true: the risk R, and the accuracy of the FR-NN attacker."""
+        return float(self.right.mean())
+
+    @property
+    def unmatched(self) -> int:
+        """Records without an exact match of their keys."""
+        return int(np.isnan(self.cap).sum())
+
+
+def cap_scores(
+    pair: Pair, keys: Sequence[str], target: str, grouped: bool = False, holdout: bool = False
+) -> CapScores:
+    """CAP and GCAP scores of every original (or holdout) record."""
+    cells = count_cells(pair, keys, target, grouped)
+    if pair.original[target].is_number and not grouped and len(cells.labels) > MOST_LEVELS:
+        raise DataError(f"column {target!r} has {len(cells.labels)} different numbers; use grouped=True")
+    groups, codes = _side(pair, cells, grouped, holdout)
+    if holdout:
+        cells = cells.holdout_view()
+    counts, radius = _neighbourhoods(cells, np.unique(groups))
+    margin = np.bincount(cells.level, cells.s, minlength=len(cells.labels))
+    # most frequent there; equal counts go to the value more frequent in the whole file, then to the first level
+    order = np.lexsort((np.arange(len(margin)), -margin))
+    predicted_of = order[np.argmax(counts[:, order], axis=1)]
+    place = np.searchsorted(np.unique(groups), groups)
+    share = counts[place, codes] / counts.sum(axis=1)[place]
+    predicted = predicted_of[place]
+    d_q = cells.sums(cells.d)
+    joint = cells.group * len(cells.labels) + cells.level
+    rank = np.argsort(joint)
+    at = rank[np.searchsorted(joint[rank], groups * len(cells.labels) + codes)]
+    own = cells.d[at] / d_q[groups]
+    shares = np.bincount(codes, minlength=len(margin)) / len(codes)
+    return CapScores(
+        cap=np.where(radius[place] == 0, share, np.nan),
+        gcap=share,
+        radius=radius[place],
+        predicted=predicted,
+        right=predicted == codes,
+        original=own,
+        base=float((shares**2).sum()),
+        zero_rule=float(np.mean(codes == order[0])),
+    )
+
+
+def _side(pair: Pair, cells: Cells, grouped: bool, holdout: bool) -> tuple[AnyArray, AnyArray]:
+    aligned = pair.categories(cells.target, grouped)
+    if not holdout:
+        return cells.groups.original, aligned.original.codes.astype(np.int64)
+    if cells.groups.holdout is None or aligned.holdout is None:
+        raise DataError("there is no holdout; give the people who are not in the data as holdout")
+    return cells.groups.holdout, aligned.holdout.codes.astype(np.int64)
+
+
+def _neighbourhoods(cells: Cells, wanted: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Target counts of the protected records nearest to each wanted key combination, and how far they are."""
+    levels = len(cells.labels)
+    s_q = cells.sums(cells.s)
+    counts = np.zeros((len(wanted), levels), np.int64)
+    place = np.full(len(s_q), -1, np.int64)
+    place[wanted] = np.arange(len(wanted))
+    inside = (cells.s > 0) & (place[cells.group] >= 0)
+    np.add.at(counts, (place[cells.group[inside]], cells.level[inside]), cells.s[inside])
+    radius = np.zeros(len(wanted), np.int64)
+    lost = np.flatnonzero(s_q[wanted] == 0)
+    if not len(lost):
+        return counts, radius
+    columns = np.column_stack([cells.groups.codes(key) for key in cells.keys])
+    present = np.flatnonzero(s_q > 0)
+    there = np.ascontiguousarray(columns[present])
+    held = np.flatnonzero(cells.s > 0)
+    held = held[np.argsort(cells.group[held], kind="stable")]
+    starts = np.searchsorted(cells.group[held], np.append(present, len(s_q)))
+    for begin in range(0, len(lost), BLOCK):
+        some = lost[begin : begin + BLOCK]
+        mine = np.ascontiguousarray(columns[wanted[some]])
+        near = _kernels.nearest_groups(mine, there)
+        radius[some] = near
+        counts[some] = _kernels.pooled(mine, there, near, starts, cells.level[held], cells.s[held], levels)
+    return counts, radius
+
+
+@measure(
+    MeasureInfo(
+        name="gcap",
+        title="Attribution by the nearest keys (GCAP)",
+        family="risk",
+        meaning="Share of original records whose target value is the most frequent one among the protected records "
+        "nearest in the keys (worst target, relative to always guessing the commonest value).",
+        better="lower",
+        bounds=(-100, 100),
+        unit="%",
+        reference="Hittmeir, Mayer and Ekelhart 2020 (CODASPY)",
+        needs=frozenset({"keys", "targets"}),
+        default=False,
+    )
+)
+def gcap(
+    pair: Pair, keys: Sequence[str] | None = None, targets: Sequence[str] | None = None, grouped: bool = True
+) -> Result:
+    """Accuracy of the nearest-keys attack on every target, above the zero rule.
+
+    Examples
+    --------
+    >>> original = {"k": ["a", "b", "c", "d"], "t": ["x", "y", "x", "y"]}
+    >>> gcap(Pair(original, original, keys=["k"], targets=["t"])).value
+    100.0
+    """
+    known = list(keys) if keys is not None else pair.keys
+    wanted = list(targets) if targets is not None else pair.targets
+    rows = []
+    for target in wanted:
+        scores = cap_scores(pair, known, target, grouped)
+        outside = (
+            cap_scores(pair, known, target, grouped, holdout=True).accuracy
+            if pair.holdout is not None
+            else None
+        )
+        gain = (scores.accuracy - scores.zero_rule) / (1 - scores.zero_rule) if scores.zero_rule < 1 else 0.0
+        rows.append(
+            {
+                "target": target,
+                "accuracy": 100 * scores.accuracy,
+                "zero rule": 100 * scores.zero_rule,
+                "gain": 100 * gain,
+                "0CAP": 100 * scores.zero_cap,
+                "ICAP": 100 * scores.ignoring_cap,
+                "GCAP": 100 * scores.mean_gcap,
+                "unmatched": scores.unmatched,
+                "holdout": 100 * outside if outside is not None else None,
+            }
+        )
+    table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("gain", descending=True)
+    worst = table.row(0, named=True)
+    n = pair.original.rows
+    spread = wilson(worst["accuracy"] * n / 100, n)
+    base = worst["zero rule"] / 100
+    scaled = [100 * (x - base) / (1 - base) if base < 1 else 0.0 for x in (spread.low, spread.high)]
+    text = (
+        f"Guessing {worst['target']!r} from the protected records nearest in the keys is right for "
+        f"{figure(worst['accuracy'], '%')} of the original records; always guessing the commonest value for "
+        f"{figure(worst['zero rule'], '%')}."
+    )
+    if worst["holdout"] is not None:
+        text += f" For people who are not in the data it is right for {figure(worst['holdout'], '%')}."
+    else:
+        text += " Without a holdout it cannot be told how much of this is general knowledge."
+    return Result(
+        name="gcap",
+        value=worst["gain"],
+        unit="%",
+        sentence=text,
+        interval=type(spread)(scaled[0], scaled[1]),
+        yardsticks={"zero rule": 0.0},
+        values={row["target"]: row["gain"] for row in table.to_dicts()},
+        table=table if pair.holdout is not None else table.drop("holdout"),
+        trusted=pair.holdout is not None,
+    )

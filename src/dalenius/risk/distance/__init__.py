@@ -1,0 +1,1 @@
+"""Measures of how near protected records come to original ones."""

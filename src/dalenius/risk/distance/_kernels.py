@@ -1,0 +1,274 @@
+"""Nearest neighbours among mixed records: a tree of boxes, searched exactly.
+
+A record is a row of numbers and a row of category codes. The distance of two records is the sum over columns of
+weight x min(|difference|, cap) for numbers (squared in the Euclidean metric) and of the weight where categories differ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+LEAF = 256
+STACK = 512
+
+
+@njit(cache=True)
+def _split(
+    num: Any, cat: Any, wn: Any, wc: Any, cap: float, rows: Any, start: int, end: int, scratch: Any
+) -> Any:
+    """Choose the column and value that divide some rows best: (column or -1, value)."""
+    best, column, value = 0.0, -1, 0.0
+    n = end - start
+    for j in range(num.shape[1]):
+        for i in range(n):
+            scratch[i] = num[rows[start + i], j]
+        ordered = np.sort(scratch[:n])
+        middle = ordered[n // 2]
+        if ordered[0] == middle:
+            # the lower half is one value: split just above it
+            k = np.searchsorted(ordered, middle, side="right")
+            if k == n:
+                continue
+            middle = ordered[k]
+        below = np.searchsorted(ordered, middle)
+        gap = min(cap, ordered[(n + below) // 2 if below < n else n - 1] - ordered[below // 2])
+        gain = wn[j] * gap * min(below, n - below) / n
+        if gain > best:
+            best, column, value = gain, j, middle
+    for j in range(cat.shape[1]):
+        # the most frequent code, found on a sample: enough to divide well
+        step = max(1, n // 256)
+        top, share = -1, 0
+        for i in range(0, n, max(step, n // 16 + 1)):
+            code = cat[rows[start + i], j]
+            count = 0
+            for k in range(0, n, step):
+                if cat[rows[start + k], j] == code:
+                    count += 1
+            if count > share:
+                top, share = code, count
+        p = share / (n // step + (1 if n % step else 0))
+        gain = wc[j] * min(p, 1 - p)
+        if gain > best:
+            best, column, value = gain, num.shape[1] + j, float(top)
+    return column, value
+
+
+@njit(cache=True)
+def build(num: Any, cat: Any, wn: Any, wc: Any, cap: float) -> Any:  # noqa: PLR0912 (one loop for the compiler)
+    """Return the tree: row order, ranges, children and boxes of the nodes."""
+    n = len(num) if num.shape[1] else len(cat)
+    rows = np.arange(n)
+    limit = max(3, 4 * (n // LEAF + 1))
+    first = np.zeros(limit, np.int64)
+    last = np.zeros(limit, np.int64)
+    child = np.full((limit, 2), -1, np.int64)
+    divides = np.full(limit, -1, np.int64)
+    low = np.full((limit, num.shape[1]), np.float32(np.inf), np.float32)
+    high = np.full((limit, num.shape[1]), np.float32(-np.inf), np.float32)
+    code = np.full((limit, cat.shape[1]), -2, np.int32)
+    scratch = np.empty(n)
+    side = np.empty(n, np.int64)
+    last[0] = n
+    used, at = 1, 0
+    while at < used:
+        start, end = first[at], last[at]
+        for i in range(start, end):
+            row = rows[i]
+            for j in range(num.shape[1]):
+                low[at, j] = min(low[at, j], np.float32(num[row, j]))
+                high[at, j] = max(high[at, j], np.float32(num[row, j]))
+            for j in range(cat.shape[1]):
+                if code[at, j] == -2:
+                    code[at, j] = cat[row, j]
+                elif code[at, j] != cat[row, j]:
+                    code[at, j] = -1
+        if end - start > LEAF and used + 2 <= limit:
+            column, value = _split(num, cat, wn, wc, cap, rows, start, end, scratch)
+            if column >= 0:
+                lo, hi = start, 0
+                for i in range(start, end):
+                    row = rows[i]
+                    if column < num.shape[1]:
+                        left = num[row, column] < value
+                    else:
+                        left = cat[row, column - num.shape[1]] == int(value)
+                    if left:
+                        rows[lo] = row
+                        lo += 1
+                    else:
+                        side[hi] = row
+                        hi += 1
+                for i in range(hi):
+                    rows[lo + i] = side[i]
+                if lo > start and hi > 0:
+                    child[at, 0], child[at, 1] = used, used + 1
+                    divides[at] = column
+                    first[used], last[used] = start, lo
+                    first[used + 1], last[used + 1] = lo, end
+                    used += 2
+        at += 1
+    return (
+        rows, first[:used].copy(), last[:used].copy(), child[:used].copy(), divides[:used].copy(),
+        low[:used].copy(), high[:used].copy(), code[:used].copy(),
+    )  # fmt: skip
+
+
+@njit(cache=True, fastmath=True)
+def _bound(
+    qnum: Any,
+    qcat: Any,
+    q: int,
+    low: Any,
+    high: Any,
+    code: Any,
+    node: int,
+    wn: Any,
+    wc: Any,
+    cap: float,
+    euclid: bool,
+) -> float:
+    """Smallest distance any record in a box can have."""
+    total = 0.0
+    for j in range(len(wc)):
+        if code[node, j] >= 0 and code[node, j] != qcat[q, j]:
+            total += wc[j]
+    for j in range(len(wn)):
+        gap = max(low[node, j] - qnum[q, j], qnum[q, j] - high[node, j])
+        if gap > 0:
+            gap = wn[j] * min(gap, cap)
+            total += gap * gap if euclid else gap
+    return total
+
+
+@njit(cache=True, fastmath=True)
+def _part(
+    j: int, qnum: Any, qcat: Any, q: int, low: Any, high: Any, code: Any, node: int, wn: Any, wc: Any, cap: float,
+    euclid: bool,
+) -> float:  # fmt: skip
+    """What one column adds to the bound of a box."""
+    if j >= len(wn):
+        at = j - len(wn)
+        return wc[at] if code[node, at] >= 0 and code[node, at] != qcat[q, at] else 0.0
+    gap = max(low[node, j] - qnum[q, j], qnum[q, j] - high[node, j])
+    if gap <= 0:
+        return 0.0
+    gap = wn[j] * min(gap, cap)
+    return gap * gap if euclid else gap
+
+
+@njit(cache=True, fastmath=True)
+def _scan(
+    acc: Any, qnum: Any, qcat: Any, q: int, num: Any, cat: Any, start: int, end: int, wn: Any, wc: Any, cap: Any,
+    euclid: bool,
+) -> None:  # fmt: skip
+    """Distances of one query to a run of records; records are stored by column, so that each loop is vectorised."""
+    m = end - start
+    for i in range(m):
+        acc[i] = 0
+    for j in range(len(wc)):
+        code, weight = qcat[q, j], wc[j]
+        column = cat[j]
+        for i in range(m):
+            acc[i] += weight if column[start + i] != code else np.float32(0)
+    for j in range(len(wn)):
+        value, weight = qnum[q, j], wn[j]
+        line = num[j]
+        if euclid:
+            for i in range(m):
+                gap = weight * min(abs(line[start + i] - value), cap)
+                acc[i] += gap * gap
+        else:
+            for i in range(m):
+                acc[i] += weight * min(abs(line[start + i] - value), cap)
+
+
+@njit(cache=True, parallel=True)
+def search(  # noqa: PLR0912 (one loop for the compiler)
+    qnum: Any, qcat: Any, num: Any, cat: Any, wn: Any, wc: Any, cap: Any, euclid: bool, k: int, own: Any,
+    rows: Any, first: Any, last: Any, child: Any, column: Any, low: Any, high: Any, code: Any,
+) -> Any:  # fmt: skip
+    """Rows of the k nearest records, in single precision; ``num`` and ``cat`` are columns in tree order.
+
+    Equal distances go to the smaller row number, so that the answer does not depend on the tree.
+    """
+    n = len(own)
+    best = np.full((n, k), np.float32(np.inf), np.float32)
+    which = np.full((n, k), -1, np.int64)
+    widest = 0
+    for node in range(len(first)):
+        if child[node, 0] < 0:
+            widest = max(widest, last[node] - first[node])
+    for q in prange(n):
+        stack = np.empty(STACK, np.int64)
+        bounds = np.empty(STACK, np.float32)
+        acc = np.empty(widest, np.float32)
+        stack[0], bounds[0] = 0, np.float32(0)
+        size = 1
+        while size > 0:
+            size -= 1
+            node = stack[size]
+            # rounding of the bound must not hide an equally near record
+            worst = best[q, k - 1] * np.float32(1 + 1e-6)
+            if bounds[size] > worst:
+                continue
+            if child[node, 0] < 0:
+                if _bound(qnum, qcat, q, low, high, code, node, wn, wc, cap, euclid) > worst:
+                    continue
+                start, end = first[node], last[node]
+                _scan(acc, qnum, qcat, q, num, cat, start, end, wn, wc, cap, euclid)
+                for i in range(end - start):
+                    d = acc[i]
+                    if d > best[q, k - 1]:
+                        continue
+                    row = rows[start + i]
+                    if row == own[q] or (d == best[q, k - 1] and row > which[q, k - 1] >= 0):
+                        continue
+                    place = k - 1
+                    while place > 0 and (
+                        d < best[q, place - 1] or (d == best[q, place - 1] and row < which[q, place - 1])
+                    ):
+                        best[q, place] = best[q, place - 1]
+                        which[q, place] = which[q, place - 1]
+                        place -= 1
+                    best[q, place] = d
+                    which[q, place] = row
+                continue
+            a, b, j = child[node, 0], child[node, 1], column[node]
+            # the children differ from their parent in the column that divides them, as far as the bound goes
+            rest = bounds[size] - _part(j, qnum, qcat, q, low, high, code, node, wn, wc, cap, euclid)
+            da = rest + _part(j, qnum, qcat, q, low, high, code, a, wn, wc, cap, euclid)
+            db = rest + _part(j, qnum, qcat, q, low, high, code, b, wn, wc, cap, euclid)
+            if da > db:
+                a, b = b, a
+                da, db = db, da
+            if db <= worst:
+                stack[size], bounds[size] = b, db
+                size += 1
+            if da <= worst:
+                stack[size], bounds[size] = a, da
+                size += 1
+    return which
+
+
+@njit(cache=True, parallel=True)
+def distances(
+    qnum: Any, qcat: Any, num: Any, cat: Any, wn: Any, wc: Any, cap: float, euclid: bool, which: Any
+) -> Any:
+    """Distances of queries to chosen records, in double precision."""
+    result = np.empty(which.shape)
+    for q in prange(len(which)):
+        for k in range(which.shape[1]):
+            i = which[q, k]
+            total = 0.0
+            for j in range(len(wc)):
+                if qcat[q, j] != cat[i, j]:
+                    total += wc[j]
+            for j in range(len(wn)):
+                gap = wn[j] * min(abs(qnum[q, j] - num[i, j]), cap)
+                total += gap * gap if euclid else gap
+            result[q, k] = np.sqrt(total) if euclid else total
+    return result

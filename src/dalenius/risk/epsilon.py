@@ -1,0 +1,118 @@
+"""ε in attack terms: what a privacy budget lets the best attacker do, and back.
+
+Under (ε, δ)-differential privacy every test of "was this person in the data" obeys TPR <= e^ε FPR + δ and
+1 - FPR <= e^ε (1 - TPR) + δ (Kairouz, Oh and Viswanath 2015). Under μ-Gaussian privacy the trade-off is exactly that of
+telling N(0, 1) from N(μ, 1) (Dong, Roth and Su 2022); ρ-zCDP is reported through μ = sqrt(2 ρ), exact for one Gaussian
+release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import polars as pl
+
+from dalenius.core.errors import OptionError
+from dalenius.core.result import Result, figure
+
+
+def best_attack(epsilon: float, fpr: float = 0.01, delta: float = 0.0) -> float:
+    """Largest true-positive rate any attacker can have at a false-positive rate.
+
+    Examples
+    --------
+    >>> round(best_attack(1.0), 4), best_attack(0.0), round(best_attack(10.0), 4)
+    (0.0272, 0.01, 1.0)
+    """
+    _check(epsilon, fpr, delta)
+    if math.isinf(epsilon):
+        return 1.0
+    return min(1.0, math.exp(epsilon) * fpr + delta, 1 - math.exp(-epsilon) * (1 - delta - fpr))
+
+
+def epsilon_from_attack(tpr: float, fpr: float, delta: float = 0.0) -> float:
+    """Smallest ε that an attack with these rates leaves possible (0 when it is no better than chance).
+
+    Examples
+    --------
+    >>> round(epsilon_from_attack(0.0272, 0.01), 2)
+    1.0
+    """
+    _check(0.0, fpr, delta)
+    if not 0 <= tpr <= 1:
+        raise OptionError("a true-positive rate lies between 0 and 1")
+    first = math.log((tpr - delta) / fpr) if tpr > delta and fpr > 0 else (math.inf if tpr > delta else 0.0)
+    rest = 1 - delta - fpr
+    second = math.log(rest / (1 - tpr)) if tpr < 1 and rest > 0 else (math.inf if rest > 0 else 0.0)
+    return max(0.0, first, second)
+
+
+def best_attack_gaussian(mu: float, fpr: float = 0.01) -> float:
+    """Largest true-positive rate under μ-Gaussian privacy.
+
+    Examples
+    --------
+    >>> round(best_attack_gaussian(1.0), 4)
+    0.0924
+    """
+    normal = NormalDist()
+    return normal.cdf(normal.inv_cdf(fpr) + mu)
+
+
+def best_attack_zcdp(rho: float, fpr: float = 0.01) -> float:
+    """Largest true-positive rate for one Gaussian release of ρ-zCDP.
+
+    Examples
+    --------
+    >>> best_attack_zcdp(0.5) == best_attack_gaussian(1.0)
+    True
+    """
+    return best_attack_gaussian(math.sqrt(2 * rho), fpr)
+
+
+def attack_table(
+    epsilons: Sequence[float] = (0.1, 0.5, 1, 2, 3, 5, 8, 10), fpr: float = 0.01, delta: float = 0.0
+) -> pl.DataFrame:
+    """Budgets beside the best attacker's true-positive rate.
+
+    Examples
+    --------
+    >>> attack_table([1.0]).columns
+    ['epsilon', 'members found', 'times chance']
+    """
+    found = [best_attack(e, fpr, delta) for e in epsilons]
+    return pl.DataFrame(
+        {
+            "epsilon": [float(e) for e in epsilons],
+            "members found": found,
+            "times chance": [f / fpr for f in found],
+        }
+    )
+
+
+def epsilon_in_words(epsilon: float, fpr: float = 0.01, delta: float = 0.0) -> Result:
+    """A budget as a sentence a board can read.
+
+    Examples
+    --------
+    >>> print(epsilon_in_words(1.0).sentence)
+    With ε = 1, nobody who falsely accuses 1 % of outsiders can find more than 2.72 % of the people in the data, 2.7
+    times what guessing finds.
+    """
+    found = best_attack(epsilon, fpr, delta)
+    return Result(
+        name="epsilon-in-words",
+        value=found,
+        sentence=f"With ε = {figure(epsilon)}, nobody who falsely accuses {figure(100 * fpr, '%')} of outsiders can "
+        f"find more than {figure(100 * found, '%')} of the people in the data, {figure(round(found / fpr, 1))} times what "
+        "guessing finds.",
+        table=attack_table(fpr=fpr, delta=delta),
+        yardsticks={"chance": fpr},
+    )
+
+
+def _check(epsilon: float, fpr: float, delta: float) -> None:
+    if epsilon < 0 or not 0 <= delta < 1 or not 0 < fpr < 1:
+        raise OptionError("ε must be 0 or more, δ in [0, 1) and the false-positive rate in (0, 1)")

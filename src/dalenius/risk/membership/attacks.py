@@ -1,0 +1,140 @@
+"""Membership attacks that need the protected file and people outside the data.
+
+*distance*: a person close to a protected record was in the data. *density ratio*: a person is suspicious when protected
+records are denser around him than people outside are, so that common people are not accused (the idea of DOMIAS, van
+Breugel et al. 2023, with nearest-neighbour densities).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.errors import DataError
+from dalenius.core.random import Seed, generator
+from dalenius.core.registry import MeasureInfo
+from dalenius.core.result import Result, figure
+from dalenius.counts.measure import measure
+from dalenius.counts.pair import Pair
+from dalenius.data.vector import AnyArray
+from dalenius.risk.distance.space import Index, Metric, Space
+from dalenius.risk.membership.curve import Curve
+from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.units import Units
+
+
+@measure(
+    MeasureInfo(
+        name="membership-distance",
+        title="Membership inference by distance (AUC)",
+        family="risk",
+        meaning="Chance that a person in the data is closer to a protected record than a person outside it.",
+        better="lower",
+        bounds=(0, 1),
+        reference="Chen et al. 2020 (GAN-Leaks), black-box distance attack",
+        needs=frozenset({"holdout"}),
+        default=False,
+    )
+)
+def membership_distance(
+    pair: Pair, metric: Metric = "gower", most: int = 2000, seed: Seed = SEED, records: bool = False
+) -> Result:
+    """Membership inference from the distance to the closest protected record.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> people, others = {"x": rng.normal(size=300)}, {"x": rng.normal(size=300)}
+    >>> membership_distance(Pair(people, people, others)).value > 0.95
+    True
+    """
+    space = Space.of(pair, metric=metric)
+    assert space.holdout is not None  # the registry asks for a holdout
+    index = Index(space, space.protected)
+    rows = some_rows(len(space.original), most, seed, "members")
+    others = some_rows(len(space.holdout), most, seed, "outsiders")
+    members = -index.search(space.original.take(rows)).distance[:, 0]
+    outsiders = -index.search(space.holdout.take(others)).distance[:, 0]
+    units = Units.of(pair)
+    if units.codes is not None and len(rows) == len(space.original):
+        members = units.most(members)
+        held = Units.of_holdout(pair)
+        outsiders = held.most(outsiders) if len(others) == len(space.holdout) else outsiders
+    return _result(
+        "membership-distance",
+        "the distance to the closest protected record",
+        Curve(members, outsiders),
+        rows,
+        records,
+    )
+
+
+@measure(
+    MeasureInfo(
+        name="membership-density",
+        title="Membership inference by density ratio (AUC)",
+        family="risk",
+        meaning="Chance that protected records are denser, relative to people outside, around a person in the data "
+        "than around a person outside it.",
+        better="lower",
+        bounds=(0, 1),
+        reference="van Breugel et al. 2023 (DOMIAS), with nearest-neighbour densities",
+        needs=frozenset({"holdout"}),
+        default=False,
+    )
+)
+def membership_density(
+    pair: Pair,
+    metric: Metric = "gower",
+    neighbours: int = 3,
+    most: int = 2000,
+    seed: Seed = SEED,
+    records: bool = False,
+) -> Result:
+    """Membership inference from the ratio of densities; half of the holdout is the reference, half the outsiders.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> people, others = {"x": rng.normal(size=300)}, {"x": rng.normal(size=300)}
+    >>> membership_density(Pair(people, people, others), neighbours=1).value > 0.9
+    True
+    """
+    space = Space.of(pair, metric=metric)
+    assert space.holdout is not None  # the registry asks for a holdout
+    if len(space.holdout) < 4:
+        raise DataError(
+            "the holdout has fewer than 4 rows; the density attack needs half of it as a reference"
+        )
+    order = generator(seed, "split").permutation(len(space.holdout))
+    reference = space.holdout.take(np.sort(order[: len(order) // 2]))
+    rest = np.sort(order[len(order) // 2 :])
+    k = max(1, min(neighbours, len(space.protected), len(reference)))
+    synthetic, real = Index(space, space.protected), Index(space, reference)
+    rows = some_rows(len(space.original), most, seed, "members")
+    others = rest[some_rows(len(rest), most, seed, "outsiders")]
+    scores = []
+    for points in (space.original.take(rows), space.holdout.take(others)):
+        near = synthetic.search(points, k).distance.mean(axis=1)
+        usual = real.search(points, k).distance.mean(axis=1)
+        # the ratio of two densities falls with the ratio of the distances; 0/0 tells nothing
+        scores.append(np.log((usual + 1e-9) / (near + 1e-9)))
+    return _result("membership-density", "the density ratio", Curve(scores[0], scores[1]), rows, records)
+
+
+def _result(name: str, by: str, curve: Curve, rows: AnyArray, records: bool) -> Result:
+    auc, found = curve.auc, curve.tpr_at(0.01)
+    return Result(
+        name=name,
+        value=auc,
+        sentence=f"Told by {by}, a person in the data looks more like a member than a person outside with chance "
+        f"{figure(auc)} (0.5 is a coin). Accusing 1 % of outsiders finds {figure(100 * found, '%')} of the members "
+        "(1 % is a coin).",
+        interval=curve.interval(),
+        yardsticks={"coin": 0.5},
+        values={"members found at 1 % false positives": found, "at 10 %": curve.tpr_at(0.1)},
+        table=curve.table(),
+        records=pl.DataFrame({"row": rows, "score": curve.members})
+        if records and len(rows) == len(curve.members)
+        else None,
+    )
