@@ -17,6 +17,8 @@ FIELDS = (4, 5, 5, 6, 6, 20)
 SECOND = 1_000_000
 UNITS = (86_400 * SECOND, 3600 * SECOND, 60 * SECOND, SECOND, 1)
 """Resolutions a column may have, coarsest first, in microseconds."""
+UNIT_BITS = dict(zip(UNITS, (37, 32, 26, 20, 0), strict=True))
+"""Bits of a natural number below each resolution."""
 
 
 def to_natural(microseconds: AnyArray) -> Whole:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dalenius.synth.syndiffix.axis import HALF, TOP, Axis, Codes
 from dalenius.synth.syndiffix.buckets import Buckets
+from dalenius.synth.syndiffix.moments import UNIT_BITS
 
 ROUNDS = 12
 LARGEST = 50.0
@@ -32,6 +33,8 @@ class _Side:
     widths: Floats
     span: Floats
     share: Floats
+    gap: npt.NDArray[np.bool_]
+    gap_share: float
 
     @classmethod
     def of(cls, margin: Buckets, low: Codes, high: Codes, unit: float) -> _Side:
@@ -41,7 +44,9 @@ class _Side:
         widths = np.maximum((margin.high - margin.low)[:, 0].astype(np.float64), unit)
         sums = np.concatenate([[0.0], np.cumsum(widths)])
         last = np.maximum(last, first)
-        return cls(first, last, widths, sums[last] - sums[first], margin.weight / margin.weight.sum())
+        share = margin.weight / margin.weight.sum()
+        gaps = float(share[starts >= TOP].sum())
+        return cls(first, last, widths, sums[last] - sums[first], share, low >= TOP, gaps)
 
     def current(self, weight: Floats) -> Floats:
         """Weight on each margin bucket."""
@@ -58,7 +63,29 @@ class _Side:
         ratio = np.where(now > tiny, self.share * now.sum() / np.maximum(now, tiny), 1.0)
         sums = np.concatenate([[0.0], np.cumsum(np.clip(ratio, 1 / LARGEST, LARGEST) * self.widths)])
         met = self.span > 0
-        return np.where(met, (sums[self.last] - sums[self.first]) / np.where(met, self.span, 1.0), 1.0)
+        factors = np.where(met, (sums[self.last] - sums[self.first]) / np.where(met, self.span, 1.0), 1.0)
+        return factors * self._balance(weight * factors)
+
+    def _balance(self, weight: Floats) -> Floats:
+        """Keep the share of gaps, also where some values of the margin are out of reach."""
+        held = float(weight[self.gap].sum())
+        rest = float(weight.sum()) - held
+        if held <= 0.0 or rest <= 0.0:
+            return np.ones(1)
+        return np.where(self.gap, self.gap_share / held, (1.0 - self.gap_share) / rest) * (held + rest)
+
+
+def _unit(axis: Axis) -> float:
+    """Width of a single value, in codes: a whole number, a day, the last decimal."""
+    if axis.kind == "moment":
+        return float(1 << max(HALF - axis.exponent + UNIT_BITS[round(axis.step)], 0))
+    if axis.kind in ("whole", "levels") and axis.scale is None:
+        return axis.step * float(1 << max(HALF - axis.exponent, 0))
+    width = axis.step or 10.0 ** -(16 if axis.column.decimals is None else axis.column.decimals)
+    if axis.scale is not None:
+        width = (axis.step or width) * axis.scale[1]
+        return max(width * float(1 << HALF), 1.0)
+    return max(float(np.ldexp(width, HALF - axis.exponent)), 1.0)
 
 
 def rake(buckets: Buckets, margins: Sequence[Buckets], axes: Sequence[Axis], rounds: int = ROUNDS) -> Buckets:
@@ -78,7 +105,7 @@ def rake(buckets: Buckets, margins: Sequence[Buckets], axes: Sequence[Axis], rou
         return buckets
     sides = []
     for j, (margin, axis) in enumerate(zip(margins, axes, strict=True)):
-        unit = float(1 << max(HALF - axis.exponent, 0)) if axis.kind in ("whole", "levels") else 1.0
+        unit = _unit(axis)
         top = np.where(buckets.low[:, j] < TOP, np.minimum(buckets.high[:, j], TOP), buckets.high[:, j])
         sides.append(_Side.of(margin, buckets.low[:, j], top, unit))
     weight = buckets.weight
