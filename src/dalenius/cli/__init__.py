@@ -10,6 +10,7 @@ from dalenius.cli.evaluate import compare, evaluate
 from dalenius.cli.methods import methods, version
 from dalenius.cli.release import plan, release, verify
 from dalenius.cli.schema import schema
+from dalenius.cli.sweep import register as register_sweep
 from dalenius.cli.synth import sample, synth
 
 app = typer.Typer(
@@ -22,5 +23,6 @@ app = typer.Typer(
 )
 for command in (demo, schema, synth, sample, evaluate, compare, plan, release, verify, methods, version):
     app.command()(command)
+register_sweep(app)
 
 __all__ = ["app"]

@@ -3,7 +3,7 @@
 from dalenius.synth.base import SYNTHESIZERS, Model, Synthesizer, make_synthesizer, register, synthesize
 from dalenius.synth.bootstrap import Bootstrap
 from dalenius.synth.independent import Independent
-from dalenius.synth.joint import AIM, MST, LogLinear, PoissonCounts, Saturated
+from dalenius.synth.joint import AIM, MST, LogLinear, PoissonCounts, Saturated, sweep_epsilon
 from dalenius.synth.model_file import load_model, save_model
 from dalenius.synth.sequential import CartSynthesizer, Sequential
 from dalenius.synth.syndiffix import SynDiffix
@@ -26,5 +26,6 @@ __all__ = [
     "make_synthesizer",
     "register",
     "save_model",
+    "sweep_epsilon",
     "synthesize",
 ]

@@ -1,0 +1,84 @@
+"""`dalenius sweep`: disclosure and utility for several epsilons, so that one can be chosen with open eyes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table as RichTable
+
+from dalenius.cli import _options as opt
+from dalenius.cli._console import Terminal, assigned
+from dalenius.cli._input import load
+from dalenius.core.errors import OptionError
+from dalenius.core.result import figure
+from dalenius.core.style import configured
+from dalenius.data.atomic import replacing
+from dalenius.synth.joint.sweep import sweep_epsilon
+
+
+def sweep(
+    context: typer.Context,
+    data: opt.Original,
+    epsilon: Annotated[
+        list[str] | None,
+        typer.Option("--epsilon", "-e", help="Epsilons to try: --epsilon 0.1 0.5 1; 'none' is no noise."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="saturated, loglinear, mst or aim.")
+    ] = "loglinear",
+    columns: Annotated[
+        list[str] | None, typer.Option("--columns", "-c", help="Columns to use, separated by commas.")
+    ] = None,
+    replicates: Annotated[
+        int, typer.Option("--replicates", help="Synthetic files for each epsilon.", min=1)
+    ] = 5,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="Option of the method, name=value.")
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option("--chart", help="Write the chart to this file (.html, .svg, .png).")
+    ] = None,
+    schema: opt.SchemaFile = None,
+    seed: opt.SeedOption = 0,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Show disclosure and utility for several epsilons."""
+    terminal = Terminal(quiet, as_json)
+    wanted = [
+        _epsilon(word) for word in ",".join([*(epsilon or []), *context.args]).split(",") if word.strip()
+    ]
+    table = load(data, schema, terminal).table
+    if columns:
+        table = table.select([name.strip() for part in columns for name in part.split(",")])
+    options = assigned(option)
+    with terminal.progress(f"trying {method}"):
+        result = sweep_epsilon(
+            table, method, wanted or [0.1, 0.5, 1.0, 2.0, 10.0], replicates=replicates, seed=seed, **options
+        )
+    shown = RichTable(*(result.table.columns if result.table is not None else []))
+    for row in result.table.iter_rows() if result.table is not None else ():
+        shown.add_row(*("none" if value is None else figure(float(value)) for value in row))
+    terminal.say(shown)
+    terminal.say(result.sentence)
+    if chart is not None and result.chart is not None:
+        with replacing(chart) as temporary:
+            configured(result.chart()).save(str(temporary), format=chart.suffix.lstrip(".") or "html")
+        terminal.note(f"chart written to {chart}")
+    terminal.emit(result.to_dict())
+
+
+def register(app: typer.Typer) -> None:
+    """Mount the command; the words after --epsilon are further epsilons."""
+    app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": False})(sweep)
+
+
+def _epsilon(word: str) -> float | None:
+    if word.strip().lower() == "none":
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        raise OptionError(f"epsilon {word!r} is not a number; give numbers, or 'none' for no noise") from None

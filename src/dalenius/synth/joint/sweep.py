@@ -1,0 +1,196 @@
+"""`sweep_epsilon`: what each epsilon buys and costs, seen before one is chosen (the experiment of Raab 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.errors import DataError, OptionError
+from dalenius.core.random import Seed, sequence
+from dalenius.core.result import Result, figure
+from dalenius.core.style import RISK, UTILITY
+from dalenius.counts.counts import Counts, align
+from dalenius.counts.pair import Pair
+from dalenius.data.grouping import Grouping
+from dalenius.data.schema import Schema
+from dalenius.data.table import Table
+from dalenius.synth.base import SYNTHESIZERS, make_synthesizer, releasable
+from dalenius.synth.joint.base import JointSynthesizer
+from dalenius.synth.joint.model import JointModel
+
+if TYPE_CHECKING:
+    import altair as alt
+
+EPSILONS: tuple[float | None, ...] = (0.01, 0.1, 0.5, 1.0, 2.0, 10.0, None)
+"""The paper's epsilons; None is no noise."""
+USEFUL = 10.0
+"""Mean two-way utility below this is useful (Raab 2022)."""
+
+
+def uniqueness(original: Counts, synthetic: Counts) -> dict[str, float]:
+    """The paper's p0, p1 and ru, in per cent (its misprints corrected, spec raab-dp-categorical section 6).
+
+    p0 is the share of empty cells, p1 the share of records alone in their cell, ru that of records alone in the
+    same cell of both files.
+
+    Examples
+    --------
+    >>> a = Counts.from_dense(np.array([1, 3, 0]), ["x"], [range(3)])
+    >>> b = Counts.from_dense(np.array([1, 2, 1]), ["x"], [range(3)])
+    >>> {k: round(v, 1) for k, v in uniqueness(a, b).items()}
+    {'p0': 33.3, 'p1': 25.0, 'ru': 25.0}
+    """
+    _, (y, s) = align(original, synthetic)
+    records = max(float(y.sum()), 1.0)
+    return {
+        "p0": 100 * (1 - len(original) / original.n_cells),
+        "p1": 100 * float(np.count_nonzero(y == 1)) / records,
+        "ru": 100 * float(np.count_nonzero((y == 1) & (s == 1))) / records,
+    }
+
+
+def table_utility(original: Counts, synthetic: Counts) -> float:
+    """The paper's utility of one table: 1 is what another sample would give, larger is worse.
+
+    Examples
+    --------
+    >>> a = Counts.from_dense(np.array([30, 70]), ["x"], [range(2)])
+    >>> b = Counts.from_dense(np.array([50, 50]), ["x"], [range(2)])
+    >>> round(table_utility(a, b), 4)
+    16.6667
+    """
+    _, (y, s) = align(original, synthetic)
+    scaled = s * (float(y.sum()) / max(float(s.sum()), 1.0))
+    return float(np.sum((y - scaled) ** 2 / ((y + scaled) / 2))) / max(len(y) - 1, 1)
+
+
+def sweep_epsilon(
+    frame: Any, method: str = "loglinear", epsilons: Sequence[float | None] = EPSILONS, *, replicates: int = 10,
+    seed: Seed = None, schema: Schema | None = None, progress: Callable[[str], None] | None = None, **options: Any,
+) -> Result:  # fmt: skip
+    """Disclosure and utility of a private method for several epsilons.
+
+    Looks at the confidential data with no privacy of its own: the table is for the steward who chooses, not for
+    publication.
+
+    Parameters
+    ----------
+    frame
+        Confidential data.
+    method
+        A method with an epsilon: saturated, loglinear, mst or aim.
+    epsilons
+        Epsilons to try; None is no noise (not for mst and aim).
+    replicates
+        Synthetic files for each epsilon; figures are their means.
+    options
+        Further options of the method.
+
+    Examples
+    --------
+    >>> data = {"sex": ["f", "m"] * 100, "tall": ["no", "yes"] * 100, "old": ["y", "n", "n", "n"] * 50}
+    >>> found = sweep_epsilon(data, epsilons=[10.0, None], replicates=2, seed=1, domain="from-data")
+    >>> found.table["epsilon"].to_list()
+    [10.0, None]
+    """
+    if replicates < 1 or not epsilons:
+        raise OptionError("give at least one epsilon and one replicate")
+    kind = SYNTHESIZERS[method]
+    if not issubclass(kind, JointSynthesizer) or method == "poisson":
+        raise OptionError(f"{method} has no epsilon to choose; use saturated, loglinear, mst or aim")
+    table = releasable(Table.from_frame(frame, schema))
+    if table.rows == 0:
+        raise DataError("the table has no rows, so there is nothing to try")
+    breaks = {n: b for n, b in (options.get("breaks") or {}).items() if n in table}
+    groups, style = options.get("groups", 5), options.get("grouping", "quantile")
+    pair = Pair(table, table, grouping=Grouping.fit(table, groups=groups, method=style, breaks=breaks))
+    rows = []
+    for epsilon in epsilons:
+        made = []
+        for turn in range(replicates):
+            if progress is not None:
+                progress(
+                    f"epsilon {'none' if epsilon is None else f'{epsilon:g}'}, file {turn + 1} of {replicates}"
+                )
+            synthesizer = make_synthesizer(method, **{**options, "epsilon": epsilon})
+            own = sequence(seed, "sweep", str(epsilon), turn)
+            model = synthesizer.fit(table, seed=sequence(own, "fit"))
+            made.append(_figures(pair.swap_in(model.sample(seed=sequence(own, "draw"))), model))
+        rows.append(
+            {"epsilon": epsilon, **{name: float(np.mean([m[name] for m in made])) for name in made[0]}}
+        )
+    return _result(pl.DataFrame(rows, schema_overrides={"epsilon": pl.Float64}), method, replicates)
+
+
+def _figures(pair: Pair, model: Any) -> dict[str, float]:
+    columns = pair.columns
+    whole = pair.counts(columns)
+    found = uniqueness(whole.original, whole.protected)
+    by_order = {}
+    for order in (2, 3):
+        tables = pair.count_many(combinations(columns, min(order, len(columns)))).values()
+        by_order[order] = [table_utility(t.original, t.protected) for t in tables]
+    settled = isinstance(model, JointModel) and not any("did not settle" in note for note in model.notes)
+    return {
+        "ru": found["ru"],
+        "ru % of p1": 100 * found["ru"] / found["p1"] if found["p1"] else 0.0,
+        "two-way": float(np.mean(by_order[2])),
+        "three-way": float(np.mean(by_order[3])),
+        "worst three-way": float(np.max(by_order[3])),
+        "not settled %": 0.0 if settled else 100.0,
+        "p1": found["p1"],
+    }
+
+
+def _result(table: pl.DataFrame, method: str, replicates: int) -> Result:
+    noisy = table.drop_nulls("epsilon").sort("epsilon")
+    useful = noisy.filter(pl.col("two-way") < USEFUL)
+    p1 = float(table["p1"][0])
+    shown = table.drop("p1")
+    if len(useful):
+        first = useful.row(0, named=True)
+        best = (
+            f"The smallest epsilon with useful two-way tables (mean below {USEFUL:g}) is {first['epsilon']:g}: "
+            f"two-way utility {figure(first['two-way'])}, replicated uniques {figure(first['ru'], '%')}"
+        )
+        value = float(first["epsilon"])
+    else:
+        best, value = f"No epsilon tried gives useful two-way tables (mean below {USEFUL:g})", float("nan")
+    return Result(
+        name="epsilon-sweep",
+        value=value,
+        sentence=f"{best}; {figure(p1, '%')} of the original records are unique. Means of {replicates} files by "
+        f"{method}. The figures were read off the confidential data: they help to choose, and are not for publication.",
+        yardsticks={},
+        values={"p1": p1},
+        table=shown,
+        chart=lambda: sweep_chart(shown),
+        trusted=False,
+    )
+
+
+def sweep_chart(table: pl.DataFrame) -> alt.HConcatChart:
+    """Disclosure and utility against epsilon, both on the scale they are read on."""
+    import altair as alt  # noqa: PLC0415 (charts are drawn when somebody looks)
+
+    data = table.drop_nulls("epsilon").to_arrow()
+    x = alt.X("epsilon:Q", scale=alt.Scale(type="log"), title="epsilon (log scale)")
+    base = alt.Chart(data).properties(width=260, height=200)
+    risk = base.mark_line(point=True, color=RISK).encode(
+        x=x, y=alt.Y("ru % of p1:Q", title="replicated, % of uniques")
+    )
+    scale = alt.Scale(type="log")
+    two = base.mark_line(point=True, color=UTILITY).encode(
+        x=x, y=alt.Y("two-way:Q", scale=scale, title="utility (1 is best)")
+    )
+    three = base.mark_line(point=True, color=UTILITY, strokeDash=[4, 3]).encode(
+        x=x, y=alt.Y("three-way:Q", scale=scale)
+    )
+    return alt.hconcat(
+        risk.properties(title="Disclosure"),
+        (two + three).properties(title="Two-way (line), three-way (dashed)"),
+    )
