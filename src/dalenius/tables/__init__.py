@@ -2,6 +2,8 @@
 
 from dalenius.tables.audit import Audit, Disclosed, Requirement, audit, exposed_by_publishing
 from dalenius.tables.define import define
+from dalenius.tables.errors import TableError
+from dalenius.tables.foreign import read_suppressed
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
 from dalenius.tables.linked import LinkedSuppression, protect_linked
@@ -35,6 +37,7 @@ __all__ = [
     "SingletonRules",
     "SmallCount",
     "Suppression",
+    "TableError",
     "TableModel",
     "audit",
     "define",
@@ -43,4 +46,5 @@ __all__ = [
     "protect",
     "protect_linked",
     "read_hierarchy",
+    "read_suppressed",
 ]

@@ -26,7 +26,7 @@ from dalenius.tables.protected import first_of_kind, signatures
 from dalenius.tables.rules import Manual, PrimaryRule
 from dalenius.tables.suppression import Suppression
 
-Linking = Literal["global", "local", "back-tracking", "consistent", "super-consistent"]
+Linking = Literal["global", "local", "back-tracking", "consistent", "super-consistent", "chained"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,8 @@ def protect_linked(model: TableModel, *rules: PrimaryRule, how: Linking = "globa
         "global": one system; "local": each table alone; "back-tracking": each table alone, again and again, until
         common cells have the same status; "consistent": all tables side by side, a common cell is published only if
         that is safe in every table; "super-consistent": like that, and a common cell once suppressed must stay
-        uncomputable in every table.
+        uncomputable in every table; "chained": the tables appear one after the other, what an earlier table published
+        stays published and what it suppressed stays protected (time series).
     options
         As in `protect`.
 
@@ -86,6 +87,8 @@ def protect_linked(model: TableModel, *rules: PrimaryRule, how: Linking = "globa
     if how == "global":
         whole = protect(model, *rules, **options)
         return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
+    if how == "chained":
+        return _chained(model, rules, options)
     parts = {name: table_of(model, mask) for name, mask in model.tables.items()}
     if how == "local":
         return _collect(model, {name: protect(part, *rules, **options) for name, part in parts.items()})
@@ -179,6 +182,31 @@ def _collect(
     return LinkedSuppression(whole, tables, int(((votes > 0) & (votes < seen)).sum()))
 
 
+def _chained(model: TableModel, rules: tuple[PrimaryRule, ...], options: Mapping[str, Any]) -> LinkedSuppression:
+    """Release after release, each protected together with everything that is already out."""
+    out, kept = np.zeros(len(model.cells), np.bool_), np.zeros(len(model.cells), np.bool_)
+    seen = np.zeros(len(model.cells), np.bool_)
+    primary = np.logical_or.reduce([rule.marks(model) for rule in rules])
+    notes: list[str] = []
+    for name, mask in model.tables.items():
+        now = seen | mask
+        part = model.restrict(now)
+        given = Manual(kept[now], "suppressed earlier")
+        result = protect(part, *rules, given, forced=out[now], **options)
+        notes += [f"{name}: {note}" for note in result.notes]
+        places = np.flatnonzero(now)
+        new = mask[now] & ~seen[now]
+        kept[places[new & result.suppressed]] = True
+        out[places[new & ~result.suppressed]] = True
+        seen = now
+        last = result
+    marks = {rule.name: rule.marks(model) for rule in rules}
+    none = np.zeros(len(model.cells), np.bool_)
+    whole = Suppression(model, primary & kept, kept & ~primary, none, none, last.unsafe, marks,
+                        np.full(len(kept), ELSEWHERE), candidate_order(model), tuple(notes), rules)  # fmt: skip
+    return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
+
+
 def _back_tracking(
     model: TableModel, parts: Mapping[str, TableModel], rules: tuple[PrimaryRule, ...], options: Mapping[str, Any]
 ) -> dict[str, Suppression]:
@@ -192,15 +220,7 @@ def _back_tracking(
             results[name] = protect(parts[name], *rules, given, **options)
             suppressed[np.flatnonzero(mask)[results[name].suppressed]] = True
         if int(suppressed.sum()) == before:
-            return {name: _relabel(result, rules) for name, result in results.items()}
-
-
-def _relabel(result: Suppression, rules: tuple[PrimaryRule, ...]) -> Suppression:
-    """Cells suppressed because of another table are secondary."""
-    marks = dict(list(result.marks.items())[: len(rules)])
-    own = np.logical_or.reduce(list(marks.values())) & ~result.forced & ~result.hidden
-    cause = np.where(result.primary & ~own, ELSEWHERE, result.cause)
-    return replace(result, primary=own, secondary=result.suppressed & ~own, marks=marks, rules=rules, cause=cause)
+            return {name: result.under(rules) for name, result in results.items()}
 
 
 def _side_by_side(

@@ -9,11 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError
+from dalenius.tables.audit import Requirement
 from dalenius.tables.contributions import single_owners
 from dalenius.tables.gauss import Progress, gauss_suppress
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.order import candidate_order, decreasing
+from dalenius.tables.repair import repaired
 from dalenius.tables.rules import KDisclosure, PrimaryRule, cell_mask
 from dalenius.tables.suppression import Suppression
 
@@ -29,6 +31,8 @@ def protect(
     hidden: Any | None = None,
     secondary_zeros: bool = False,
     used_marking: Literal["early", "pivot"] = "early",
+    repair: bool = False,
+    requirement: Requirement | None = None,
     progress: Progress | None = None,
 ) -> Suppression:
     """Suppress the cells that break a rule, and the further cells without which those could be computed.
@@ -52,6 +56,9 @@ def protect(
         Whether cells of count 0 may be suppressed to protect others.
     used_marking
         "early" as the R package does, "pivot" as the paper words it (a little less suppression).
+    repair, requirement
+        Audit the outcome and suppress further cells until every interval is as wide as the rules (and ``requirement``)
+        ask for and no single contributor can compute a protected cell.
 
     Examples
     --------
@@ -64,6 +71,20 @@ def protect(
     """
     if not rules:
         raise OptionError("give at least one primary rule, such as SmallCount(3)")
+    options: dict[str, Any] = {
+        "order": order, "usefulness": usefulness, "small": small, "singleton": singleton, "forced": forced,
+        "hidden": hidden, "secondary_zeros": secondary_zeros, "used_marking": used_marking, "progress": progress,
+    }  # fmt: skip
+    if repair:
+        return repaired(lambda *more: _protect(model, (*rules, *more), **options), rules, requirement or Requirement())
+    return _protect(model, rules, **options)
+
+
+def _protect(
+    model: TableModel, rules: tuple[PrimaryRule, ...], *, order: Any, usefulness: Any, small: str,
+    singleton: SingletonRules | str | None, forced: Any, hidden: Any, secondary_zeros: bool, used_marking: str,
+    progress: Progress | None,
+) -> Suppression:  # fmt: skip
     marks = {_label(rule, i, rules): rule.marks(model) for i, rule in enumerate(rules)}
     primary = np.logical_or.reduce(list(marks.values()))
     forced_cells, hidden_cells = cell_mask(model, forced), cell_mask(model, hidden)

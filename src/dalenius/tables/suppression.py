@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ LETTERS = {"published": "s", "primary": "u", "secondary": "x", "forced": "z", "h
 REASONS = {
     SMALL: "a sum of small counts",
     CONTRIBUTOR: "a contributor who knows its own value",
-    ELSEWHERE: "the same cell in a linked table",
+    ELSEWHERE: "another table, or the width of an interval",
     VIRTUAL: "a sum that must stay unknown",
     COMBINATION: "a combination of one or two contributors' cells",
 }
@@ -79,7 +79,6 @@ class Suppression:
     notes: tuple[str, ...] = ()
     rules: tuple[PrimaryRule, ...] = ()
     differences: Any | None = None
-    earlier: Bools | None = field(default=None)
 
     @property
     def suppressed(self) -> Bools:
@@ -101,11 +100,10 @@ class Suppression:
         named = [" : ".join(row) for row in model.cells.iter_rows()]
         protects = [self._protects(i, named) for i in range(len(named))]
         hit = [", ".join(name for name, mask in self.marks.items() if mask[i]) or None for i in range(len(named))]
-        columns = {"freq": model.frequency}
+        frame = model.cells.with_columns(freq=model.frequency)
         if model.is_magnitude:
-            columns["value"] = model.amount
-        return model.cells.with_columns(
-            **columns,
+            frame = frame.with_columns(value=model.amount)
+        return frame.with_columns(
             status=pl.Series(status),
             letter=pl.Series([LETTERS[s] for s in status]),
             rule=pl.Series(hit, dtype=pl.String),
@@ -153,6 +151,13 @@ class Suppression:
 
     def __str__(self) -> str:
         return " ".join([self.sentence, *self.notes])
+
+    def under(self, rules: tuple[PrimaryRule, ...]) -> Suppression:
+        """The same outcome with only these rules counted as primary; what other rules added becomes secondary."""
+        marks = dict(list(self.marks.items())[: len(rules)])
+        asked = np.logical_or.reduce(list(marks.values())) & ~self.forced & ~self.hidden
+        cause = np.where(self.primary & ~asked, ELSEWHERE, self.cause)
+        return replace(self, primary=asked, secondary=self.suppressed & ~asked, marks=marks, rules=rules, cause=cause)
 
     @property
     def result(self) -> Result:

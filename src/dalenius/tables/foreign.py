@@ -1,0 +1,147 @@
+"""Tables somebody else suppressed: read them, check that they add up, audit them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from dalenius.data import Table
+from dalenius.tables.audit import Disclosed
+from dalenius.tables.errors import TableError
+from dalenius.tables.hierarchy import TOTAL, Hierarchy
+from dalenius.tables.hierarchy_files import read_hierarchy
+from dalenius.tables.model import Bools, Floats
+
+MARKS = ("x", "×", ":", ":c", "c", "*", ".", "..", "-", "suppressed", "")
+
+
+def read_suppressed(
+    data: Any,
+    by: Sequence[str],
+    value: str,
+    *,
+    hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
+    primary: str | None = None,
+    total: str = TOTAL,
+) -> Disclosed:
+    """Read a published table with suppressed cells, ready for `audit`.
+
+    Parameters
+    ----------
+    data
+        One row a cell: dimension codes (totals included) and the value, empty or a mark such as ":c" or "x" where
+        suppressed. Cells that are not listed are taken as not published.
+    by, value
+        Dimension columns and the value column.
+    hierarchies
+        Column → hierarchy or hierarchy file; otherwise every code but the total is a leaf.
+    primary
+        Column that is true or "u" for primary cells; without it all suppressed cells are treated as primary.
+
+    Examples
+    --------
+    >>> from dalenius.tables import audit
+    >>> table = read_suppressed({"a": ["Total", "x", "y"], "n": ["9", ":c", "4"]}, ["a"], "n")
+    >>> print(audit(table))
+    1 protected cells or differences can be computed exactly by anybody; 1 of 1 intervals are too narrow.
+    """
+    table = Table.from_frame(data)
+    missing = [name for name in (*by, value, *([primary] if primary else [])) if name not in table]
+    if missing:
+        raise TableError("table", [f"no column {name!r}" for name in missing])
+    frame = pl.DataFrame({name: _texts(table, name) for name in by})
+    amounts, suppressed, bad = _values(table, value)
+    trees = {name: _tree(frame[name].to_list(), (hierarchies or {}).get(name), total) for name in by}
+    faults = [f"column {value!r}: {bad} values are neither numbers nor a mark of suppression"] if bad else []
+    for name, tree in trees.items():
+        unknown = [code for code in frame[name].unique(maintain_order=True) if code not in tree.parents]
+        if unknown:
+            faults.append(f"column {name!r}: {len(unknown)} codes are not in the hierarchy, the first is {unknown[0]!r}")
+    if frame.is_duplicated().any():
+        faults.append(f"{int(frame.is_duplicated().sum())} rows name the same cell as another row")
+    if faults:
+        raise TableError("table", faults)
+    matrix = _sums(frame, trees)
+    faults = _additive(frame, trees, amounts)
+    if faults:
+        raise TableError("table", faults)
+    sensitive = suppressed & _marked(table, primary) if primary else suppressed
+    return Disclosed(frame, matrix, amounts, suppressed, sensitive, np.zeros(len(frame), np.bool_), np.zeros(len(frame)))
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    groups = table[name].categories
+    return [str(groups.labels[code]) for code in np.asarray(groups.codes).tolist()]
+
+
+def _values(table: Table, name: str) -> tuple[Floats, Bools, int]:
+    vector = table[name]
+    if vector.is_number and not vector.column.special:
+        numbers = vector.floats()
+        return numbers, np.isnan(numbers), 0
+    numbers, bad = np.full(table.rows, np.nan), 0
+    for i, (text, present) in enumerate(zip(_texts(table, name), vector.present | True, strict=True)):
+        if not present or text.strip().lower() in (*MARKS, "missing", "nan", "none"):
+            continue
+        try:
+            numbers[i] = float(text.replace(",", "").replace(" ", ""))
+        except ValueError:
+            bad += 1
+    return numbers, np.isnan(numbers), bad
+
+
+def _tree(codes: Sequence[str], given: Hierarchy | str | Path | None, total: str) -> Hierarchy:
+    if isinstance(given, Hierarchy):
+        return given
+    if given is not None:
+        return read_hierarchy(given, total)
+    return Hierarchy.flat(sorted(set(codes) - {total}), total)
+
+
+def _marked(table: Table, name: str) -> Bools:
+    return np.array([text.strip().lower() in ("u", "true", "1", "primary", "yes") for text in _texts(table, name)])
+
+
+def _sums(frame: pl.DataFrame, trees: Mapping[str, Hierarchy]) -> Any:
+    """Leaf combinations × cells; only combinations below some listed cell."""
+    keys: list[np.ndarray[Any, Any]] = []
+    columns: list[np.ndarray[Any, Any]] = []
+    parts = {name: _leaf_lists(tree) for name, tree in trees.items()}
+    for i, row in enumerate(frame.iter_rows()):
+        key = np.zeros(1, np.int64)
+        for code, (name, tree) in zip(row, trees.items(), strict=True):
+            key = (key[:, None] * len(tree.leaves) + parts[name][code][None, :]).ravel()
+        keys.append(key)
+        columns.append(np.full(len(key), i))
+    every, rows = np.unique(np.concatenate(keys), return_inverse=True)
+    ones = np.ones(len(rows), np.int64)
+    return sp.csc_matrix((ones, (rows, np.concatenate(columns))), shape=(len(every), len(frame)))
+
+
+def _leaf_lists(tree: Hierarchy) -> dict[str, np.ndarray[Any, Any]]:
+    place = {leaf: i for i, leaf in enumerate(tree.leaves)}
+    return {code: np.array(sorted(place[leaf] for leaf in leaves), np.int64) for code, leaves in tree.parts.items()}
+
+
+def _additive(frame: pl.DataFrame, trees: Mapping[str, Hierarchy], amounts: Floats) -> list[str]:
+    """Published cells that differ from the sum of their published parts in one dimension."""
+    at = {row: i for i, row in enumerate(frame.iter_rows())}
+    wrong: list[str] = []
+    for axis, (name, tree) in enumerate(trees.items()):
+        single = all(len(above) <= 1 for above in tree.parents.values())
+        for row, i in at.items():
+            children = tree.children[row[axis]]
+            if not children or np.isnan(amounts[i]) or not single:
+                continue
+            below = [at.get((*row[:axis], child, *row[axis + 1 :])) for child in children]
+            if any(b is None or np.isnan(amounts[b]) for b in below):
+                continue
+            total = float(sum(amounts[b] for b in below if b is not None))
+            if abs(total - amounts[i]) > 1e-6 * max(1.0, abs(amounts[i])):
+                wrong.append(f"cell {' : '.join(row)} is not the sum of its parts by {name!r}")
+    return wrong[:20] + ([f"and {len(wrong) - 20} more"] if len(wrong) > 20 else [])
