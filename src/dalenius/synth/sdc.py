@@ -43,7 +43,9 @@ class Protected:
     changed: Mapping[str, int]
 
     def __str__(self) -> str:
-        cells = ", ".join(f"{count:,} cells of {name!r}" for name, count in self.changed.items()) or "no cells"
+        cells = (
+            ", ".join(f"{count:,} cells of {name!r}" for name, count in self.changed.items()) or "no cells"
+        )
         return f"{self.removed:,} rows that repeat a unique original removed; {cells} changed"
 
 
@@ -82,8 +84,12 @@ def protect(
     """
     table = Table.from_frame(synthetic)
     real = None if original is None else Table.from_frame(original)
-    smoothing = dict(smooth) if isinstance(smooth, Mapping) else dict.fromkeys(smooth, "density")
-    limits = {name: ((bottom or {}).get(name), (top or {}).get(name)) for name in {**(bottom or {}), **(top or {})}}
+    smoothing: dict[str, Smoothing] = (
+        dict(smooth) if isinstance(smooth, Mapping) else dict.fromkeys(smooth, "density")
+    )
+    limits = {
+        name: ((bottom or {}).get(name), (top or {}).get(name)) for name in {**(bottom or {}), **(top or {})}
+    }
     _check(table, real, uniques, [*limits, *smoothing, *(recode or {})])
     removed = 0
     if uniques and real is not None:
@@ -136,7 +142,9 @@ def coded(vector: Vector, low: float | None, high: float | None) -> Vector:
     [16, 40, 90]
     """
     if not vector.is_number:
-        raise DataError(f"column {vector.column.name!r} is {vector.column.kind}; only numbers can be top-coded")
+        raise DataError(
+            f"column {vector.column.name!r} is {vector.column.kind}; only numbers can be top-coded"
+        )
     capped = np.clip(vector.data, low, high).astype(vector.data.dtype)
     return replace(vector, data=np.where(vector.present, capped, vector.data))
 
@@ -156,7 +164,9 @@ def recoded(vector: Vector, pairs: Mapping[Level, Level]) -> Vector:
     known = {level_key(level) for level in vector.levels}
     absent = [old for old in pairs if level_key(old) not in known]
     if absent:
-        raise OptionError(f"recode: {len(absent)} of the values for {vector.column.name!r} are not levels of it")
+        raise OptionError(
+            f"recode: {len(absent)} of the values for {vector.column.name!r} are not levels of it"
+        )
     place: dict[Any, int] = {}
     levels: list[Level] = []
     moved = np.zeros(len(vector.levels), np.int64)

@@ -1,4 +1,4 @@
-"""Agreement with synthpop 1.9-3: estimates from m synthetic files, their combination and comparison with the original."""
+"""Agreement with synthpop 1.9-3: estimates from m synthetic files, combined and compared with the original."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
-import polars as pl
 from dalenius.data import Column, Kind, Schema, Table
 from dalenius.utility.inference import fit_synthetic
 
@@ -22,7 +22,10 @@ KINDS = {"factor": Kind.CATEGORICAL, "integer": Kind.INTEGER, "numeric": Kind.CO
 def schema() -> Schema:
     described = json.loads((HERE / "data" / "adults.schema.json").read_text())
     return Schema(
-        tuple(Column(n, KINDS[c["kind"]], levels=tuple(c["levels"]) if "levels" in c else None) for n, c in described.items())
+        tuple(
+            Column(n, KINDS[c["kind"]], levels=tuple(c["levels"]) if "levels" in c else None)
+            for n, c in described.items()
+        )
     )
 
 
@@ -63,7 +66,9 @@ def test_combined_standard_errors_of_every_rule(case):
         if wanted is None:  # one file has no variation between files, so R gives nothing
             continue
         population = key.startswith("population_inference_TRUE")
-        forced = {"incomplete_TRUE": True, "incomplete_FALSE": False}.get(key.removeprefix("population_inference_TRUE_"))
+        forced = {"incomplete_TRUE": True, "incomplete_FALSE": False}.get(
+            key.removeprefix("population_inference_TRUE_")
+        )
         found = fitted(case, forced).summary(population).select("estimate", "se", "z", "p").to_numpy()
         values = np.array(wanted["values"], float)
         close(found[:, :3], values[:, :3], case)
@@ -78,14 +83,26 @@ def test_comparison_with_the_original(case):
             read(case["original"]), population=key == "population_inference_TRUE", level=wanted["ci_level"]
         )
         table = result.table
-        close(table.select("original", "original_se").to_numpy(), np.array(wanted["coef_obs"]["values"])[:, :2], case)
-        close(table.select("synthetic", "synthetic_se").to_numpy(), np.array(wanted["coef_syn"]["values"])[:, :2], case)
+        close(
+            table.select("original", "original_se").to_numpy(),
+            np.array(wanted["coef_obs"]["values"])[:, :2],
+            case,
+        )
+        close(
+            table.select("synthetic", "synthetic_se").to_numpy(),
+            np.array(wanted["coef_syn"]["values"])[:, :2],
+            case,
+        )
         np.testing.assert_allclose(
             table["std_difference"], np.array(wanted["coef_diff"]["values"])[:, 3], rtol=1e-5, atol=1e-8
         )
-        np.testing.assert_allclose(table["overlap"], list(wanted["ci_overlap"].values()), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            table["overlap"], list(wanted["ci_overlap"].values()), rtol=1e-6, atol=1e-6
+        )
         assert result.value == pytest.approx(wanted["mean_ci_overlap"], abs=1e-6)
-        assert result.values["mean_abs_std_difference"] == pytest.approx(wanted["mean_abs_std_diff"], rel=1e-5)
+        assert result.values["mean_abs_std_difference"] == pytest.approx(
+            wanted["mean_abs_std_diff"], rel=1e-5
+        )
         for name, field in (("lack_of_fit", "lack_of_fit"), ("lack_of_fit_p", "lof_pvalue")):
             if wanted[field] is None:
                 assert np.isnan(result.values[name])

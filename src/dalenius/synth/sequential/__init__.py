@@ -2,13 +2,21 @@
 
 The engine (`engine`, `model`, `column`) knows visit sequences, predictors, missing cells, special codes, rules, strata,
 survey weights and partial synthesis. A conditional model of one column (`fitted`) is one class: trees (`cart`,
-`survival`), regressions (`linear`, `discrete`), cells (`saturated`), margins (`marginal`). The tree engine is `_kernels`.
+`survival`), regressions (`linear`, `discrete`), cells (`saturated`), margins (`marginal`). The tree engine is
+`trees` and `splits`.
 """
 
 from dalenius.synth.sequential.cart import Bagging, Cart, ConditionalTree, Forest
 from dalenius.synth.sequential.discrete import Logistic, Multinomial, ProportionalOdds
 from dalenius.synth.sequential.fitted import METHODS
-from dalenius.synth.sequential.linear import CubeRootNormal, LogNormal, MeanMatching, Normal, NormalRank, SqrtNormal
+from dalenius.synth.sequential.linear import (
+    CubeRootNormal,
+    LogNormal,
+    MeanMatching,
+    Normal,
+    NormalRank,
+    SqrtNormal,
+)
 from dalenius.synth.sequential.marginal import Sample
 from dalenius.synth.sequential.saturated import SaturatedCells
 from dalenius.synth.sequential.several import Syntheses, from_mapping, syntheses

@@ -24,7 +24,7 @@ from dalenius.synth.sequential.fitted import (
     nested,
     resampled,
 )
-from dalenius.synth.sequential.tree import Tree
+from dalenius.synth.sequential.trees import Tree
 
 
 @column_method
@@ -95,7 +95,9 @@ class Bagging(Fitted):
         grown = []
         for i in range(tuning.trees):
             chosen = resampled(rows, target.weights, generator(seed, "rows", i))
-            tree, order = Tree.grow(target, design, use, chosen, tuning, tries=cls.tries(len(use)), seed=_int(seed, i))
+            tree, order = Tree.grow(
+                target, design, use, chosen, tuning, tries=cls.tries(len(use)), seed=_int(seed, i)
+            )
             grown.append(Cart(tree, target.values[order]))
         return cls(grown)
 

@@ -16,11 +16,15 @@ WEIGHTING = ("column", "ignore", "predictor", "pseudo", "population")
 
 
 def _names(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(v, str) for v in value)
+    return (
+        isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(v, str) for v in value)
+    )
 
 
 def _by_column(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, Mapping) and all(isinstance(k, str) and inner(v) for k, v in value.items())
+    return lambda value: (
+        isinstance(value, Mapping) and all(isinstance(k, str) and inner(v) for k, v in value.items())
+    )
 
 
 def _whole(least: int) -> Callable[[Any], bool]:
@@ -40,7 +44,11 @@ def _text(value: Any) -> bool:
 
 
 def _numbers(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(v, (int, float)) for v in value)
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and all(isinstance(v, (int, float)) for v in value)
+    )
 
 
 def _or_none(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -48,7 +56,10 @@ def _or_none(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 _ACCEPTS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "visit": (lambda v: v in VISIT if isinstance(v, str) else _names(v), f"{', '.join(VISIT)} or a list of columns"),
+    "visit": (
+        lambda v: v in VISIT if isinstance(v, str) else _names(v),
+        f"{', '.join(VISIT)} or a list of columns",
+    ),
     "predictors": (_by_column(_names), "columns, each with a list of columns"),
     "methods": (_by_column(lambda v: v in METHODS), "columns, each with one of the methods"),
     "minbucket": (_whole(1), "a whole number, at least 1"),

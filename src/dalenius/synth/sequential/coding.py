@@ -1,7 +1,8 @@
 """`Coder`: one column as small integers for the tree engine, alike for original and synthetic rows.
 
-Numbers become bins in order (every distinct value its own bin up to `BINS`, quantile bins beyond), categories keep their
-codes. Empty cells and special codes get codes of their own, so a tree can split on "not asked" like on any answer.
+Numbers become bins in order (every distinct value its own bin up to `BINS`, quantile bins beyond), categories
+keep their codes. Empty cells and special codes get codes of their own, so a tree can split on "not asked" like
+on any answer.
 """
 
 from __future__ import annotations
@@ -98,7 +99,11 @@ class Coder:
     def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Coder:
         """Rebuild a saved coder."""
         return cls(
-            arrays.get("edges"), arrays.get("folded"), bool(facts["unordered"]), int(facts["gaps"]), int(facts["size"])
+            arrays.get("edges"),
+            arrays.get("folded"),
+            bool(facts["unordered"]),
+            int(facts["gaps"]),
+            int(facts["size"]),
         )
 
 

@@ -1,14 +1,14 @@
 """`ColumnModel`: one column of the sequence, from its predictors to finished cells.
 
-A column of numbers is drawn in two steps: first whether the cell holds an ordinary number, an empty cell, a special code
-or a spike (a value like 0 that stands for something else); then the number, where there is one. Missing cells are
-therefore predicted from the other columns like any answer, never placed at random.
+A column of numbers is drawn in two steps: first whether the cell holds an ordinary number, an empty cell, a
+special code or a spike (a value like 0 that stands for something else); then the number, where there is one.
+Missing cells are therefore predicted from the other columns like any answer, never placed at random.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class Recipe:
     least: int = 1
     spikes: tuple[float, ...] = ()
     smoothing: Smoothing = "none"
-    tuning: Tuning = Tuning()
+    tuning: Tuning = field(default_factory=Tuning)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,9 @@ class ColumnModel:
         """Fit on some rows of the original (those that no rule fixes)."""
         none = np.zeros(0)
         if not vector.is_number:
-            target = Target(_labels(vector), _label_count(vector), vector.column.kind is Kind.ORDERED, weights)
+            target = Target(
+                _labels(vector), _label_count(vector), vector.column.kind is Kind.ORDERED, weights
+            )
             value = _fit(recipe.method, recipe, target, design, rows, sequence(seed, "value"))
             return cls(vector.column, place, None, np.zeros(0, np.int64), value, None, none)
         marks = _marks(vector, recipe.spikes)
@@ -110,7 +112,7 @@ class ColumnModel:
             return _cells(self._values(design, rows, seed), self.column)
         data = np.zeros(len(rows), np.dtype(self.finish.dtype))
         state = np.zeros(len(rows), np.uint8)
-        mark = np.zeros(len(rows), np.int64)
+        mark: AnyArray = np.zeros(len(rows), np.int64)
         if self.split is not None:
             mark = self.marks[self.split.draw(design, rows, sequence(seed, "split"))]
         gap = (mark > 0) & (mark < SPIKE)
@@ -146,14 +148,23 @@ class ColumnModel:
         return facts, arrays
 
     @classmethod
-    def from_parts(cls, column: Column, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> ColumnModel:
+    def from_parts(
+        cls, column: Column, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]
+    ) -> ColumnModel:
         """Rebuild a saved column."""
         models = {
-            name: fitted_from(*nested(name, facts, arrays)) if name in facts else None for name in ("split", "value")
+            name: fitted_from(*nested(name, facts, arrays)) if name in facts else None
+            for name in ("split", "value")
         }
         finish = Finish.from_parts(*nested("finish", facts, arrays)) if "finish" in facts else None
         return cls(
-            column, int(facts["place"]), models["split"], arrays["marks"], models["value"], finish, arrays["spikes"]
+            column,
+            int(facts["place"]),
+            models["split"],
+            arrays["marks"],
+            models["value"],
+            finish,
+            arrays["spikes"],
         )
 
 
@@ -199,4 +210,3 @@ def _cells(labels: AnyArray, column: Column) -> tuple[AnyArray, npt.NDArray[np.u
     gap = labels < gaps
     data = compact(np.where(gap, 0, labels - gaps), len(column.levels or ()))
     return data, np.where(gap, labels + 1, 0).astype(np.uint8)
-

@@ -52,7 +52,7 @@ def fit_logistic(x: Floats, y: Floats, w: Floats, ridge: float) -> tuple[Floats,
         beta = beta + step * min(1.0, 5.0 / max(np.abs(step).max(), 1e-300))
         if np.abs(step).max() < 1e-10:
             break
-    return beta, np.linalg.inv(information)
+    return beta, np.asarray(np.linalg.inv(information), np.float64)
 
 
 @column_method
@@ -181,7 +181,9 @@ class ProportionalOdds(Fitted):
             return Multinomial.fit(target, design, use, rows, tuning, seed)
         terms = Terms.fit(design, use, chosen)
         w = np.ones(len(chosen)) if target.weights is None else target.weights[chosen]
-        cuts, beta = fit_proportional(terms.matrix(design, chosen)[:, 1:], y, len(found), w / w.sum(), tuning.ridge)
+        cuts, beta = fit_proportional(
+            terms.matrix(design, chosen)[:, 1:], y, len(found), w / w.sum(), tuning.ridge
+        )
         return cls(terms, cuts, beta, found)
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
@@ -229,7 +231,9 @@ def _fit_multinomial(x: Floats, y: IntArray, classes: int, w: Floats, ridge: flo
         return float(value), slope.ravel()
 
     start = np.zeros(x.shape[1] * (classes - 1))
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-10, "gtol": 1e-7})
+    found = minimize(
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-10, "gtol": 1e-7}
+    )
     return np.asarray(found.x).reshape(x.shape[1], classes - 1)
 
 
@@ -253,14 +257,18 @@ def fit_proportional(
         up, low = expit(upper), expit(lower)
         mass = np.maximum(up - low, 1e-300)
         slope_up, slope_low = _density(upper) / mass, _density(lower) / mass
-        by_cut = np.bincount(np.minimum(y, classes - 2), weights=-w * slope_up * (y < classes - 1), minlength=classes - 1)
+        by_cut = np.bincount(
+            np.minimum(y, classes - 2), weights=-w * slope_up * (y < classes - 1), minlength=classes - 1
+        )
         by_cut += np.bincount(np.maximum(y - 1, 0), weights=w * slope_low * (y > 0), minlength=classes - 1)
         by_beta = x.T @ (w * (slope_up - slope_low)) + ridge * beta
         tails = np.cumsum(by_cut[::-1])[::-1]
         gradient = np.concatenate([[tails[0]], tails[1:] * steps, by_beta])
         return float(-(w @ np.log(mass)) + 0.5 * ridge * beta @ beta), gradient
 
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-11, "gtol": 1e-7})
+    found = minimize(
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-11, "gtol": 1e-7}
+    )
     cut, _, beta = unpack(np.asarray(found.x))
     return cut, beta
 

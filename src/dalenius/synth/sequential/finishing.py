@@ -152,7 +152,11 @@ def _choose(vector: Vector, smoothing: Smoothing, uniques: int, known: int) -> s
         return smoothing
     if vector.column.kind in (Kind.CONTINUOUS, Kind.POINT):
         return "density"
-    return "density" if vector.column.kind is Kind.INTEGER and known and uniques > UNIQUE_SHARE * known else "none"
+    return (
+        "density"
+        if vector.column.kind is Kind.INTEGER and known and uniques > UNIQUE_SHARE * known
+        else "none"
+    )
 
 
 def _step(vector: Vector, distinct: Floats) -> float:

@@ -19,7 +19,9 @@ class Grouped(Fitted):
 
     name = "grouped"
 
-    def __init__(self, places: Sequence[int], method: str, groups: npt.NDArray[np.int64], models: list[Fitted]) -> None:
+    def __init__(
+        self, places: Sequence[int], method: str, groups: npt.NDArray[np.int64], models: list[Fitted]
+    ) -> None:
         self.places = tuple(places)
         self.method = method
         self.groups = groups
@@ -71,7 +73,11 @@ class Grouped(Fitted):
 
     def parts(self) -> Parts:
         """All models."""
-        facts: dict[str, Any] = {"places": list(self.places), "method": self.method, "models": len(self.models)}
+        facts: dict[str, Any] = {
+            "places": list(self.places),
+            "method": self.method,
+            "models": len(self.models),
+        }
         arrays: dict[str, AnyArray] = {"groups": self.groups}
         for i, model in enumerate(self.models):
             more_facts, more_arrays = nest(str(i), model.parts())

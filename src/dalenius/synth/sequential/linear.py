@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -37,7 +37,7 @@ class Line:
         cross = x.T @ (x * weight[:, None])
         shrink = tuning.ridge * np.maximum(np.diag(cross), 1e-12)
         shrink[0] = 1e-12 * n
-        inverse = np.linalg.inv(cross + np.diag(shrink))
+        inverse = np.asarray(np.linalg.inv(cross + np.diag(shrink)), np.float64)
         beta = inverse @ (x.T @ (weight * y))
         rss = float(weight @ (y - x @ beta) ** 2)
         free = max(n - q, 1)
@@ -54,10 +54,18 @@ class Normal(Fitted):
     name = "norm"
     takes = "number"
     summary = "linear regression, normal residuals"
-    forward: ClassVar[Callable[[Floats], Floats]] = staticmethod(lambda y: y)
-    backward: ClassVar[Callable[[Floats], Floats]] = staticmethod(lambda z: z)
     floor: ClassVar[float | None] = None
     """Smallest number that the scale can take; smaller columns are moved up by a constant first."""
+
+    @staticmethod
+    def forward(y: Floats) -> Floats:
+        """To the scale of the regression."""
+        return y
+
+    @staticmethod
+    def backward(z: Floats) -> Floats:
+        """Back to the scale of the column."""
+        return z
 
     def __init__(self, terms: Terms, line: Line, shift: float) -> None:
         self.terms = terms
@@ -75,7 +83,9 @@ class Normal(Fitted):
         terms = Terms.fit(design, use, rows)
         weights = None if target.weights is None else target.weights[rows]
         z = cls.forward(y + shift)
-        return cls(terms, Line.fit(terms.matrix(design, rows), z, weights, tuning, generator(seed, "beta")), shift)
+        return cls(
+            terms, Line.fit(terms.matrix(design, rows), z, weights, tuning, generator(seed, "beta")), shift
+        )
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Prediction plus a normal residual, back on the original scale."""
@@ -101,9 +111,17 @@ class LogNormal(Normal):
 
     name = "lognorm"
     summary = "linear regression of the logarithm"
-    forward = staticmethod(np.log)
-    backward = staticmethod(lambda z: np.exp(np.minimum(z, 700)))
     floor = 1.0
+
+    @staticmethod
+    def forward(y: Floats) -> Floats:
+        """Logarithm."""
+        return np.log(y)
+
+    @staticmethod
+    def backward(z: Floats) -> Floats:
+        """Exponential."""
+        return np.exp(np.minimum(z, 700))
 
 
 @column_method
@@ -112,9 +130,17 @@ class SqrtNormal(Normal):
 
     name = "sqrtnorm"
     summary = "linear regression of the square root"
-    forward = staticmethod(np.sqrt)
-    backward = staticmethod(lambda z: np.maximum(z, 0.0) ** 2)
     floor = 0.0
+
+    @staticmethod
+    def forward(y: Floats) -> Floats:
+        """Square root."""
+        return np.sqrt(y)
+
+    @staticmethod
+    def backward(z: Floats) -> Floats:
+        """Square."""
+        return np.maximum(z, 0.0) ** 2
 
 
 @column_method
@@ -123,8 +149,16 @@ class CubeRootNormal(Normal):
 
     name = "cubertnorm"
     summary = "linear regression of the cube root"
-    forward = staticmethod(np.cbrt)
-    backward = staticmethod(lambda z: z**3)
+
+    @staticmethod
+    def forward(y: Floats) -> Floats:
+        """Cube root."""
+        return np.cbrt(y)
+
+    @staticmethod
+    def backward(z: Floats) -> Floats:
+        """Cube."""
+        return z**3
 
 
 @column_method

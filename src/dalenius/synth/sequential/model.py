@@ -48,7 +48,7 @@ class SequentialModel(Model):
 
     method: ClassVar[str] = "cart"
     contents = (
-        "for each column a model that holds its original values: the donors in the leaves of the trees, row by row but not "
+        "for each column a model that holds its original values: the donors in the leaves of the trees, not "
         "linked across columns. Treat the file like the confidential data"
     )
 
@@ -91,7 +91,9 @@ class SequentialModel(Model):
         vectors = [found[name] for name in self.schema.names]
         return Table.from_vectors(vectors, rows, self.origin, self.schema)
 
-    def _column(self, name: str, design: Design, limits: Restrictions, seed: np.random.SeedSequence) -> Vector:
+    def _column(
+        self, name: str, design: Design, limits: Restrictions, seed: np.random.SeedSequence
+    ) -> Vector:
         """Draw one column: fixed rows are set, the others drawn until they break no rule."""
         model = self.columns[name]
         everything = np.arange(design.rows)
@@ -126,7 +128,9 @@ class SequentialModel(Model):
             if turn < TRIES:
                 data[bad], state[bad] = model.draw(design, bad, sequence(seed, "again", turn))
             else:
-                data[bad], state[bad] = self.rescues[name].cell_of(design, bad, sequence(seed, "rescue", turn))
+                data[bad], state[bad] = self.rescues[name].cell_of(
+                    design, bad, sequence(seed, "rescue", turn)
+                )
 
     def parts(self) -> tuple[dict[str, Any], Arrays]:
         """Coders, columns, kept columns and rules."""
@@ -149,7 +153,9 @@ class SequentialModel(Model):
         return facts, arrays
 
     @classmethod
-    def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> SequentialModel:
+    def from_parts(
+        cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays
+    ) -> SequentialModel:
         """Rebuild from a saved file."""
         visit = list(facts["visit"])
 
@@ -158,11 +164,22 @@ class SequentialModel(Model):
             return {int(key): nested(key, *own) for key in own[0]}
 
         coders = [Coder.from_parts(*parts) for _, parts in sorted(rebuilt("coder").items())]
-        columns = {visit[i]: ColumnModel.from_parts(schema[visit[i]], *p) for i, p in rebuilt("column").items()}
+        columns = {
+            visit[i]: ColumnModel.from_parts(schema[visit[i]], *p) for i, p in rebuilt("column").items()
+        }
         rescues = {visit[i]: Rescue.from_parts(*p) for i, p in rebuilt("rescue").items()}
         kept = {name: vector_from(f"kept.{i}", schema[name], arrays) for i, name in enumerate(facts["kept"])}
         return cls(
-            schema, rows, visit, coders, columns, kept, facts["rules"], rescues, facts["passive"], facts["expansion"]
+            schema,
+            rows,
+            visit,
+            coders,
+            columns,
+            kept,
+            facts["rules"],
+            rescues,
+            facts["passive"],
+            facts["expansion"],
         )
 
 

@@ -91,7 +91,9 @@ def _information(table: Table, names: Sequence[str]) -> npt.NDArray[np.float64]:
     shared = np.zeros((len(names), len(names)))
     for i, a in enumerate(coded):
         for j in range(i):
-            joint = np.bincount(a * GROUPS + coded[j], minlength=GROUPS * GROUPS).reshape(GROUPS, GROUPS) / len(rows)
+            joint = np.bincount(a * GROUPS + coded[j], minlength=GROUPS * GROUPS).reshape(
+                GROUPS, GROUPS
+            ) / len(rows)
             product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
             seen = joint > 0
             shared[i, j] = shared[j, i] = float(np.sum(joint[seen] * np.log(joint[seen] / product[seen])))

@@ -1,4 +1,4 @@
-"""Passive columns: computed from other columns after these are drawn, never modelled (a body mass index, a region code)."""
+"""Passive columns: computed from other columns after these are drawn, never modelled (a body mass index)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class Derived:
         if isinstance(worth, Constant):
             worth = Numbers(np.array(worth.value), np.array(True))
         if not isinstance(worth, Numbers) or not column.kind.is_number:
-            raise OptionError(f"passive column {self.name!r} is {column.kind}, but its expression is of another kind")
+            raise OptionError(
+                f"passive column {self.name!r} is {column.kind}, but its expression is of another kind"
+            )
         known = np.broadcast_to(worth.known, (table.rows,))
         number = np.where(known, np.broadcast_to(worth.data, (table.rows,)), 0.0).astype(np.float64)
         known = known & np.isfinite(number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray, Vector
 from dalenius.synth.sequential.column import Recipe
 from dalenius.synth.sequential.engine import Plan
+from dalenius.synth.sequential.finishing import Smoothing
 from dalenius.synth.sequential.fitted import METHODS, Tuning
-from dalenius.synth.sequential.passive import Derived
 from dalenius.synth.sequential.order import after_conditions, by_cardinality, by_dependence
+from dalenius.synth.sequential.passive import Derived
 from dalenius.synth.sequential.surveys import weight_column
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def visit_sequence(options: Sequential, table: Table, rules: Sequence[Rule] = ()
         rest = by_dependence(table, rest)
     order = first + (after_conditions(rest, rules) if isinstance(options.visit, str) else rest)
     weight = weight_column(options, table)
-    if weight in rest and isinstance(options.visit, str):  # the design acts through it: first, or given all others
+    if weight in rest and isinstance(
+        options.visit, str
+    ):  # the design acts through it: first, or given all others
         order.remove(weight)
         order.insert(len(first) if options.weighting == "predictor" else len(order), weight)
     for name, expression in options.passive.items():  # as soon as what it is computed from is there
@@ -78,7 +81,9 @@ def _rules(options: Sequential, table: Table) -> tuple[str, ...]:
     return tuple(options.rules)
 
 
-def _recipe(options: Sequential, table: Table, visit: Sequence[str], place: int, rules: Sequence[str]) -> Recipe:
+def _recipe(
+    options: Sequential, table: Table, visit: Sequence[str], place: int, rules: Sequence[str]
+) -> Recipe:
     name = visit[place]
     vector = table[name]
     usual = "survtree" if name in options.event else options.method_for(vector)
@@ -96,11 +101,9 @@ def _recipe(options: Sequential, table: Table, visit: Sequence[str], place: int,
         groups, least = strata, STRATUM_ROWS
     regression = method not in TREES
     spikes = options.spikes.get(name, _spikes(vector) if regression else ())
-    smoothing = _smoothing(options, name) if method in OBSERVED else "none"
+    smoothing: Smoothing = _smoothing(options, name) if method in OBSERVED else "none"
     split = "polyreg" if regression else ("cart" if method == "survtree" else method)
-    return Recipe(
-        method, split, use, groups, least, tuple(float(s) for s in spikes), smoothing, tuning
-    )
+    return Recipe(method, split, use, groups, least, tuple(float(s) for s in spikes), smoothing, tuning)
 
 
 def _tuning(options: Sequential) -> Tuning:
@@ -108,7 +111,7 @@ def _tuning(options: Sequential) -> Tuning:
     return Tuning(**shared)
 
 
-def _smoothing(options: Sequential, name: str) -> Any:
+def _smoothing(options: Sequential, name: str) -> Smoothing:
     if isinstance(options.smoothing, str):
         return options.smoothing
     return options.smoothing.get(name, "auto")
@@ -122,7 +125,11 @@ def _nested_in(table: Table, name: str, earlier: Mapping[str, int], rules: Seque
     if parent is not None:
         related.append(parent)
     for rule in parse_rules(rules):
-        if rule.sentence.conclusion is None and name in rule.columns and set(rule.columns) <= {*earlier, name}:
+        if (
+            rule.sentence.conclusion is None
+            and name in rule.columns
+            and set(rule.columns) <= {*earlier, name}
+        ):
             related += [n for n in rule.columns if n != name]
     # The finest of several nested columns decides: municipality within district needs no region beside it.
     return [earlier[n] for n in dict.fromkeys(related) if n in earlier and not table[n].is_number]

@@ -39,7 +39,11 @@ class Restrictions:
         fixed, checked = [], []
         known = {*before, column}
         for rule in rules:
-            if column not in rule.columns or not set(rule.columns) <= known or rule.sentence.conclusion is None:
+            if (
+                column not in rule.columns
+                or not set(rule.columns) <= known
+                or rule.sentence.conclusion is None
+            ):
                 continue
             assignment = rule.as_assignment()
             if assignment is not None and assignment.column == column:
@@ -84,8 +88,12 @@ def fixed_cell(assignment: Assignment, column: Column, dtype: npt.DTypeLike) -> 
     special = list(column.special)
     if assignment.gap == "not applicable":
         if not column.not_applicable:
-            raise DataError(f"column {column.name!r}: rule {assignment.rule.text!r} needs a not-applicable code")
+            raise DataError(
+                f"column {column.name!r}: rule {assignment.rule.text!r} needs a not-applicable code"
+            )
         return 0, SPECIAL + len(column.missing)
+    if assignment.value is None:
+        raise DataError(f"column {column.name!r}: rule {assignment.rule.text!r} sets no value")
     for j, code in enumerate(special):
         if code == assignment.value or level_key(code) == level_key(assignment.value):
             return 0, SPECIAL + j
@@ -94,7 +102,9 @@ def fixed_cell(assignment: Assignment, column: Column, dtype: npt.DTypeLike) -> 
     keys = [level_key(level) for level in column.levels or ()]
     wanted = level_key(assignment.value)
     if wanted not in keys:
-        raise DataError(f"column {column.name!r}: rule {assignment.rule.text!r} sets a value that is not a level")
+        raise DataError(
+            f"column {column.name!r}: rule {assignment.rule.text!r} sets a value that is not a level"
+        )
     return keys.index(wanted), 0
 
 

@@ -27,7 +27,9 @@ class SaturatedCells(Fitted):
     name = "saturated"
     summary = "original rows of the same cell (few predictors with few levels)"
 
-    def __init__(self, use: Sequence[int], keys: npt.NDArray[np.uint64], donors: AnyArray, mass: Floats) -> None:
+    def __init__(
+        self, use: Sequence[int], keys: npt.NDArray[np.uint64], donors: AnyArray, mass: Floats
+    ) -> None:
         self.use = tuple(use)
         self.keys = keys
         self.donors = donors

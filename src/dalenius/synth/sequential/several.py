@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,7 +11,6 @@ from dalenius.core.random import Seed, sequence
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.synth.base import SYNTHESIZERS
-from dalenius.synth.sequential.model import SequentialModel
 from dalenius.synth.sequential.synthesizers import CartSynthesizer, Sequential
 
 
@@ -65,8 +64,7 @@ def syntheses(
     for i in range(m):
         used = method.fit(table, seed=sequence(seed, "fit", i)) if model is None else model
         drawn.append(used.sample(rows, seed=sequence(seed, "draw", i)))
-    kept: Sequence[str] = model.kept if isinstance(model, SequentialModel) else method.keep
-    return Syntheses(tuple(drawn), table.rows, anew, tuple(kept))
+    return Syntheses(tuple(drawn), table.rows, anew, tuple(method.keep))
 
 
 def from_mapping(options: Mapping[str, Any], method: str = "cart") -> Sequential:

@@ -30,14 +30,18 @@ def weight_column(options: Sequential, table: Table) -> str | None:
 def weighted(options: Sequential, table: Table, seed: Seed) -> tuple[Sequential, Table, Floats | None, float]:
     """Options, table, case weights and expansion factor with which the sequence is fitted.
 
-    For a proper pseudo-likelihood synthesis the weights are replicate weights of the design, refitted for each synthetic
-    file (spec psd09, 2.5: drawing parameters from the models alone misses the design effect), and the models
-    themselves are not drawn.
+    For a proper pseudo-likelihood synthesis the weights are replicate weights of the design, refitted for each
+    synthetic file (spec psd09, 2.5: drawing parameters from the models alone misses the design effect), and
+    the models themselves are not drawn.
     """
     name = weight_column(options, table)
     if options.weighting in ("column", "predictor") or name is None:
         if name is None and (options.weights is not None or options.weighting not in ("column", "ignore")):
-            asked = f"no column {names([options.weights])}" if options.weights else "no column has the role weight"
+            asked = (
+                f"no column {names([options.weights])}"
+                if options.weights
+                else "no column has the role weight"
+            )
             raise OptionError(f"weights: {asked}; name it in the option weights")
         return options, table, None, 1.0
     left = table.drop([name])

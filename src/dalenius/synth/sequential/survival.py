@@ -14,7 +14,7 @@ from dalenius.data.vector import AnyArray, BoolArray, IntArray
 from dalenius.synth.sequential.cart import Cart
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import Target, Tuning, column_method, resampled
-from dalenius.synth.sequential.tree import Tree
+from dalenius.synth.sequential.trees import Tree
 
 
 @column_method
@@ -22,8 +22,8 @@ class SurvivalTree(Cart):
     """A tree that splits where the hazard differs, with the observed times of a leaf as donors.
 
     The response is the martingale residual of each row under no predictors, event minus cumulative hazard, which turns
-    survival data into a regression (Therneau, Grambsch, Fleming 1990; LeBlanc, Crowley 1992). The event column itself is
-    drawn after the time, given it.
+    survival data into a regression (Therneau, Grambsch, Fleming 1990; LeBlanc, Crowley 1992). The event column
+    itself is drawn after the time, given it.
     """
 
     name = "survtree"
@@ -52,10 +52,8 @@ def martingale(time: AnyArray, event: BoolArray) -> npt.NDArray[np.float64]:
     >>> martingale(np.array([1.0, 2.0, 3.0]), np.array([True, False, True])).round(3).tolist()
     [0.667, -0.333, -0.333]
     """
-    times, inverse = np.unique(time, return_inverse=True)
+    inverse = np.unique(time, return_inverse=True)[1]
     events = np.bincount(inverse, weights=event.astype(np.float64))
     at_risk = len(time) - np.concatenate([[0], np.cumsum(np.bincount(inverse))[:-1]])
     hazard = np.cumsum(events / at_risk)
     return event.astype(np.float64) - hazard[inverse]
-
-

@@ -47,7 +47,8 @@ class Sequential(Synthesizer):
     diversity
         Fewest different values in a leaf. 2 or 3 for a sensitive column stops pure leaves from giving it away.
     smoothing
-        Of numbers: "auto" (density smoothing where values are nearly unique), "none", "density", "spline"; or by column.
+        Of numbers: "auto" (density smoothing where values are nearly unique), "none", "density", "spline"; or
+        by column.
     proper
         Draw the models' parameters too (by resampling or from their posterior), for inference about the population.
     keep
@@ -130,7 +131,10 @@ class Sequential(Synthesizer):
         """Every column against all before it, some fifteen levels deep."""
         pairs = shape.columns * (shape.columns - 1) / 2
         cells = shape.rows * shape.columns
-        return Cost(seconds=0.05 + 1.5e-7 * shape.rows * (pairs + shape.columns), bytes=30.0 * cells + 80.0 * shape.rows)
+        return Cost(
+            seconds=0.05 + 1.5e-7 * shape.rows * (pairs + shape.columns),
+            bytes=30.0 * cells + 80.0 * shape.rows,
+        )
 
 
 class CartModel(SequentialModel):
@@ -146,7 +150,7 @@ class CartSynthesizer(Sequential):
 
     Examples
     --------
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "age": [*range(20, 70), *range(20, 70)], "job": ["a", "b"] * 50})
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "age": [20, 30, 40, 50] * 25, "job": ["a", "b"] * 50})
     >>> out = CartSynthesizer().fit(table, seed=1).sample(60, seed=2)
     >>> out.rows, out.names
     (60, ['sex', 'age', 'job'])
@@ -155,8 +159,8 @@ class CartSynthesizer(Sequential):
     info = MethodInfo(
         name="cart",
         title="Sequential trees (CART)",
-        meaning="Columns drawn one after the other from leaves of trees on those before: close to the original in most "
-        "tables, good with mixed kinds, missing values and special codes.",
+        meaning="Columns drawn one after the other from leaves of trees on those before: close to the original in "
+        "most tables, good with mixed kinds, missing values and special codes.",
         guarantee="none: categories and heaped numbers are values of original records; rules are kept",
         reference="Reiter 2005; Nowok, Raab, Dibben 2016 (synthpop)",
     )
@@ -232,7 +236,7 @@ class ParametricSynthesizer(Sequential):
 
     Examples
     --------
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "age": [*range(20, 70), *range(20, 70)], "job": ["a", "b", "c", "d"] * 25})
+    >>> table = Table.from_frame({"age": [20, 30, 40, 50] * 25, "job": ["a", "b", "c", "d"] * 25})
     >>> ParametricSynthesizer().fit(table, seed=1).sample(5, seed=2).rows
     5
     """
@@ -240,8 +244,8 @@ class ParametricSynthesizer(Sequential):
     info = MethodInfo(
         name="parametric",
         title="Sequential regressions",
-        meaning="Columns drawn one after the other from regressions on those before: smooth models whose parameters can be "
-        "printed; relations they do not contain (interactions, curves) are lost.",
+        meaning="Columns drawn one after the other from regressions on those before: smooth models whose "
+        "parameters can be printed; relations they do not contain (interactions, curves) are lost.",
         guarantee="none: numbers keep the column's own values; rules are kept",
         reference="Raghunathan, Reiter, Rubin 2003; synthpop: parametric",
     )

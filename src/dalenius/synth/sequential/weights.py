@@ -7,15 +7,14 @@ weight column. The design's uncertainty enters by replicate weights, one set per
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
-from numba import njit
 
 from dalenius.core.errors import DataError
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import IntArray, Vector
+from dalenius.synth.sequential._kernels import polya
 from dalenius.synth.sequential.design import Floats
 
 Weighting = Literal["column", "ignore", "predictor", "pseudo", "population"]
@@ -38,7 +37,9 @@ def read_weights(vector: Vector) -> Floats:
     w = vector.floats()
     bad = int(np.count_nonzero(~(np.isfinite(w) & (w > 0))))
     if bad:
-        raise DataError(f"weight column {name!r}: {bad} rows are missing, infinite or not above 0; drop these rows")
+        raise DataError(
+            f"weight column {name!r}: {bad} rows are missing, infinite or not above 0; drop these rows"
+        )
     scaled: Floats = w * (len(w) / w.sum()) if len(w) else w
     return scaled
 
@@ -70,7 +71,11 @@ def replicate(weights: Floats, strata: IntArray | None, psu: IntArray | None, se
     """
     n = len(weights)
     stratum = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
-    unit = np.arange(n) if psu is None else np.unique(np.stack([stratum, psu]), axis=1, return_inverse=True)[1].ravel()
+    unit = (
+        np.arange(n)
+        if psu is None
+        else np.unique(np.stack([stratum, psu]), axis=1, return_inverse=True)[1].ravel()
+    )
     rng = generator(seed, "replicate")
     times = np.zeros(int(unit.max(initial=-1)) + 1)
     home = np.zeros(len(times), np.int64)
@@ -90,8 +95,8 @@ def finite_population(weights: Floats, size: float, seed: Seed) -> Floats:
     """How often each unit occurs in a population drawn by the weighted finite-population Bayesian bootstrap.
 
     Polya's urn in which a unit starts with w - 1 balls and gains (N - n)/n with each draw (Cohen 1997; Dong, Elliott,
-    Raghunathan 2014). ``size`` is the population N, taken as at most 20 rows for each sampled one: the draws of a model do
-    not get better beyond that.
+    Raghunathan 2014). ``size`` is the population N, taken as at most 20 rows for each sampled one: the draws
+    of a model do not get better beyond that.
 
     Examples
     --------
@@ -104,39 +109,5 @@ def finite_population(weights: Floats, size: float, seed: Seed) -> Floats:
     scaled = np.maximum(weights * (total / weights.sum()), 1.0)
     extra = round(total) - n
     chance = generator(seed, "population").random(max(extra, 0))
-    counts: Floats = _polya(scaled - 1.0, chance, extra / n)
-    return counts
-
-
-@njit(cache=True, nogil=True)
-def _polya(start: Any, chance: Any, gain: float) -> npt.NDArray[np.float64]:
-    """Urn draws with a Fenwick tree, so that a draw costs log n."""
-    n = len(start)
-    tree = np.zeros(n + 1)
-    for i in range(n):
-        j = i + 1
-        while j <= n:
-            tree[j] += start[i]
-            j += j & -j
-    counts = np.ones(n)
-    total = start.sum()
-    top = 1
-    while 2 * top <= n:
-        top *= 2
-    for k in range(len(chance)):
-        wanted = chance[k] * total
-        place = 0
-        step = top
-        while step > 0:
-            if place + step <= n and tree[place + step] < wanted:
-                place += step
-                wanted -= tree[place]
-            step //= 2
-        place = min(place, n - 1)
-        counts[place] += 1.0
-        total += gain
-        j = place + 1
-        while j <= n:
-            tree[j] += gain
-            j += j & -j
+    counts: Floats = polya(scaled - 1.0, chance, extra / n)
     return counts

@@ -1,7 +1,7 @@
 """Inference from synthetic files: fit a model to m of them, combine, and compare with the original's fit.
 
-`fit_synthetic` fits; `SyntheticFit.summary` combines by the rule that fits how the files were made; `SyntheticFit.compare`
-gives interval overlap, standardised differences, a lack-of-fit test and a coefficient plot.
+`fit_synthetic` fits; `SyntheticFit.summary` combines by the rule that fits how the files were made;
+`SyntheticFit.compare` gives interval overlap, standardised differences, a lack-of-fit test and a coefficient plot.
 """
 
 from dalenius.utility.inference.combine import RULES, Combined, combine

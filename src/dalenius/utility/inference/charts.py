@@ -8,8 +8,8 @@ import polars as pl
 from dalenius.core import style
 
 
-def coefficient_chart(table: pl.DataFrame) -> alt.LayerChart:
-    """Draw the table of a comparison (z-scores on the original's standard error, so that all coefficients share an axis)."""
+def coefficient_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
+    """Draw the table of a comparison, in standard errors of the original so that all coefficients share an axis."""
     scaled = [
         table.select(
             "coefficient",
@@ -36,5 +36,9 @@ def coefficient_chart(table: pl.DataFrame) -> alt.LayerChart:
     points = base.mark_point(filled=True, size=50).encode(
         x="estimate:Q", tooltip=["coefficient", "file", alt.Tooltip("estimate:Q", format=".3g")]
     )
-    zero = alt.Chart(alt.Data(values=[{"x": 0}])).mark_rule(color="#999999", strokeDash=[4, 3]).encode(x="x:Q")
+    zero = (
+        alt.Chart(pl.DataFrame({"x": [0]}).to_arrow())
+        .mark_rule(color="#999999", strokeDash=[4, 3])
+        .encode(x="x:Q")
+    )
     return alt.layer(zero, lines, points).properties(width=420, height=alt.Step(14))

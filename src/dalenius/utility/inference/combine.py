@@ -16,9 +16,7 @@ from scipy import stats
 from dalenius.core.errors import OptionError
 from dalenius.utility.inference.formula import Floats
 
-Rule = Literal[
-    "expected", "complete", "complete-proper", "partial", "full", "full-adjusted", "pseudo"
-]
+Rule = Literal["expected", "complete", "complete-proper", "partial", "full", "full-adjusted", "pseudo"]
 RULES: dict[str, str] = {
     "expected": "what the fit to the original is expected to show (Raab, Nowok, Dibben 2016)",
     "complete": "population, all columns synthesized, parameters not drawn (Raab, Nowok, Dibben 2016, eq. 7)",
@@ -93,7 +91,9 @@ def combine(q: npt.ArrayLike, v: npt.ArrayLike, *, n: int, k: int, rule: Rule = 
     within = _files(v)
     m = len(estimates)
     if m == 1 and rule in ("partial", "full", "full-adjusted", "pseudo"):
-        raise OptionError(f"rule {rule!r} needs several synthetic files; make at least two, or use 'complete'")
+        raise OptionError(
+            f"rule {rule!r} needs several synthetic files; make at least two, or use 'complete'"
+        )
     mean, ubar = estimates.mean(axis=0), within.mean(axis=0)
     between = estimates.var(axis=0, ddof=1) if m > 1 else np.zeros_like(mean)
     return _ruled(rule, mean, ubar, between, m, n, k)

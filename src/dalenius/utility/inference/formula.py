@@ -1,8 +1,8 @@
 """Formulas like ``income ~ sex * educ + log(age)``: read, and turned into a model matrix over a table.
 
-The language is R's for everyday models: ``+``, ``:``, ``*``, ``- 1`` or ``+ 0`` for no intercept, and the functions ``log``,
-``sqrt``, ``exp`` and ``factor``. Categories enter by treatment coding with the first level as reference; coefficient
-names are variable and level, as in R.
+The language is R's for everyday models: ``+``, ``:``, ``*``, ``- 1`` or ``+ 0`` for no intercept, and the
+functions ``log``, ``sqrt``, ``exp`` and ``factor``. Categories enter by treatment coding with the first level
+as reference; coefficient names are variable and level, as in R.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Formula:
         """Read a formula; main effects come first, then interactions, as in R."""
         sides = text.split("~")
         if len(sides) != 2:
-            raise OptionError("formula: write the response, '~' and the predictors, for example 'income ~ age + sex'")
+            raise OptionError(
+                "formula: write the response, '~' and the predictors, for example 'income ~ age + sex'"
+            )
         intercept = True
         found: list[tuple[Variable, ...]] = []
         for sign, piece in re.findall(r"([+-]?)\s*((?:[^+\-(`]|\([^)]*\)|`[^`]*`)+)", sides[1].strip()):
@@ -130,7 +132,9 @@ def number(variable: Variable, vector: Vector) -> Floats:
         with np.errstate(all="ignore"):
             values = np.asarray(_FUNCTIONS[variable.function](values), np.float64)
         if not np.isfinite(values[vector.present]).all():
-            raise DataError(f"formula: {variable.label} is not defined for every row of column {variable.column!r}")
+            raise DataError(
+                f"formula: {variable.label} is not defined for every row of column {variable.column!r}"
+            )
     return values
 
 

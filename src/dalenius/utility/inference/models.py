@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -40,7 +41,9 @@ class Fit:
         return np.diag(self.covariance)
 
 
-def fit_model(formula: Formula | str, frame: object, family: Family = "gaussian", schema: Schema | None = None) -> Fit:
+def fit_model(
+    formula: Formula | str, frame: object, family: Family = "gaussian", schema: Schema | None = None
+) -> Fit:
     """Fit a model to the complete rows of a table.
 
     Parameters
@@ -88,15 +91,15 @@ def likelihood(names: list[str], x: Floats, y: Floats, family: Family) -> Fit:
     Starts and stops where R's ``glm`` does (deviance changes by less than 1e-8 of itself), so that figures agree with
     R to the last digits.
     """
-    _full_rank(np.linalg.qr(x, mode="r"))
+    _full_rank(np.linalg.qr(x)[1])
     mean = (y + 0.5) / 2 if family == "binomial" else y + 0.1
     eta = np.log(mean / (1 - mean)) if family == "binomial" else np.log(mean)
     beta = np.zeros(x.shape[1])
-    inverse = np.eye(x.shape[1])
+    inverse: Floats = np.eye(x.shape[1])
     before = np.inf
     for _ in range(STEPS):
         weight = np.maximum(mean * (1 - mean) if family == "binomial" else mean, 1e-12)
-        inverse = np.linalg.inv(x.T @ (x * weight[:, None]))
+        inverse = np.asarray(np.linalg.inv(x.T @ (x * weight[:, None])), np.float64)
         beta = inverse @ (x.T @ (weight * eta + (y - mean)))
         eta = np.clip(x @ beta, -30, 30)
         mean = expit(eta) if family == "binomial" else np.exp(eta)
@@ -135,11 +138,13 @@ def _several_classes(names: list[str], x: Floats, y: Floats, levels: list[str], 
         jacobian[slopes + 1 + i, slopes] = 1.0
         jacobian[slopes + 1 + i, slopes + 1 : slopes + 2 + i] = steps[: i + 1]
     covariance = jacobian @ np.asarray(found.cov_params()) @ jacobian.T
-    labels = names[1:] + [f"{a}|{b}" for a, b in zip(levels[:-1], levels[1:], strict=True)]
+    labels = names[1:] + [f"{a}|{b}" for a, b in pairwise(levels)]
     return Fit(labels, np.concatenate([estimate[:slopes], cuts]), covariance, len(y))
 
 
 def _full_rank(r: Floats) -> None:
     diagonal = np.abs(np.diag(r))
     if diagonal.size and diagonal.min() <= 1e-10 * diagonal.max():
-        raise DataError("formula: some coefficients cannot be told apart (a level without rows, or a column twice)")
+        raise DataError(
+            "formula: some coefficients cannot be told apart (a level without rows, or a column twice)"
+        )

@@ -75,7 +75,9 @@ class SyntheticFit:
         k = self.fits[0].rows
         return combine(self.estimates, self.variances, n=self.rows, k=k, rule=rule or self.rule(population))
 
-    def summary(self, population: bool = False, rule: Rule | None = None, level: float = 0.95) -> pl.DataFrame:
+    def summary(
+        self, population: bool = False, rule: Rule | None = None, level: float = 0.95
+    ) -> pl.DataFrame:
         """Estimate, standard error, z, p-value and interval of every coefficient."""
         done = self.combined(population, rule)
         low, high = done.interval(level)
@@ -104,7 +106,11 @@ class SyntheticFit:
         population
             Whether the synthetic intervals are for the population (wider) or for the original's estimate.
         """
-        known = original if isinstance(original, Fit) else fit_model(self.formula, original, self.family, self.schema)
+        known = (
+            original
+            if isinstance(original, Fit)
+            else fit_model(self.formula, original, self.family, self.schema)
+        )
         if known.names != self.names:
             raise DataError("the model has other coefficients in the original than in the synthetic files")
         return _comparison(self, known, population, level)
@@ -161,8 +167,8 @@ def ci_overlap(low: Floats, high: Floats, other_low: Floats, other_high: Floats)
 def lack_of_fit(fit: SyntheticFit, original: Fit) -> tuple[float, float]:
     """Test whether synthetic and original coefficients differ by more than the synthesis' own noise.
 
-    Complete synthesis: chi-square with the original's covariance times n/(k m); incomplete: Hotelling's statistic from the
-    variation between files (needs more files than coefficients).
+    Complete synthesis: chi-square with the original's covariance times n/(k m); incomplete: Hotelling's
+    statistic from the variation between files (needs more files than coefficients).
     """
     m, p = fit.estimates.shape
     k = fit.fits[0].rows

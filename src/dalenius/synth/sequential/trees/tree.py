@@ -12,9 +12,9 @@ from scipy import stats
 
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
-from dalenius.synth.sequential._kernels import grow, pick, route
 from dalenius.synth.sequential.design import Design, Floats
 from dalenius.synth.sequential.fitted import Parts, Target, Tuning
+from dalenius.synth.sequential.trees._kernels import Limits, Response, grow, pick, route
 
 NONE: Floats = np.zeros(0)
 MOST_SHARES = 40
@@ -61,17 +61,20 @@ class Tree:
         order = rows.astype(np.int32)
         label, number, classes = _response(target, tuning)
         weights = NONE if target.weights is None else target.weights
-        wanted = np.array(use, np.int64)
-        evidence = 0.0 if tested else tuning.evidence * _shares(label[rows] if classes else None)
         critical = stats.norm.ppf(1 - tuning.alpha / max(len(use), 1)) if tested else -np.inf
+        evidence = 0.0 if tested else tuning.evidence * _shares(label[rows] if classes else None)
+        limits = Limits(
+            tuning.minbucket, 3 * tuning.minbucket, float(tuning.cp), float(evidence), float(critical),
+            tuning.diversity, tuning.depth, tries,
+        )  # fmt: skip
         start = int(generator(seed, "tree").integers(1, 2**62)) if tries else 1
         nodes = grow(
-            design.codes, wanted, design.unordered, design.sizes, number, label, classes, weights, order,
-            tuning.minbucket, 3 * tuning.minbucket, tuning.cp, evidence, float(critical),
-            tuning.diversity, tuning.depth, tries, start,
+            design.codes, np.array(use, np.int64), design.unordered, design.sizes,
+            Response(number, label, classes, weights), order, limits, start,
         )  # fmt: skip
         mass = NONE if target.weights is None else np.cumsum(target.weights[order])
-        return cls(*nodes, mass), order
+        feature, where, left, right, first, last, cuts = nodes
+        return cls(feature, where, left, right, first, last, cuts, mass), order
 
     def leaves(self, design: Design, rows: IntArray) -> npt.NDArray[np.int32]:
         """Leaf of each of these rows."""
@@ -104,7 +107,10 @@ class Tree:
 
 def _shares(label: npt.NDArray[np.int32] | None) -> float:
     """Free shares that a split adds: it must earn ``evidence`` for each (at most `MOST_SHARES` are charged)."""
-    return 1.0 if label is None else float(min(max(np.count_nonzero(np.bincount(label)) - 1, 1), MOST_SHARES))
+    if label is None:
+        return 1.0
+    found = int(np.count_nonzero(np.bincount(label)))
+    return float(min(max(found - 1, 1), MOST_SHARES))
 
 
 def _response(target: Target, tuning: Tuning) -> tuple[npt.NDArray[np.int32], Floats, int]:

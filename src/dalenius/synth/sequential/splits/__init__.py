@@ -1,0 +1,1 @@
+"""How a node of a tree is cut: the search over predictors, in Numba."""
