@@ -20,7 +20,9 @@ from dalenius.risk.membership.shadow import ShadowAudit, shadow_audit
 from dalenius.risk.sample.anonymity import k_anonymity, l_diversity, t_closeness
 from dalenius.risk.sample.frequencies import frequencies
 from dalenius.risk.sample.individual import individual_risk, sample_risk
+from dalenius.risk.sample.population import population_uniques
 from dalenius.risk.sample.suda import msu_overlap, suda
+from dalenius.risk.tables import all_tables, table_risk, tcap_ratio, weap
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
 from dalenius.risk.tabular.exclusions import Exclusions
 
@@ -34,6 +36,7 @@ __all__ = [
     "ShadowAudit",
     "Space",
     "adversarial",
+    "all_tables",
     "attack_grid",
     "attack_table",
     "attacker",
@@ -64,6 +67,7 @@ __all__ = [
     "new_rows",
     "nndr",
     "outlier_linkage",
+    "population_uniques",
     "replicated_rows",
     "replicated_uniques",
     "sample_risk",
@@ -73,7 +77,10 @@ __all__ = [
     "specific_risk",
     "suda",
     "t_closeness",
+    "table_risk",
+    "tcap_ratio",
     "tolerance_disco",
     "unique_exact_matches",
     "uniques",
+    "weap",
 ]

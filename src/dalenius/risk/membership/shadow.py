@@ -87,9 +87,10 @@ class ShadowAudit:
         return Result(
             name="membership-shadow",
             value=self.curve.auc,
-            sentence=f"Given the synthesizer itself, the best test over {len(self.included)} syntheses tells members "
-            f"from outsiders with chance {figure(self.curve.auc)} (0.5 is a coin) and finds {figure(100 * found, '%')} of "
-            f"members at 1 % false accusations; no guarantee stronger than ε = {figure(floor)} can hold.",
+            sentence=f"Given the synthesizer itself, the best test over {len(self.included)} syntheses tells "
+            f"members from outsiders with chance {figure(self.curve.auc)} (0.5 is a coin) and finds "
+            f"{figure(100 * found, '%')} of members at 1 % false accusations; no guarantee stronger than "
+            f"ε = {figure(floor)} can hold.",
             interval=self.curve.interval(),
             yardsticks={"coin": 0.5},
             values={

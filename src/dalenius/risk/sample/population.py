@@ -1,0 +1,132 @@
+"""Population uniques: how many rows that are alone in the sample are alone in the population too.
+
+* ``poisson``: a log-linear model with main effects for the expected counts of key combinations (Skinner and Shlomo
+  2008): a sample unique of expected count λ is unique in the population with chance exp(-λ (1 - π) / π).
+* ``pitman``: Pitman's sampling formula fitted to the counts of counts by maximum likelihood (Hoshino 2001).
+* ``weights``: each row's own chance f / F from its design weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.optimize import minimize
+from scipy.special import gammaln
+
+from dalenius.core.errors import OptionError
+from dalenius.core.result import Result, figure
+from dalenius.data.schema import Role
+from dalenius.data.vector import AnyArray
+from dalenius.risk.sample.keys import KeyCodes, column_values
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationUniques:
+    """Estimates of population uniques among the sample uniques.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> people = {"a": rng.integers(0, 40, 500), "b": rng.integers(0, 20, 500)}
+    >>> found = population_uniques(people, ["a", "b"], population=5000)
+    >>> 0 <= found.estimates["poisson"] <= found.sample_uniques
+    True
+    """
+
+    sample_uniques: int
+    estimates: dict[str, float]
+    matches: dict[str, float]
+    rows: int
+    population: float
+
+    def result(self) -> Result:
+        """Estimates side by side."""
+        table = pl.DataFrame(
+            {
+                "estimator": list(self.estimates),
+                "unique in the population": list(self.estimates.values()),
+                "expected correct matches": [self.matches.get(name) for name in self.estimates],
+            },
+            schema_overrides={"expected correct matches": pl.Float64},
+        )
+        low, high = min(self.estimates.values()), max(self.estimates.values())
+        return Result(
+            name="population-uniques",
+            value=high,
+            sentence=f"{self.sample_uniques:,} of {self.rows:,} rows are alone with their keys in the file; of these "
+            f"about {figure(low)} to {figure(high)} are alone among all {figure(self.population)} people, depending on "
+            "the model.",
+            values=dict(self.estimates),
+            table=table,
+        )
+
+
+def population_uniques(
+    data: Any,
+    keys: Sequence[str] | None = None,
+    *,
+    population: float | None = None,
+    weight: str | None = None,
+) -> PopulationUniques:
+    """Estimate how many sample uniques are population uniques.
+
+    Parameters
+    ----------
+    population
+        Number of people the sample was drawn from; default: the sum of the weights.
+    """
+    codes = KeyCodes.of(data, keys)
+    weights = column_values(data, weight, Role.WEIGHT)
+    size = float(weights.sum()) if population is None and weights is not None else population
+    if size is None or size < len(codes):
+        raise OptionError("say how many people the sample was drawn from: population=…, or a weight column")
+    ids, groups = codes.groups()
+    counts = np.bincount(ids, minlength=groups)
+    alone = counts[ids] == 1
+    fraction = len(codes) / size
+    odds = _expected(codes)[alone] * (1 - fraction) / fraction
+    estimates = {"poisson": float(np.exp(-odds).sum())}
+    matches = {
+        "poisson": float(np.where(odds > 0, -np.expm1(-odds) / np.where(odds > 0, odds, 1.0), 1.0).sum())
+    }
+    estimates["pitman"] = min(_pitman(counts, size), float(alone.sum()))
+    if weights is not None:
+        estimates["weights"] = float((1 / weights[alone]).sum())
+    return PopulationUniques(int(alone.sum()), estimates, matches, len(codes), size)
+
+
+def _expected(codes: KeyCodes) -> AnyArray:
+    """Expected sample count of each row's key combination if the keys were independent."""
+    n = len(codes)
+    result = np.full(n, float(n))
+    for j in range(codes.codes.shape[1]):
+        column = codes.codes[:, j]
+        result *= np.bincount(column)[column] / n
+    return result
+
+
+def _pitman(counts: AnyArray, population: float) -> float:
+    """Expected uniques among N people under Pitman's formula with parameters fitted to the sample."""
+    n, kinds = int(counts.sum()), len(counts)
+    sizes, times = np.unique(counts, return_counts=True)
+
+    def loss(x: AnyArray) -> float:
+        alpha = 1 / (1 + np.exp(-x[0]))
+        theta = np.exp(x[1]) - alpha
+        steps = np.arange(1, kinds)
+        first = np.log(theta + alpha * steps).sum()
+        second = gammaln(theta + n) - gammaln(theta + 1)
+        third = (times * (gammaln(sizes - alpha) - gammaln(1 - alpha))).sum()
+        return float(-(first - second + third))
+
+    best = minimize(
+        loss, np.array([0.0, np.log(max(kinds, 2) / 2)]), method="Nelder-Mead", options={"maxiter": 400}
+    )
+    alpha = 1 / (1 + np.exp(-best.x[0]))
+    theta = np.exp(best.x[1]) - alpha
+    logs = np.log(population) + gammaln(population + theta + alpha - 1) + gammaln(theta + 1)
+    return float(np.exp(logs - gammaln(population + theta) - gammaln(theta + alpha)))

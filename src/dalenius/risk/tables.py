@@ -1,0 +1,147 @@
+"""Group disclosure in tables made from microdata, and the microdata scores that stand for it (spec psd15).
+
+Kolb, Tang and Giessing (PSD 2024): a key combination discloses when all its records share one category. The risk of a
+table is the share of its disclosive cells that are disclosive, with the same value, in the original's table too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from dalenius.core.errors import OptionError
+from dalenius.counts.pair import Pair
+from dalenius.risk.tabular.cells import Cells, count_cells
+
+
+def all_tables(
+    fixed: Sequence[str], synthetic: Sequence[str], sizes: Sequence[int] = (2, 3, 4, 5)
+) -> list[tuple[str, ...]]:
+    """Every cross-tabulation of some sizes with at least one synthetic column.
+
+    Examples
+    --------
+    >>> [len(all_tables("abc", "xyz", [d])) for d in (2, 3, 4, 5)]
+    [12, 19, 15, 6]
+    """
+    columns = [*fixed, *synthetic]
+    if len(set(columns)) < len(columns):
+        raise OptionError("a column is both fixed and synthetic; name it once")
+    return [t for d in sizes for t in combinations(columns, d) if set(t) & set(synthetic)]
+
+
+@dataclass(frozen=True)
+class TableRisk:
+    """Disclosive cells of the protected and the original table, and those they share.
+
+    Examples
+    --------
+    >>> gt = {"k1": [1, 1, 4, 4, 4, 5], "k2": [2, 2, 12, 12, 12, 12], "t": [3, 3, 4, 4, 9, 10]}
+    >>> sd = {"k1": [1, 1, 4, 4, 4, 5], "k2": [2, 2, 12, 12, 12, 12], "t": [3, 5, 4, 4, 4, 10]}
+    >>> table_risk(Pair(gt, sd), ["k1", "k2", "t"], ["t"], nu=None)
+    TableRisk(common=1, protected=2, original=2)
+    """
+
+    common: int
+    protected: int
+    original: int
+
+    @property
+    def risk(self) -> float:
+        """Share of the protected table's disclosures that are true; NaN when it has none."""
+        return self.common / self.protected if self.protected else float("nan")
+
+    @property
+    def remaining(self) -> float:
+        """Share of the original's disclosures that remain."""
+        return self.common / self.original if self.original else float("nan")
+
+
+def table_risk(
+    pair: Pair, columns: Sequence[str], synthetic: Sequence[str], geo: str | None = None, nu: float | None = 0.9,
+    grouped: bool = False,
+) -> TableRisk:  # fmt: skip
+    """Group disclosure of one table: each synthetic column in turn is what the others disclose.
+
+    ``nu`` leaves out values that at least that share of all original records have: a naive guess would do.
+    """
+    common = protected = original = 0
+    for target in [name for name in columns if name in synthetic]:
+        keys = [name for name in columns if name != target] + ([geo] if geo is not None else [])
+        if not keys:
+            continue
+        cells = count_cells(pair, keys, target, grouped)
+        told = _news(cells, nu)
+        common += int(np.count_nonzero(cells.pure_s & cells.pure_d & told))
+        protected += int(np.count_nonzero(cells.pure_s & told))
+        original += int(np.count_nonzero(cells.pure_d & told))
+    return TableRisk(common, protected, original)
+
+
+def _news(cells: Cells, nu: float | None) -> np.ndarray:
+    if nu is None:
+        return np.ones(len(cells.level), bool)
+    share = np.bincount(cells.level, cells.d, minlength=len(cells.labels)) / cells.d.sum()
+    told: np.ndarray = share[cells.level] < nu
+    return told
+
+
+def tcap_ratio(
+    pair: Pair, keys: Sequence[str], target: str, nu: float | None = None,
+    unmatched: Literal["count", "drop"] = "count", grouped: bool = False,
+) -> float:  # fmt: skip
+    """Share of the protected file's disclosive key combinations that disclose the same in the original.
+
+    Equals the `table_risk` of keys by target. ``unmatched="drop"`` leaves combinations that the original lacks out.
+
+    Examples
+    --------
+    >>> gt = {"k": [1, 1, 4], "t": [3, 3, 4]}
+    >>> tcap_ratio(Pair(gt, {"k": [1, 4, 9], "t": [3, 5, 7]}), ["k"], "t")
+    0.3333333333333333
+    """
+    cells = count_cells(pair, keys, target, grouped)
+    pure = cells.pure_s & _news(cells, nu)
+    if unmatched == "drop":
+        pure &= cells.d_q > 0
+    return (
+        float(np.count_nonzero(pure & cells.pure_d) / np.count_nonzero(pure)) if pure.any() else float("nan")
+    )
+
+
+def weap(
+    pair: Pair, keys: Sequence[str], target: str, grouped: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """WEAP of each protected record (share of its target among protected records with its keys), and TCAP.
+
+    TCAP is the same share among original records, where WEAP is 1; NaN elsewhere and where the original has none.
+
+    Examples
+    --------
+    >>> gt = {"k1": [1, 1, 4, 4, 4, 5], "t": [3, 3, 4, 4, 9, 10]}
+    >>> sd = {"k1": [1, 1, 4, 4, 4, 5], "t": [3, 5, 4, 4, 4, 10]}
+    >>> shares, found = weap(Pair(gt, sd), ["k1"], "t")
+    >>> shares.tolist(), found.round(3).tolist()
+    ([0.5, 0.5, 1.0, 1.0, 1.0, 1.0], [nan, nan, 0.667, 0.667, 0.667, 1.0])
+    """
+    cells = count_cells(pair, keys, target, grouped)
+    joint = cells.group * len(cells.labels) + cells.level
+    order = np.argsort(joint)
+    codes = pair.categories(target, grouped).protected.codes.astype(np.int64)
+    at = order[np.searchsorted(joint[order], cells.groups.protected * len(cells.labels) + codes)]
+    share = cells.s[at] / cells.s_q[at]
+    known = (share == 1) & (cells.d_q[at] > 0)
+    found = np.where(known, cells.d[at] / np.where(cells.d_q[at] > 0, cells.d_q[at], 1), np.nan)
+    return share, found
+
+
+def planned_tables(
+    pair: Pair, tables: Sequence[Sequence[str]], synthetic: Sequence[str]
+) -> Iterator[tuple[str, TableRisk]]:
+    """Risk of each table an office plans to publish."""
+    for columns in tables:
+        yield " × ".join(columns), table_risk(pair, columns, synthetic)
