@@ -1,15 +1,28 @@
 """Table protection: sensitivity rules, hierarchies, secondary suppression, audit, rounding and perturbation."""
 
 from dalenius.tables.audit import Audit, Disclosed, Requirement, audit, exposed_by_publishing
+from dalenius.tables.cellkey import PTable, inner_cell_keys, perturb, record_keys, small_count_noise
 from dalenius.tables.define import define
 from dalenius.tables.errors import TableError
 from dalenius.tables.foreign import read_suppressed
+from dalenius.tables.gauss import gauss_suppress
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
+from dalenius.tables.intervals import feasibility_intervals
+from dalenius.tables.intruders import exposure
 from dalenius.tables.linked import LinkedSuppression, protect_linked
+from dalenius.tables.loss import information_loss
 from dalenius.tables.model import TableModel
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.protect import protect
+from dalenius.tables.rounding import (
+    aggregate_runs,
+    check_min_cases,
+    controlled_round,
+    recoverable_cells,
+    round_table,
+    stochastic_round,
+)
 from dalenius.tables.rules import (
     Dominance,
     Except,
@@ -33,18 +46,33 @@ __all__ = [
     "LinkedSuppression",
     "Manual",
     "PPercent",
+    "PTable",
     "Requirement",
     "SingletonRules",
     "SmallCount",
     "Suppression",
     "TableError",
     "TableModel",
+    "aggregate_runs",
     "audit",
+    "check_min_cases",
+    "controlled_round",
     "define",
     "exposed_by_publishing",
+    "exposure",
+    "feasibility_intervals",
+    "gauss_suppress",
+    "information_loss",
+    "inner_cell_keys",
     "parse_rule",
+    "perturb",
     "protect",
     "protect_linked",
     "read_hierarchy",
     "read_suppressed",
+    "record_keys",
+    "recoverable_cells",
+    "round_table",
+    "small_count_noise",
+    "stochastic_round",
 ]

@@ -96,18 +96,21 @@ def _protect(
         rules_for_single = SingletonRules.from_code(singleton) if isinstance(singleton, str) else singleton
     zeros = secondary_zeros or any(isinstance(rule, KDisclosure) for rule in rules)
     tried = _order(model, order, usefulness, zeros)
+    # Pivots in small inner cells leave the columns shorter; the outcome does not depend on the order of free rows. In a
+    # magnitude table the rows of single contributors keep their order, which matters there.
+    rows = np.arange(len(model.counts)) if model.is_magnitude else np.argsort(model.counts, kind="stable")
     result = gauss_suppress(
-        model.matrix,
+        model.matrix[rows],
         tried,
         primary & ~hidden_cells,
         forced=forced_cells,
         hidden=hidden_cells & ~forced_cells,
-        small_rows=small_rows(model, rules, zeros),
+        small_rows=small_rows(model, rules, zeros)[rows],
         small=small_method(model, small, zeros),
         used_marking=used_marking,
-        owners=owners_of(model, primary) if rules_for_single.active else None,
+        owners=owners_of(model, primary)[rows] if rules_for_single.active else None,
         singleton=rules_for_single,
-        extra=differences,
+        extra=None if differences is None else differences[rows],
         progress=progress,
     )
     secondary = np.zeros(len(model.cells), np.bool_)

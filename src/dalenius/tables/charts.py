@@ -1,0 +1,55 @@
+"""Pictures of a protected table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from dalenius.core.style import RISK, configured
+
+if TYPE_CHECKING:
+    from dalenius.tables.suppression import Suppression
+
+COLOURS = {"published": "#EBEBEB", "secondary": "#F0A79E", "primary": RISK, "forced": "#2166AC", "hidden": "#FFFFFF"}
+MOST_CELLS = 4000
+
+
+def suppression_chart(result: Suppression) -> Any:
+    """Map of the first two dimensions, one field a cell; values of suppressed cells are not in it.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define, protect, SmallCount
+    >>> result = protect(define({"a": ["x", "y", "z"], "n": [1, 7, 9]}, by="a", freq="n"), SmallCount(3))
+    >>> suppression_chart(result).to_dict()["config"]["view"]["stroke"] is None
+    True
+    """
+    model = result.model
+    first = model.dimensions[0]
+    second = model.dimensions[1] if len(model.dimensions) > 1 else None
+    keep = pl.lit(True)
+    for d in model.dimensions[2:]:
+        keep &= pl.col(d.name) == d.hierarchy.total
+    shown = [None if s else v for v, s in zip(model.amount.tolist(), result.suppressed | result.hidden, strict=True)]
+    frame = model.cells.with_columns(status=pl.Series(result.status), shown=pl.Series(shown, dtype=pl.Float64))
+    frame = frame.filter(keep).head(MOST_CELLS)
+    x = alt.X(f"{second.name}:N", sort=list(second.hierarchy.codes), title=second.name) if second else alt.X("status:N")
+    chart = (
+        alt.Chart(alt.Data(values=frame.to_dicts()))
+        .mark_rect(stroke="white")
+        .encode(
+            x=x,
+            y=alt.Y(f"{first.name}:N", sort=list(first.hierarchy.codes), title=first.name),
+            color=alt.Color(
+                "status:N",
+                scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
+                title="status",
+            ),
+            tooltip=[alt.Tooltip(f"{d.name}:N") for d in model.dimensions[:2]]
+            + [alt.Tooltip("status:N"), alt.Tooltip("shown:Q", title="published value")],
+        )
+        .properties(title="Published and suppressed cells")
+    )
+    return configured(chart)

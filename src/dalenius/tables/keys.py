@@ -1,0 +1,57 @@
+"""Keys: the same cell gets the same random number in every table, without anybody being able to repeat the draw.
+
+A secret key turns a cell's name (or a record's number) into a uniform number. Fresh noise in every table would average out
+(spec psd21, section 5); keyed noise does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+
+import numpy as np
+
+from dalenius.tables.model import Floats, TableModel
+
+
+def keyed_uniforms(names: Iterable[str], key: bytes, run_id: str = "") -> Floats:
+    """Uniform numbers in [0, 1) from names, by a keyed hash.
+
+    Examples
+    --------
+    >>> a, b = keyed_uniforms(["sex=f", "sex=m"], b"secret")
+    >>> bool(a != b), bool(a == keyed_uniforms(["sex=f"], b"secret")[0])
+    (True, True)
+    """
+    secret = hashlib.blake2b(key, digest_size=32).digest()
+    salt = hashlib.blake2b(run_id.encode(), digest_size=16).digest()
+    words = [hashlib.blake2b(name.encode(), key=secret, salt=salt, digest_size=8).digest() for name in names]
+    return np.frombuffer(b"".join(words), "<u8").astype(np.float64) / 2.0**64 if words else np.zeros(0)
+
+
+def cell_names(model: TableModel) -> list[str]:
+    """A name for every cell that does not depend on the table: its codes without the totals.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> cell_names(define({"sex": ["f", "m"], "job": ["a", "b"]}, by="sex"))
+    ['', 'sex=f', 'sex=m']
+    """
+    totals = {d.name: d.hierarchy.total for d in model.dimensions}
+    return [
+        "|".join(f"{name}={code}" for name, code in sorted(zip(model.names, row, strict=True)) if code != totals[name])
+        for row in model.cells.iter_rows()
+    ]
+
+
+def fresh_key() -> bytes:
+    """A new secret; keep it as long as tables of the same data are published.
+
+    Examples
+    --------
+    >>> len(fresh_key())
+    32
+    """
+    return secrets.token_bytes(32)
