@@ -1,8 +1,13 @@
 """Utility: whether the protected file still answers the questions the original answers."""
 
+from dalenius.utility.analyses import learning_table, model_agreement, model_table, train_on_protected
 from dalenius.utility.cells import cell_differences, table_statistics
+from dalenius.utility.components import principal_components
 from dalenius.utility.distributions import column_figures, column_shapes, coverage
+from dalenius.utility.marginals import group_scores, k_marginal, k_marginal_score, sampling_equivalent
+from dalenius.utility.nist import improvement_factor, slope_errors, unique_exact_matches, univariate_errors
 from dalenius.utility.propensity import detection_auc, propensity_logit, propensity_tree
+from dalenius.utility.rules import rule_table, rules_kept, violation_rates
 from dalenius.utility.tables import (
     column_scores,
     one_way_utility,
@@ -23,15 +28,31 @@ __all__ = [
     "column_shapes",
     "coverage",
     "detection_auc",
+    "group_scores",
+    "improvement_factor",
+    "k_marginal",
+    "k_marginal_score",
+    "learning_table",
+    "model_agreement",
+    "model_table",
     "one_way_utility",
     "pair_trends",
     "pair_trends_table",
+    "principal_components",
     "propensity_logit",
     "propensity_tree",
+    "rule_table",
+    "rules_kept",
+    "sampling_equivalent",
+    "slope_errors",
     "table_statistics",
     "table_utility",
     "three_way_utility",
+    "train_on_protected",
     "two_way_utility",
+    "unique_exact_matches",
+    "univariate_errors",
+    "violation_rates",
     "voas_williamson",
     "worst_cells",
 ]

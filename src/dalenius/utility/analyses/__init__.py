@@ -1,0 +1,6 @@
+"""Analyses: do models fitted to the protected file say what they say on the original."""
+
+from dalenius.utility.analyses.agreement import model_agreement, model_table
+from dalenius.utility.analyses.learning import learning_table, train_on_protected
+
+__all__ = ["learning_table", "model_agreement", "model_table", "train_on_protected"]
