@@ -12,6 +12,7 @@ from dalenius.cli.release import plan, release, verify
 from dalenius.cli.schema import schema
 from dalenius.cli.sweep import register as register_sweep
 from dalenius.cli.synth import sample, synth
+from dalenius.cli.tables import app as tables
 
 app = typer.Typer(
     name="dalenius",
@@ -24,5 +25,6 @@ app = typer.Typer(
 for command in (demo, schema, synth, sample, evaluate, compare, plan, release, verify, methods, version):
     app.command()(command)
 register_sweep(app)
+app.add_typer(tables, name="tables")
 
 __all__ = ["app"]
