@@ -1,4 +1,6 @@
-"""Disclosure risk against its peers: python bench/risk.py [--quick]
+"""Disclosure risk against its peers.
+
+Run as ``python bench/risk.py [--quick]``.
 
 Prints CPU seconds (user + sys of this process), ratios and the conclusions of both sides. A peer that is not installed
 is named and left out. Figures of R packages are those measured on this machine (docs/risk.md says when).
@@ -12,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,95 +71,109 @@ def planted(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return made
 
 
+def peers_of(
+    train: Any, made: Any, control: Any, halves: tuple[list[str], list[str]], known: list[str], attacks: int
+) -> Any:
+    """Anonymeter's three evaluators, to be run one by one."""
+    from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator
+
+    many = {"n_attacks": attacks, "control": control}
+    return {
+        "singling-out": lambda: SinglingOutEvaluator(train, made, n_cols=4, **many).evaluate(
+            mode="multivariate"
+        ),
+        "linkability": lambda: LinkabilityEvaluator(
+            train, made, aux_cols=halves, n_neighbors=10, **many
+        ).evaluate(n_jobs=1),
+        "inference": lambda: InferenceEvaluator(
+            train, made, aux_cols=known, secret="occupation", regression=False, **many
+        ).evaluate(n_jobs=1),
+    }
+
+
+def ours_of(pair: Pair, halves: tuple[list[str], list[str]], known: list[str], attacks: int) -> Any:
+    """The same three attacks here."""
+    return {
+        "singling-out": lambda: singling_out(pair, attacks=attacks),
+        "linkability": lambda: linkability(pair, *halves, attacks=attacks),
+        "inference": lambda: inference(pair, known=known, attacks=attacks),
+    }
+
+
 def against_anonymeter(frame: pl.DataFrame, attacks: int = 500) -> None:
-    try:
-        from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator
-    except ImportError:
+    if importlib.util.find_spec("anonymeter") is None:
         print("anonymeter is not installed: pip install anonymeter")
         return
     half = frame.height // 2
     mixed = frame.sample(fraction=1, shuffle=True, seed=0)
     train, control = mixed.head(half), mixed.tail(half)
-    columns = train.columns
-    first, second = columns[::2], columns[1::2]
-    known = [c for c in columns if c != "occupation"]
-    print(f"\nAnonymeter, {attacks} attacks, {half:,} original, {half:,} control rows (risk % [interval])")
+    halves = (train.columns[::2], train.columns[1::2])
+    known = [c for c in train.columns if c != "occupation"]
+    print(
+        f"\nAnonymeter, {attacks} attacks, {half:,} original, {half:,} control rows (risk % [interval])",
+        flush=True,
+    )
     for name, made in planted(train).items():
         pair = Pair(train, made, control, targets=["occupation"])
-        ori, syn, held = train.to_pandas(), made.to_pandas(), control.to_pandas()
-        peers: dict[str, Callable[[], Any]] = {
-            "singling-out": lambda: SinglingOutEvaluator(
-                ori, syn, n_attacks=attacks, n_cols=4, control=held
-            ).evaluate(mode="multivariate"),
-            "linkability": lambda: LinkabilityEvaluator(
-                ori, syn, n_attacks=attacks, aux_cols=(first, second), n_neighbors=10, control=held
-            ).evaluate(n_jobs=1),
-            "inference": lambda: InferenceEvaluator(
-                ori,
-                syn,
-                aux_cols=known,
-                secret="occupation",
-                regression=False,
-                n_attacks=attacks,
-                control=held,
-            ).evaluate(n_jobs=1),
-        }
-        ours: dict[str, Callable[[], Any]] = {
-            "singling-out": lambda: singling_out(pair, attacks=attacks),
-            "linkability": lambda: linkability(pair, first, second, attacks=attacks),
-            "inference": lambda: inference(pair, known=known, attacks=attacks),
-        }
+        peers = peers_of(train.to_pandas(), made.to_pandas(), control.to_pandas(), halves, known, attacks)
+        ours = ours_of(pair, halves, known, attacks)
         for attack, peer in peers.items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 theirs, evaluator = cpu(peer)
                 risk = evaluator.risk(confidence_level=0.95)
             mine, result = cpu(ours[attack])
-            low, high = result.interval.low, result.interval.high
+            spread = result.interval
             print(
                 f"  {name:10s} {attack:13s} anonymeter {theirs:7.2f} s {100 * risk.value:5.1f} "
                 f"[{100 * risk.ci[0]:.1f}, {100 * risk.ci[1]:.1f}]   ours {mine:6.3f} s {result.value:5.1f} "
-                f"[{low:.1f}, {high:.1f}]   {theirs / mine:6.0f} x"
+                f"[{spread.low:.1f}, {spread.high:.1f}]   {theirs / mine:6.0f} x",
+                flush=True,
             )
 
 
 def against_sdmetrics(frame: pl.DataFrame, rows: int = 2000) -> None:
-    try:
-        from sdmetrics.single_table import CategoricalCAP, CategoricalGeneralizedCAP, DCRBaselineProtection
-    except ImportError:
+    if importlib.util.find_spec("sdmetrics") is None:
         print("sdmetrics is not installed: pip install sdmetrics")
         return
+    from sdmetrics.single_table import CategoricalCAP, CategoricalGeneralizedCAP, DCRBaselineProtection
+
     mixed = frame.sample(3 * rows, shuffle=True, seed=0)
     real, other, held = mixed.head(rows), mixed.slice(rows, rows), mixed.tail(rows)
-    used = [*KEYS, "occupation"]
-    text = [part.select(pl.col(used).cast(pl.String)) for part in (real, other)]
+    text = [part.select(pl.col([*KEYS, "occupation"]).cast(pl.String)) for part in (real, other)]
     tables = [Table.from_frame(part) for part in text]
-    print(f"\nSDMetrics, {rows:,} rows")
-    for name, peer, pick in (
-        ("CAP", CategoricalCAP, "ignoring_cap"),
-        ("GCAP", CategoricalGeneralizedCAP, "mean_gcap"),
-    ):
-        theirs, score = cpu(
-            lambda peer=peer: peer.compute(
-                text[0].to_pandas(), text[1].to_pandas(), key_fields=KEYS, sensitive_fields=["occupation"]
-            )
-        )
-        mine, found = cpu(lambda: cap_scores(Pair(*tables), KEYS, "occupation"), 3)
-        ours = getattr(found, pick)
-        print(
-            f"  {name:5s} {theirs:7.2f} s (1 - {1 - score:.4f})   ours {mine:.4f} s ({ours:.4f})   {theirs / mine:6.0f} x"
-        )
-    numbers = {c for c, t in zip(frame.columns, frame.dtypes, strict=True) if t.is_numeric()}
-    metadata = {
-        "columns": {c: {"sdtype": "numerical" if c in numbers else "categorical"} for c in frame.columns}
-    }
-    theirs, score = cpu(
-        lambda: DCRBaselineProtection.compute_breakdown(real.to_pandas(), other.to_pandas(), metadata)
-    )
-    full = [Table.from_frame(part) for part in (real, other, held)]
-    mine, found = cpu(lambda: dcr(Pair(*full), most=None), 3)
+    frames = [part.to_pandas() for part in text]
+    print(f"\nSDMetrics, {rows:,} rows", flush=True)
+    fields = {"key_fields": KEYS, "sensitive_fields": ["occupation"]}
+    theirs, score = cpu(lambda: CategoricalCAP.compute(*frames, **fields))
+    mine, found = cpu(lambda: disclosure(Pair(*tables), "occupation", KEYS), 3)
+    value = found.caps["dcap_found"] / 100
     print(
-        f"  DCR   {theirs:7.2f} s ({score['score']:.3f})   ours {mine:.4f} s (share {found.value:.1f} %)   {theirs / mine:6.0f} x"
+        f"  CAP  {theirs:7.2f} s (1 - {1 - score:.4f})   ours {mine:.4f} s ({value:.4f})   {theirs / mine:6.0f} x",
+        flush=True,
+    )
+    theirs, score = cpu(lambda: CategoricalGeneralizedCAP.compute(*frames, **fields))
+    mine, near = cpu(lambda: cap_scores(Pair(*tables), KEYS, "occupation"), 3)
+    value = near.mean_gcap
+    print(
+        f"  GCAP {theirs:7.2f} s (1 - {1 - score:.4f})   ours {mine:.4f} s ({value:.4f})   {theirs / mine:6.0f} x",
+        flush=True,
+    )
+    numbers = {c for c, t in zip(frame.columns, frame.dtypes, strict=True) if t.is_numeric()}
+    columns = {c: {"sdtype": "numerical" if c in numbers else "categorical"} for c in frame.columns}
+    real_frame, other_frame = real.to_pandas(), other.to_pandas()
+    theirs, score = cpu(lambda: _dcr_peer(DCRBaselineProtection, real_frame, other_frame, columns))
+    full = [Table.from_frame(part) for part in (real, other, held)]
+    mine, share = cpu(lambda: dcr(Pair(*full), most=None), 3)
+    print(
+        f"  DCR  {theirs:7.2f} s ({score['score']:.3f})   ours {mine:.4f} s (share {share.value:.1f} %)   {theirs / mine:6.0f} x",
+        flush=True,
+    )
+
+
+def _dcr_peer(peer: Any, real: Any, other: Any, columns: Any) -> Any:
+    return peer.compute_breakdown(
+        real, other, {"tables": {"t": {"columns": columns}}, "relationships": []}, "t"
     )
 
 
@@ -173,39 +190,48 @@ def against_synthpop(frame: pl.DataFrame) -> None:
     print(f"  nine targets R {R_NINE_TARGETS:5.2f} s   ours {many:.4f} s   {R_NINE_TARGETS / many:6.0f} x")
 
 
+def drawn(rows: int, seed: int) -> Table:
+    rng = np.random.default_rng(seed)
+    keys = {f"k{i}": rng.integers(0, n, rows).astype(str) for i, n in enumerate((2, 80, 6, 5, 8, 40))}
+    targets = {f"t{i}": rng.integers(0, 3 + 2 * i, rows).astype(str) for i in range(10)}
+    return Table.from_frame(pl.DataFrame(keys | targets))
+
+
 def big_tables(quick: bool) -> None:
-    print("\nDisclosure tables, 6 keys, 10 targets, equal sizes of original and protected")
-    before = None
-    for rows in (10_000, 100_000, 1_000_000) if not quick else (10_000, 100_000):
-        rng = np.random.default_rng(1)
-
-        def draw() -> dict[str, Any]:
-            keys = {f"k{i}": rng.integers(0, n, rows).astype(str) for i, n in enumerate((2, 80, 6, 5, 8, 40))}
-            return keys | {f"t{i}": rng.integers(0, 3 + 2 * i, rows).astype(str) for i in range(10)}
-
-        first, second = (Table.from_frame(pl.DataFrame(draw())) for _ in range(2))
-        keys, targets = [f"k{i}" for i in range(6)], [f"t{i}" for i in range(10)]
-        seconds, _ = cpu(lambda: multi_target(Pair(first, second), keys, targets))
+    print("\nDisclosure tables, 6 keys, 10 targets, equal sizes of original and protected", flush=True)
+    keys, targets, before = [f"k{i}" for i in range(6)], [f"t{i}" for i in range(10)], None
+    for rows in (10_000, 100_000) if quick else (10_000, 100_000, 1_000_000):
+        files = (drawn(rows, 1), drawn(rows, 2))
+        seconds, _ = cpu(partial(_all_targets, files, keys, targets))
         grown = f"{seconds / before:5.1f} x" if before else ""
-        print(f"  {rows:9,} x {rows:9,}  {seconds:7.3f} s  {grown}")
+        print(f"  {rows:9,} x {rows:9,}  {seconds:7.3f} s  {grown}", flush=True)
         before = seconds
+
+
+def _all_targets(files: tuple[Table, Table], keys: list[str], targets: list[str]) -> pl.DataFrame:
+    return multi_target(Pair(*files), keys, targets)
 
 
 def big_distances(quick: bool) -> None:
     from dalenius.data import examples
 
-    print("\nDCR, mixed records (20 columns)")
+    print("\nDCR, mixed records (20 columns)", flush=True)
     drop = ["person_id", "household_id", "longitude", "latitude"]
     for rows in (10_000,) if quick else (10_000, 100_000):
         people = [examples.population(rows, seed=seed).drop(drop) for seed in (1, 2)]
         space = Space.of(Pair(*people))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         marks: list[int] = []
-        seconds, _ = cpu(
-            lambda: space.nearest(space.protected, space.original, progress=lambda d, t: marks.append(d))
-        )
+        seconds, _ = cpu(partial(_closest, space, marks))
         more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        print(f"  {rows:9,} x {rows:9,}  {seconds:7.2f} s  {more:6.0f} MB more  {len(marks)} progress calls")
+        print(
+            f"  {rows:9,} x {rows:9,}  {seconds:7.2f} s  {more:6.0f} MB more  {len(marks)} progress calls",
+            flush=True,
+        )
+
+
+def _closest(space: Space, marks: list[int]) -> Any:
+    return space.nearest(space.protected, space.original, progress=lambda done, _: marks.append(done))
 
 
 def main() -> None:
@@ -215,10 +241,10 @@ def main() -> None:
     for warm in (singling_out, linkability, inference, gcap, dcr):
         warm(small)
     disclosure(small, "occupation", KEYS)
+    big_distances(quick)
     against_synthpop(frame)
     against_sdmetrics(frame)
     big_tables(quick)
-    big_distances(quick)
     against_anonymeter(frame)
 
 

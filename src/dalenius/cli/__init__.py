@@ -9,6 +9,7 @@ from dalenius.cli.demo import demo
 from dalenius.cli.evaluate import compare, evaluate
 from dalenius.cli.methods import methods, version
 from dalenius.cli.release import plan, release, verify
+from dalenius.cli.risk import risk
 from dalenius.cli.schema import schema
 from dalenius.cli.sweep import register as register_sweep
 from dalenius.cli.synth import sample, synth
@@ -22,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, schema, synth, sample, evaluate, compare, plan, release, verify, methods, version):
+for command in (demo, schema, synth, sample, evaluate, compare, risk, plan, release, verify, methods, version):
     app.command()(command)
 register_sweep(app)
 app.add_typer(tables, name="tables")

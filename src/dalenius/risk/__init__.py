@@ -17,6 +17,7 @@ from dalenius.risk.epsilon import attack_table, best_attack, epsilon_from_attack
 from dalenius.risk.identity import replicated_rows, replicated_uniques, unique_exact_matches, uniques
 from dalenius.risk.membership.attacks import membership_density, membership_distance
 from dalenius.risk.membership.shadow import ShadowAudit, shadow_audit
+from dalenius.risk.page import RiskPage, exposed_combinations, risk_page
 from dalenius.risk.sample.anonymity import k_anonymity, l_diversity, t_closeness
 from dalenius.risk.sample.frequencies import frequencies
 from dalenius.risk.sample.individual import individual_risk, sample_risk
@@ -33,6 +34,7 @@ __all__ = [
     "Disclosure",
     "Exclusions",
     "Outcome",
+    "RiskPage",
     "ShadowAudit",
     "Space",
     "adversarial",
@@ -49,6 +51,7 @@ __all__ = [
     "epsilon_from_attack",
     "epsilon_identifiability",
     "epsilon_in_words",
+    "exposed_combinations",
     "find_outliers",
     "frequencies",
     "gcap",
@@ -70,6 +73,7 @@ __all__ = [
     "population_uniques",
     "replicated_rows",
     "replicated_uniques",
+    "risk_page",
     "sample_risk",
     "shadow_audit",
     "shared_neighbour_identifiability",

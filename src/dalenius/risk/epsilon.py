@@ -106,8 +106,8 @@ def epsilon_in_words(epsilon: float, fpr: float = 0.01, delta: float = 0.0) -> R
         name="epsilon-in-words",
         value=found,
         sentence=f"With ε = {figure(epsilon)}, nobody who falsely accuses {figure(100 * fpr, '%')} of outsiders "
-        f"can find more than {figure(100 * found, '%')} of the people in the data, {figure(round(found / fpr, 1))} times "
-        "what guessing finds.",
+        f"can find more than {figure(100 * found, '%')} of the people in the data, {figure(round(found / fpr, 1))} "
+        "times what guessing finds.",
         table=attack_table(fpr=fpr, delta=delta),
         yardsticks={"chance": fpr},
     )

@@ -37,6 +37,7 @@ from dalenius.risk.sampling import SEED, some_rows
         unit="%",
         reference="Article 29 WP216; attack of our own",
         default=False,
+        random=True,
     )
 )
 def linkability(

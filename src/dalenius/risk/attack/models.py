@@ -178,6 +178,7 @@ def _model(attacker: str | Any, sizes: Sequence[int], seed: Seed) -> tuple[Any, 
         reference="Hittmeir, Mayer and Ekelhart 2020 (CODASPY); Slokom et al. 2024 (PSD)",
         needs=frozenset({"keys", "targets"}),
         default=False,
+        random=True,
     )
 )
 def attacker(

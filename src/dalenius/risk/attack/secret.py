@@ -37,6 +37,7 @@ from dalenius.risk.sampling import SEED, some_rows
         reference="Article 29 WP216; attack of our own",
         needs=frozenset({"targets"}),
         default=False,
+        random=True,
     )
 )
 def inference(

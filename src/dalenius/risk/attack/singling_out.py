@@ -36,6 +36,7 @@ from dalenius.risk.units import Units
         unit="%",
         reference="Article 29 WP216; D'Acquisto, Cohen, Naldi and Nissim 2024 (PSD) for the baseline",
         default=False,
+        random=True,
     )
 )
 def singling_out(

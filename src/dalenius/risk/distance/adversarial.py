@@ -45,6 +45,7 @@ def adversarial_accuracy(space: Space, a: Points, b: Points, rows: AnyArray) -> 
         reference="Yale et al. 2020 (Neurocomputing)",
         needs=frozenset({"holdout"}),
         default=False,
+        random=True,
     )
 )
 def adversarial(pair: Pair, metric: Metric = "gower", most: int = 2000, seed: Seed = SEED) -> Result:

@@ -38,6 +38,7 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5)
         unit="%",
         reference="Platzer and Reutterer 2021 (Frontiers in Big Data)",
         needs=frozenset({"holdout"}),
+        random=True,
     )
 )
 def dcr(
@@ -177,6 +178,7 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
         bounds=(0, 1),
         reference="Lu et al. 2019; used by several synthetic-data vendors",
         default=False,
+        random=True,
     )
 )
 def nndr(pair: Pair, metric: Metric = "gower", most: int | None = 5000, seed: Seed = SEED) -> Result:

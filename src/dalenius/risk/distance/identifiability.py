@@ -54,6 +54,7 @@ def inverse_entropy(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
         unit="%",
         reference="Yoon, Drumright and van der Schaar 2020 (ADS-GAN); Miletic and Sariyar 2024 (PSD)",
         default=False,
+        random=True,
     )
 )
 def epsilon_identifiability(

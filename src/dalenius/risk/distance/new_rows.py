@@ -116,6 +116,7 @@ def new_row_curve(
         unit="%",
         reference="SDMetrics: NewRowSynthesis; spec psd28, 2.7",
         default=False,
+        random=True,
     )
 )
 def new_rows(pair: Pair, tolerance: float = 0.01, most: int | None = 5000, seed: Seed = SEED) -> Result:

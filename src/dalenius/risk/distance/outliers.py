@@ -264,8 +264,9 @@ def outlier_linkage(
     >>> outlier_linkage(Pair(data, data)).value
     100.0
     """
-    used = list(columns) if columns is not None else pair.keys + pair.targets or pair.columns
-    numbers = [n for n in used if pair.original[n].is_number and n in pair.columns]
+    default = [n for n in pair.columns if pair.original[n].is_number or n in pair.keys]
+    used = list(columns) if columns is not None else default
+    numbers = [n for n in used if pair.original[n].is_number]
     exact = [n for n in used if n not in numbers]
     if not numbers:
         return Result(

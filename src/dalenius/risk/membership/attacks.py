@@ -34,6 +34,7 @@ from dalenius.risk.units import Units
         reference="Chen et al. 2020 (GAN-Leaks), black-box distance attack",
         needs=frozenset({"holdout"}),
         default=False,
+        random=True,
     )
 )
 def membership_distance(
@@ -81,6 +82,7 @@ def membership_distance(
         reference="van Breugel et al. 2023 (DOMIAS), with nearest-neighbour densities",
         needs=frozenset({"holdout"}),
         default=False,
+        random=True,
     )
 )
 def membership_density(

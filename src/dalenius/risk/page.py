@@ -1,0 +1,257 @@
+"""The risk page: who the intruder is, what he knows, the figures beside their yardsticks, and who is most exposed.
+
+Combinations of keys are described by pattern (how rare each key's value is), never by value, unless the caller writes
+``reveal=True``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.result import Result, figure
+from dalenius.counts.measure import MEASURES
+from dalenius.counts.pair import Pair
+from dalenius.data.vector import AnyArray
+from dalenius.risk.tabular.cells import check_keys
+from dalenius.risk.units import Units
+
+RARITY = ((0.01, "very rare"), (0.05, "rare"), (0.2, "uncommon"), (1.01, "common"))
+ATTACKS = (
+    "singling-out",
+    "linkability",
+    "inference",
+    "membership-distance",
+    "membership-density",
+    "attacker",
+    "gcap",
+)
+CONTEXT = (
+    "When, how, to whom and under what rules is the file released?",
+    "Will its holders think that the records are real?",
+    "Which other sources exist about the same people?",
+    "What is known about the original, in general and about single people?",
+    "How much is told about the way the file was made? (Advice: do not release the models.)",
+)
+
+
+def exposed_combinations(
+    pair: Pair, keys: Sequence[str] | None = None, most: int = 10, reveal: bool = False
+) -> Result:
+    """The most exposed combinations of keys: single in the original and single in the protected file.
+
+    Parameters
+    ----------
+    most
+        How many patterns (or, revealed, combinations) are listed.
+    reveal
+        Name the values themselves. Only for the eyes of people who may see the original.
+
+    Examples
+    --------
+    >>> data = {"sex": ["f", "m", "m", "m"], "age": ["90", "30", "30", "30"]}
+    >>> exposed_combinations(Pair(data, data), ["sex", "age"]).table.rows()
+    [('sex common, age common', 1, 25.0)]
+    """
+    used = list(keys) if keys is not None else pair.keys
+    check_keys(pair, used)
+    groups, units = pair.groups(used, grouped=False), Units.of(pair)
+    d = units.owners(groups.original, len(groups))
+    s = np.bincount(groups.protected, minlength=len(groups))
+    hit = np.flatnonzero((d == 1) & (s == 1))
+    shares = np.column_stack([_shares(pair, name, groups.codes(name)[hit]) for name in used])
+    if reveal:
+        table = _revealed(pair, used, groups.codes, hit, shares, most)
+    else:
+        table = _patterns(used, shares, most, units.count)
+    total = 100 * len(hit) / units.count if units.count else 0.0
+    return Result(
+        name="exposed-combinations",
+        value=total,
+        unit="%",
+        sentence=f"{len(hit):,} combinations of {', '.join(used)} belong to one of the original {units.noun} and to "
+        f"one protected record ({figure(total, '%')}); the table says "
+        + ("which they are (confidential)." if reveal else "how rare their values are, not which they are."),
+        table=table,
+    )
+
+
+def _shares(pair: Pair, name: str, codes: AnyArray) -> AnyArray:
+    every = pair.categories(name, grouped=False).original.codes
+    counts = np.bincount(every, minlength=int(codes.max(initial=0)) + 1)
+    shares: AnyArray = counts[codes] / len(every)
+    return shares
+
+
+def _patterns(used: Sequence[str], shares: AnyArray, most: int, total: int) -> pl.DataFrame:
+    words = np.array([word for _, word in RARITY])
+    limits = np.array([limit for limit, _ in RARITY])
+    kinds = np.searchsorted(limits, shares, side="right").clip(0, len(RARITY) - 1)
+    patterns, counts = (
+        np.unique(kinds, axis=0, return_counts=True) if len(kinds) else (kinds, np.zeros(0, int))
+    )
+    # the rarest patterns first, then the largest groups
+    order: list[int] = np.lexsort((-counts, patterns.sum(axis=1)))[:most].tolist() if len(patterns) else []
+    rows = [
+        {
+            "pattern": ", ".join(f"{n} {w}" for n, w in zip(used, words[patterns[i]], strict=True)),
+            "combinations": int(counts[i]),
+            "per cent": 100 * int(counts[i]) / total,
+        }
+        for i in order
+    ]
+    return pl.DataFrame(rows, schema={"pattern": pl.String, "combinations": pl.Int64, "per cent": pl.Float64})
+
+
+def _revealed(
+    pair: Pair,
+    used: Sequence[str],
+    codes: Callable[[str], AnyArray],
+    hit: AnyArray,
+    shares: AnyArray,
+    most: int,
+) -> pl.DataFrame:
+    order = np.argsort(shares.prod(axis=1), kind="stable")[:most]
+    columns = {
+        name: [
+            str(pair.categories(name, grouped=False).original.labels[c])
+            for c in codes(name)[hit][order].tolist()
+        ]
+        for name in used
+    }
+    return pl.DataFrame(columns | {"expected share": shares.prod(axis=1)[order]})
+
+
+@dataclass(frozen=True)
+class RiskPage:
+    """One page for a release board.
+
+    Examples
+    --------
+    >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40)), "ill": ["yes", "no", "no", "no"] * 10}
+    >>> page = risk_page(Pair(data, data, keys=["sex", "age"], targets=["ill"]))
+    >>> page.results["replicated-uniques"].value
+    100.0
+    >>> "not trusted" in page.to_markdown()
+    True
+    """
+
+    intruder: str
+    knows: tuple[str, ...]
+    wants: tuple[str, ...]
+    results: dict[str, Result]
+    exposed: Result | None
+    cannot_be_read: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "intruder": self.intruder,
+            "knows": list(self.knows),
+            "wants": list(self.wants),
+            "results": {name: result.to_dict() for name, result in self.results.items()},
+            "exposed": self.exposed.to_dict() if self.exposed is not None else None,
+            "cannot_be_read": list(self.cannot_be_read),
+            "context": list(CONTEXT),
+        }
+
+    def to_markdown(self) -> str:
+        """The page as text."""
+        lines = [
+            "# Disclosure risk",
+            "",
+            self.intruder,
+            "",
+            "| figure | value | beside it |",
+            "|---|---|---|",
+        ]
+        for result in self.results.values():
+            title = result.info.title if result.info else result.name
+            trust = "" if result.trusted else " (not trusted)"
+            spread = f" {result.interval}" if result.interval is not None else ""
+            beside = ", ".join(
+                f"{name} {figure(value, result.unit)}" for name, value in result.yardsticks.items()
+            )
+            lines.append(f"| {title} | {figure(result.value, result.unit)}{spread}{trust} | {beside} |")
+        lines += ["", *(f"- {result.sentence}" for result in self.results.values())]
+        if self.cannot_be_read:
+            lines += ["", "## What cannot be read without a holdout", ""]
+            lines += [f"- {name}" for name in self.cannot_be_read]
+        if self.exposed is not None and self.exposed.table is not None:
+            lines += ["", "## Most exposed", "", self.exposed.sentence, ""]
+            columns = self.exposed.table.columns
+            lines += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+            lines += [f"| {' | '.join(_cell(x) for x in row)} |" for row in self.exposed.table.rows()]
+        lines += ["", "## What the figures do not know", "", *(f"- {question}" for question in CONTEXT)]
+        return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    return figure(value) if isinstance(value, float) else str(value)
+
+
+def risk_page(
+    pair: Pair,
+    measures: Sequence[str] | None = None,
+    *,
+    attacks: bool = False,
+    reveal: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> RiskPage:
+    """Measure and put together the risk page.
+
+    Parameters
+    ----------
+    measures
+        Names of risk measures; default: the cheap ones.
+    attacks
+        Run the attacks too (seconds to minutes).
+    reveal
+        List the most exposed combinations by value.
+    """
+    every = [m for m in MEASURES.values() if m.info.family == "risk"]
+    if measures is not None:
+        chosen = [MEASURES[name] for name in measures]
+    else:
+        chosen = [m for m in every if m.info.default or (attacks and m.info.name in ATTACKS)]
+    results = {}
+    for measure in chosen:
+        if measure.lacks(pair):
+            continue
+        if progress is not None:
+            progress(measure.info.title)
+        results[measure.info.name] = measure(pair)
+    unreadable = [r.info.title for r in results.values() if not r.trusted and r.info is not None]
+    lacking = [m.info.title for m in chosen if "holdout" in m.lacks(pair)]
+    exposed = exposed_combinations(pair, reveal=reveal) if pair.keys else None
+    without = tuple(f"{title}: not trusted" for title in unreadable) + tuple(
+        f"{t}: not measured" for t in lacking
+    )
+    return RiskPage(
+        _intruder(pair),
+        tuple(pair.keys),
+        tuple(pair.targets),
+        results,
+        exposed,
+        without if pair.holdout is None else (),
+    )
+
+
+def _intruder(pair: Pair) -> str:
+    known = ", ".join(pair.keys) or "nothing that was named (name keys)"
+    wanted = ", ".join(pair.targets) or "nothing that was named (name targets)"
+    text = (
+        f"The intruder has the protected file ({pair.protected.rows:,} records) and nothing else, takes it for real, "
+        f"knows of some people in the original ({pair.original.rows:,} records): {known}; and wants to learn: {wanted}."
+    )
+    if pair.unit is not None:
+        text += f" Figures count units of protection (column {pair.unit}), not rows."
+    if pair.holdout is None:
+        text += " There is no holdout, so it cannot be told what is leaked and what is general knowledge."
+    else:
+        text += f" {pair.holdout.rows:,} people who are not in the data show what is general knowledge."
+    return text
