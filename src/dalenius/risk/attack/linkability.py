@@ -46,6 +46,7 @@ def linkability(
     second: Sequence[str] | None = None,
     attacks: int = 1000,
     lineup: int = 50,
+    bridges: int = 5,
     seed: Seed = SEED,
 ) -> Result:
     """Linkability attack.
@@ -56,6 +57,8 @@ def linkability(
         Columns of the two halves; by default the columns are dealt out alternately.
     lineup
         Other halves to choose from, the true one among them.
+    bridges
+        Nearest protected records that are tried: several people may share the half that is known.
 
     Examples
     --------
@@ -74,10 +77,10 @@ def linkability(
     size = min(
         lineup, pair.original.rows, pair.holdout.rows if pair.holdout is not None else pair.original.rows
     )
-    hits = _run(left, right, left.original, right.original, attacks, size, seed)
+    hits = _run(left, right, left.original, right.original, attacks, size, bridges, seed)
     control = None
     if left.holdout is not None and right.holdout is not None:
-        control = _run(left, right, left.holdout, right.holdout, attacks, size, seed)
+        control = _run(left, right, left.holdout, right.holdout, attacks, size, bridges, seed)
     outcome = Outcome(
         float(hits.sum()), len(hits), None if control is None else float(control.sum()),
         0 if control is None else len(control), 1 / size,
@@ -87,32 +90,32 @@ def linkability(
 
 
 def _run(
-    left: Space, right: Space, mine: Points, others: Points, attacks: int, lineup: int, seed: Seed
+    left: Space,
+    right: Space,
+    mine: Points,
+    others: Points,
+    attacks: int,
+    lineup: int,
+    bridges: int,
+    seed: Seed,
 ) -> AnyArray:
     """Chance of picking the true half, per attacked record (ties share it)."""
     rows = some_rows(len(mine), attacks, seed, "linkability")
-    bridge = left.nearest(mine.take(rows), left.protected).row[:, 0]
+    k = min(bridges, len(left.protected))
+    bridge = left.nearest(mine.take(rows), left.protected, k).row
     rng = generator(seed, "line-up")
-    strangers = (
-        rng.integers(0, len(others) - 1, (len(rows), lineup - 1))
-        if lineup > 1
-        else np.zeros((len(rows), 0), int)
-    )
+    strangers = rng.integers(0, max(len(others) - 1, 1), (len(rows), lineup - 1))
     # a stranger is never the person: skip over his row
     strangers = strangers + (strangers >= rows[:, None])
-    found = right.protected.take(bridge)
     shown = np.column_stack([rows, strangers]).astype(np.int64)
-    gap = distances(
-        found.num,
-        found.cat,
-        others.num,
-        others.cat,
-        right.num_weights,
-        right.cat_weights,
-        right.cap,
-        right.euclid,
-        shown,
-    )
+    gap = np.full(shown.shape, np.inf)
+    for i in range(k):
+        found = right.protected.take(bridge[:, i])
+        near = distances(
+            found.num, found.cat, others.num, others.cat, right.num_weights, right.cat_weights, right.cap,
+            right.euclid, shown,
+        )  # fmt: skip
+        gap = np.minimum(gap, near)
     best = gap.min(axis=1, keepdims=True)
     tied = (gap <= best).sum(axis=1)
     return (gap[:, 0] <= best[:, 0]) / tied

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import polars as pl
@@ -52,15 +53,17 @@ class Outcome:
         return self.attacks > 0 and wilson(self.hits, self.attacks).low > self.naive
 
     def interval(self) -> Interval:
-        """Interval of the risk, from the Wilson intervals of both shares at their far ends."""
-        a = wilson(self.hits, self.attacks)
+        """Interval of the risk: Newcombe's for the difference of two shares, from their Wilson intervals."""
+        a, success = wilson(self.hits, self.attacks), self.success
         if self.control_hits is None or not self.controls:
-            c = Interval(self.naive, self.naive)
+            base, c = self.naive, Interval(self.naive, self.naive)
         else:
-            c = wilson(self.control_hits, self.controls)
-        low = (a.low - c.high) / (1 - c.high) if c.high < 1 else -1.0
-        high = (a.high - c.low) / (1 - c.low) if c.low < 1 else 0.0
-        return Interval(100 * max(low, -1.0), 100 * high)
+            base, c = self.control_hits / self.controls, wilson(self.control_hits, self.controls)
+        if base >= 1:
+            return Interval(-100.0, 100.0)
+        low = success - base - math.hypot(success - a.low, c.high - base)
+        high = success - base + math.hypot(a.high - success, base - c.low)
+        return Interval(100 * max(low / (1 - base), -1.0), 100 * min(high / (1 - base), 1.0))
 
     def result(self, name: str, doing: str, table: pl.DataFrame | None = None, note: str = "") -> Result:
         """The outcome as a result; ``doing`` completes "The attack … succeeds"."""
