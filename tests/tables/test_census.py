@@ -18,7 +18,12 @@ FST = {"C": ("CH_CPL", "CH_CPL", "CH_PAR"), "P": ("CH_PAR1", "CH_PAR1", "CH_PAR"
        "L": ("PAR1", "PAR1", "PAR1")}  # fmt: skip
 AGES = ((0, 14), (15, 29), (30, 49), (50, 64), (65, 84))
 
-AGE, MARRIED, HOUSE, FAMILY = "(age_l+age_m+age_h)", "(lms_l+lms_h)", "(hst_l+hst_m+hst_h)", "(fst_l+fst_m+fst_h)"
+AGE, MARRIED, HOUSE, FAMILY = (
+    "(age_l+age_m+age_h)",
+    "(lms_l+lms_h)",
+    "(hst_l+hst_m+hst_h)",
+    "(fst_l+fst_m+fst_h)",
+)
 TABLES = {
     "t1": f"~ sex*{AGE}*{MARRIED}",
     "t2": f"~ sex*{AGE}*{HOUSE}",
@@ -36,22 +41,54 @@ def census():
         years, sex = int(age), ""
         middle = "100" if years >= 100 else f"{years // 5 * 5}-{years // 5 * 5 + 4}"
         low = next((f"{a}-{b}" for a, b in AGES if a <= years <= b), "85")
-        for token in tokens:
-            if ":" in token:
-                sex, token = token.split(":")
+        for text in tokens:
+            sex, token = text.split(":") if ":" in text else (sex, text)
             lms, hst, fst, count = LMS[token[0]], HST[token[1]], FST[token[2]], int(token[3:])
             married = "MAR_REP" if lms.startswith("MAR") else lms
             rows.append((sex, age, middle, low, lms, married, *hst, *fst, count))
-    names = ("sex", "age_h", "age_m", "age_l", "lms_h", "lms_l", "hst_h", "hst_m", "hst_l", "fst_h", "fst_m", "fst_l", "n")
+    names = (
+        "sex",
+        "age_h",
+        "age_m",
+        "age_l",
+        "lms_h",
+        "lms_l",
+        "hst_h",
+        "hst_m",
+        "hst_l",
+        "fst_h",
+        "fst_m",
+        "fst_l",
+        "n",
+    )
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    # R counts a group with a single part as a cell of its own; we would merge it with that part, so the codes of the
+    # R counts a group with a single part as a cell of its own; we would merge it with that part, so the codes
+    # of the
     # coarser levels are made different from those of the finer ones.
     return {name: [f"{name} {v}" for v in c] if name[-1] in "lm" else c for name, c in columns.items()}
 
 
-SHAPES = {"t1": (523, 2486, 401), "t2": (512, 2953, 744), "t3": (724, 4492, 982), "t4": (36, 302, 36), "all": (1241, 9408, 2136)}
-NONE = {"t1": (815, 1282693), "t2": (1347, 2221804), "t3": (1836, 4755062), "t4": (120, 20531), "all": (4229, 21619689)}
-ANYSUM = {"t1": (876, 1367202), "t2": (1509, 2440464), "t3": (2015, 5143007), "t4": (120, 20531), "all": (5131, 26316146)}
+SHAPES = {
+    "t1": (523, 2486, 401),
+    "t2": (512, 2953, 744),
+    "t3": (724, 4492, 982),
+    "t4": (36, 302, 36),
+    "all": (1241, 9408, 2136),
+}
+NONE = {
+    "t1": (815, 1282693),
+    "t2": (1347, 2221804),
+    "t3": (1836, 4755062),
+    "t4": (120, 20531),
+    "all": (4229, 21619689),
+}
+ANYSUM = {
+    "t1": (876, 1367202),
+    "t2": (1509, 2440464),
+    "t3": (2015, 5143007),
+    "t4": (120, 20531),
+    "all": (5131, 26316146),
+}
 OTHER = {"virtual": (837, 1427, 1912), "subspace": (884, 1522, 2045), "subspace_strict": (944, 1560, 2217)}
 
 

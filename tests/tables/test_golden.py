@@ -43,11 +43,16 @@ def test_cells_without_input_are_named():
 def test_levels_in_the_data_equal_the_level_file():
     """dimVar with region and county is the same table as the level file for region."""
     dims = next(case for case in CASES if case["id"] == "small_dim_max3")
-    flat = define(read(dims["data"]), by=["region", "county", "income"], freq=one(dims["arguments"], "freqVar"))
+    flat = define(
+        read(dims["data"]), by=["region", "county", "income"], freq=one(dims["arguments"], "freqVar")
+    )
     from tests.tables.golden_cases import FOLDER
 
     tree = define(
-        read(dims["data"]), by=["region", "income"], hierarchies={"region": FOLDER / "data" / "hier_region.csv"}, freq="freq"
+        read(dims["data"]),
+        by=["region", "income"],
+        hierarchies={"region": FOLDER / "data" / "hier_region.csv"},
+        freq="freq",
     )
     assert flat.cells.equals(tree.cells)
     assert (flat.matrix != tree.matrix).nnz == 0
@@ -60,7 +65,10 @@ LINKED = [case for case in CASES if "cells_by_table" in case]
 def test_linked_tables(case):
     result = run_linked(case)
     for (_, part), gold in zip(result.tables.items(), case["cells_by_table"], strict=True):
-        at = {row: i for i, row in enumerate(zip(*(gold[n] for n in gold if isinstance(gold[n][0], str)), strict=True))}
+        at = {
+            row: i
+            for i, row in enumerate(zip(*(gold[n] for n in gold if isinstance(gold[n][0], str)), strict=True))
+        }
         columns = [shown_as(name, gold, part.model) for name in part.model.names]
         order = [name for name in gold if isinstance(gold[name][0], str)]
         rows = [tuple(row[columns.index(name)] for name in order) for row in part.model.cells.iter_rows()]

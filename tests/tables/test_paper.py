@@ -25,14 +25,17 @@ def crossing(rows, inner):
 
 
 TABLE1 = [(age, c) for age in ("Yng", "Old") for c in COUNTRIES]
-ORDER1 = "Tot|Tot Old|Tot Tot|S Tot|I Old|I Yng|Tot Yng|S Old|S Tot|P Old|P".split()
+ORDER1 = ["Tot|Tot", "Old|Tot", "Tot|S", "Tot|I", "Old|I", "Yng|Tot", "Yng|S", "Old|S", "Tot|P", "Old|P"]
 
 
 @pytest.mark.parametrize(
     ("method", "expected"),
     [
         ("none", {"Old|I", "Old|P"}),
-        *((m, {"Old|I", "Yng|S", "Old|S", "Old|P"}) for m in ("virtual", "subspace", "subspace_strict", "anysum")),
+        *(
+            (m, {"Old|I", "Yng|S", "Old|S", "Old|P"})
+            for m in ("virtual", "subspace", "subspace_strict", "anysum")
+        ),
     ],
 )
 @pytest.mark.parametrize("seed", range(4))
@@ -43,7 +46,11 @@ def test_table_1(method, expected, seed):
     names, matrix = list(cells), np.array(list(cells.values())).T
     zero = [cell in (("Yng", "I"), ("Yng", "P")) for cell in inner]
     result = gauss_suppress(
-        matrix, [names.index(n) for n in ORDER1], [names.index(n) for n in ("Yng|I", "Yng|P")], small_rows=zero, small=method
+        matrix,
+        [names.index(n) for n in ORDER1],
+        [names.index(n) for n in ("Yng|I", "Yng|P")],
+        small_rows=zero,
+        small=method,
     )
     assert {names[i] for i in result.secondary} == expected
 
@@ -60,18 +67,37 @@ def test_table_2(method, expected):
     assert {names[i] for i in result.secondary} == expected
 
 
-ROWS3 = [(r[:3], r[3]) for r in "IndI AgrP GovP AgrS EntS IndP IndS EntI EntP GovS".split()]
+ROWS3 = [
+    (r[:3], r[3]) for r in ["IndI", "AgrP", "GovP", "AgrS", "EntS", "IndP", "IndS", "EntI", "EntP", "GovS"]
+]
 OWNER3 = {("Ent", "I"): 1, ("Ent", "P"): 1, ("Gov", "S"): 1, ("Ind", "P"): 2, ("Ind", "S"): 2}
-ORDER3 = (
-    "Agr|I Gov|I Tot|Tot Tot|S Tot|P Ind|Tot Agr|Tot Ent|Tot Agr|S Ent|S Gov|Tot Gov|P Tot|I Ind|I Agr|P".split()
-)
-PRIMARY3 = "Ent|I Ent|P Gov|S Ind|P Ind|S".split()
+ORDER3 = [
+    "Agr|I",
+    "Gov|I",
+    "Tot|Tot",
+    "Tot|S",
+    "Tot|P",
+    "Ind|Tot",
+    "Agr|Tot",
+    "Ent|Tot",
+    "Agr|S",
+    "Ent|S",
+    "Gov|Tot",
+    "Gov|P",
+    "Tot|I",
+    "Ind|I",
+    "Agr|P",
+]
+PRIMARY3 = ["Ent|I", "Ent|P", "Gov|S", "Ind|P", "Ind|S"]
 WITHIN = replace(OFF, ids=True, within=True)
 PATTERNS3 = {
     "none": (OFF, "Gov|P Ind|I"),
     "virtual": (replace(OFF, ids=True, virtual="plain"), "Ent|S Gov|P Ind|I"),
     "within, top row": (replace(WITHIN, row_check="top"), "Agr|P Agr|S Gov|P Ind|I"),
-    "within, parallel": (replace(WITHIN, row_check="top", parallel=True), "Agr|P Agr|S Gov|Tot Ind|I Ind|Tot"),
+    "within, parallel": (
+        replace(WITHIN, row_check="top", parallel=True),
+        "Agr|P Agr|S Gov|Tot Ind|I Ind|Tot",
+    ),
     "within, any row": (WITHIN, "Agr|P Agr|S Gov|Tot Ind|I Ind|Tot"),
     "combinations": (replace(WITHIN, combinations=2), "Agr|P Agr|S Ent|S Gov|P Gov|Tot Ind|I Ind|Tot"),
     "default": (SingletonRules(), "Agr|P Agr|S Ent|S Gov|P Gov|Tot Ind|I Ind|Tot"),
@@ -131,7 +157,9 @@ SWITCHES = ("FF", "tF", "tt", "tT", "TF", "Tt", "TT")
 @pytest.mark.parametrize(("data", "virtual"), COUNTS)
 def test_numeric_singleton_counts(data, virtual):
     """The 42 counts of the R test "More NumSingleton" (spec a4), for the plain and the hierarchical virtual cells."""
-    model = define(firms(FIRMS1 if data == "1" else FIRMS2), ["sector", "country"], value="value", contributor="company")
+    model = define(
+        firms(FIRMS1 if data == "1" else FIRMS2), ["sector", "country"], value="value", contributor="company"
+    )
     check = "top" if data.endswith("top") else "any"
     for letter in ("T", "H") if virtual == "T" else ("F",):
         found = []
@@ -155,7 +183,9 @@ def test_magnitude1_few_contributors():
     bare = protect(model, FewContributors(1), singleton=SingletonRules.none())
     assert cell_names(model, bare.primary) == named("Ent|I Ind|S")
     assert cell_names(model, bare.secondary) == named("Gov|P Ind|I Ent|P Gov|S")
-    assert cell_names(model, protect(model, FewContributors(1)).suppressed) == cell_names(model, bare.suppressed) | {"Ind:P"}
+    assert cell_names(model, protect(model, FewContributors(1)).suppressed) == cell_names(
+        model, bare.suppressed
+    ) | {"Ind:P"}
 
 
 def test_magnitude1_dominance():
@@ -177,7 +207,9 @@ def test_magnitude1_companies_and_formula():
     assert cell_names(model, bare.secondary) == named("Ind|Tot Ind|I")
     full = protect(model, rule)
     assert cell_names(model, full.suppressed) == cell_names(model, bare.suppressed) | {"Ent:S"}
-    percent = protect(define(firms(MAGNITUDE1), ["sector", "country"], value="value", contributor="company"), PPercent(10))
+    percent = protect(
+        define(firms(MAGNITUDE1), ["sector", "country"], value="value", contributor="company"), PPercent(10)
+    )
     assert int(percent.primary.sum()) == 11
     assert int(percent.suppressed.sum()) == 14
     assert cell_names(percent.model, percent.secondary) == named("Ent|S Gov|Tot Ind|I")
@@ -291,7 +323,12 @@ def test_example1_all_years():
 
 
 def accidents():
-    kinds = {"serious": (4, 5, 3, 4, 1, 6), "light": (0, 0, 2, 1, 0, 0), "none": (0, 1, 1, 4, 0, 0), "unknown": (0,) * 6}
+    kinds = {
+        "serious": (4, 5, 3, 4, 1, 6),
+        "light": (0, 0, 2, 1, 0, 0),
+        "none": (0, 1, 1, 4, 0, 0),
+        "unknown": (0,) * 6,
+    }
     return {
         "mun": [f"k{i}" for i in range(1, 7)] * 4,
         "inj": [kind for kind in kinds for _ in range(6)],
@@ -308,4 +345,10 @@ def test_accidents():
     for small in ("none", "auto"):
         public = protect(model, SmallCount(3, protect_zeros=False), small=small)
         assert int(public.primary.sum()) == 8
-        assert cell_names(model, public.secondary) == {"Total:none", "k2:serious", "k1:Total", "k1:serious", "k4:none"}
+        assert cell_names(model, public.secondary) == {
+            "Total:none",
+            "k2:serious",
+            "k1:Total",
+            "k1:serious",
+            "k4:none",
+        }

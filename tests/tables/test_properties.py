@@ -25,7 +25,9 @@ from dalenius.tables.intervals import feasibility_intervals
 from dalenius.tables.nullspace import computable_cells
 from tests.tables.exact import brute_force, computable
 
-SLOW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+SLOW = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 
 
 @st.composite
@@ -43,7 +45,9 @@ def hierarchies(draw, prefix):
 def count_tables(draw, dimensions=2, largest=9):
     trees = {f"d{k}": draw(hierarchies(f"{'abc'[k]}")) for k in range(dimensions)}
     leaves = [tree.leaves for tree in trees.values()]
-    cells = np.array(np.meshgrid(*[np.arange(len(level)) for level in leaves], indexing="ij")).reshape(dimensions, -1)
+    cells = np.array(np.meshgrid(*[np.arange(len(level)) for level in leaves], indexing="ij")).reshape(
+        dimensions, -1
+    )
     size = cells.shape[1]
     counts = draw(st.lists(st.integers(0, largest), min_size=size, max_size=size))
     frame = {name: [level[i] for i in index] for name, level, index in zip(trees, leaves, cells, strict=True)}
@@ -51,7 +55,11 @@ def count_tables(draw, dimensions=2, largest=9):
 
 
 @SLOW
-@given(count_tables(), st.integers(0, 4), st.sampled_from(["none", "anysum", "virtual", "subspace", "subspace_strict"]))
+@given(
+    count_tables(),
+    st.integers(0, 4),
+    st.sampled_from(["none", "anysum", "virtual", "subspace", "subspace_strict"]),
+)
 def test_no_primary_cell_can_be_computed(model, most, method):
     result = protect(model, SmallCount(most), small=method)
     primary = [i for i in np.flatnonzero(result.primary) if model.sizes[i]]
@@ -108,21 +116,34 @@ def linked(draw):
         for name, codes in {"area": "pqr", "sex": "fm", "job": "xyz"}.items()
     }
     frame["zone"] = ["N" if a in "pq" else "S" for a in frame["area"]]
-    return define(frame, tables={"one": ["area", "zone", "sex"], "two": ["area", "zone", "job"], "three": "~ sex:job + zone"})
+    return define(
+        frame,
+        tables={"one": ["area", "zone", "sex"], "two": ["area", "zone", "job"], "three": "~ sex:job + zone"},
+    )
 
 
 @SLOW
-@given(linked(), st.sampled_from(["global", "local", "back-tracking", "consistent", "super-consistent", "chained"]))
+@given(
+    linked(),
+    st.sampled_from(["global", "local", "back-tracking", "consistent", "super-consistent", "chained"]),
+)
 def test_linked_tables(model, how):
     result = protect_linked(model, SmallCount(2, protect_zeros=False), how=how)
     whole = result.combined
     exposed = computable(model.matrix, ~whole.suppressed, np.flatnonzero(whole.primary))
     if how in ("global", "chained"):
-        assert set(exposed) <= set(np.flatnonzero(whole.unsafe)) if how == "chained" and whole.unsafe.any() else not exposed
+        assert (
+            set(exposed) <= set(np.flatnonzero(whole.unsafe))
+            if how == "chained" and whole.unsafe.any()
+            else not exposed
+        )
     if how != "local":
         assert result.disagreeing == 0
     for part in result.tables.values():
-        assert not computable(part.model.matrix, ~part.suppressed, np.flatnonzero(part.primary)) or how == "chained"
+        assert (
+            not computable(part.model.matrix, ~part.suppressed, np.flatnonzero(part.primary))
+            or how == "chained"
+        )
     assert np.flatnonzero(audit(whole, intervals="none").exposed.outsider & whole.primary).tolist() == exposed
 
 
@@ -132,7 +153,12 @@ def firm_tables(draw):
     pick = lambda codes: draw(st.lists(st.sampled_from(list(codes)), min_size=rows, max_size=rows))  # noqa: E731
     values = draw(st.lists(st.integers(1, 60), min_size=rows, max_size=rows))
     return define(
-        {"sector": pick("abc"), "geo": pick("xyz"), "firm": pick("ABCDE"), "value": [float(v) for v in values]},
+        {
+            "sector": pick("abc"),
+            "geo": pick("xyz"),
+            "firm": pick("ABCDE"),
+            "value": [float(v) for v in values],
+        },
         ["sector", "geo"],
         value="value",
         contributor="firm",
@@ -174,7 +200,9 @@ def test_intervals_equal_enumeration(counts, data):
     targets = np.flatnonzero(~known)
     low, high = brute_force(model.matrix, model.counts, known, targets)
     for first_point in (None, model.counts.astype(float)):
-        found = feasibility_intervals(model.matrix, model.amount, known, targets, integer=True, inner=first_point)
+        found = feasibility_intervals(
+            model.matrix, model.amount, known, targets, integer=True, inner=first_point
+        )
         assert found.low.tolist() == [low[j] for j in targets]
         assert found.high.tolist() == [high[j] for j in targets]
         # Two-way tables have whole-numbered corners, so the linear program gives the same bounds.
@@ -210,7 +238,9 @@ def test_zeros_are_not_given_away_by_non_negativity(model):
     result = protect(model, SmallCount(0))
     zeros = np.flatnonzero(result.primary & (model.frequency == 0))
     if len(zeros):
-        found = feasibility_intervals(model.matrix, model.amount, ~result.suppressed, zeros, inner=model.counts * 1.0)
+        found = feasibility_intervals(
+            model.matrix, model.amount, ~result.suppressed, zeros, inner=model.counts * 1.0
+        )
         known = np.isin(zeros, np.flatnonzero(result.primary)) & (found.width > 1e-7)
         assert known.all() or model.frequency.sum() == 0
 
@@ -252,7 +282,9 @@ def _reference(matrix, order, primary):
         trial = Span()
         trial.rows = dict(published.rows)
         trial.add(matrix[:, j])
-        if any(matrix[:, i] in trial and matrix[:, i] not in published for i in primary if matrix[:, i].any()):
+        if any(
+            matrix[:, i] in trial and matrix[:, i] not in published for i in primary if matrix[:, i].any()
+        ):
             secondary.append(j)
         else:
             published = trial

@@ -34,13 +34,19 @@ from dalenius.tables import (
 from dalenius.tables import audit as audit_table
 from dalenius.tables.keys import fresh_key, keyed_uniforms
 
-app = typer.Typer(name="tables", help="Protect tables: suppression, audit, rounding, cell keys.", no_args_is_help=True)
+app = typer.Typer(
+    name="tables", help="Protect tables: suppression, audit, rounding, cell keys.", no_args_is_help=True
+)
 
 By = Annotated[list[str] | None, typer.Option("--by", "-b", help="Columns to cross, separated by commas.")]
-Formula = Annotated[str | None, typer.Option("--formula", "-f", help="Margins instead, such as '~ age * geo + eu:year'.")]
+Formula = Annotated[
+    str | None, typer.Option("--formula", "-f", help="Margins instead, such as '~ age * geo + eu:year'.")
+]
 Hier = Annotated[
     list[str] | None,
-    typer.Option("--hier", "-H", help="Hierarchy file of a column, as COLUMN=FILE or FILE named after the column."),
+    typer.Option(
+        "--hier", "-H", help="Hierarchy file of a column, as COLUMN=FILE or FILE named after the column."
+    ),
 ]
 Freq = Annotated[str | None, typer.Option("--freq", help="Column with the count of each row.")]
 Value = Annotated[str | None, typer.Option("--value", help="Column to be summed (a magnitude table).")]
@@ -60,7 +66,11 @@ def protect_command(
     hier: Hier = None,
     rule: Annotated[
         list[str] | None,
-        typer.Option("--rule", "-R", help="freq:N, freq0:N (zeros open), contributors:N, nk:N,K, p:P or k:N; repeatable."),
+        typer.Option(
+            "--rule",
+            "-R",
+            help="freq:N, freq0:N (zeros open), contributors:N, nk:N,K, p:P or k:N; repeatable.",
+        ),
     ] = None,
     freq: Freq = None,
     value: Value = None,
@@ -68,8 +78,12 @@ def protect_command(
     weight: Weight = None,
     extend0: Zeros = False,
     small: Annotated[str, typer.Option("--small", help="Method for small counts.")] = "auto",
-    singleton: Annotated[str | None, typer.Option("--singleton", help="Rules for single contributors, e.g. numttHTT.")] = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Audit and suppress more until the audit passes.")] = False,
+    singleton: Annotated[
+        str | None, typer.Option("--singleton", help="Rules for single contributors, e.g. numttHTT.")
+    ] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Audit and suppress more until the audit passes.")
+    ] = False,
     range_min: Annotated[float, typer.Option("--range-min", help="Least width of the intervals.")] = 0.0,
     check: Annotated[bool, typer.Option("--audit/--no-audit", help="Audit the outcome.")] = True,
     mark: Annotated[str, typer.Option("--mark", help="Mark of a suppressed cell.")] = "×",
@@ -90,7 +104,13 @@ def protect_command(
     single = SingletonRules.from_code(singleton) if singleton else None
     with terminal.progress("suppressing") as show:
         result = protect(
-            model, *rules, small=small, singleton=single, repair=repair, requirement=asked, progress=_steps(show, "cells")
+            model,
+            *rules,
+            small=small,
+            singleton=single,
+            repair=repair,
+            requirement=asked,
+            progress=_steps(show, "cells"),
         )
     found = None
     if check:
@@ -117,13 +137,17 @@ def protect_command(
 def audit_command(
     table: Annotated[Path, typer.Argument(help="A published table, one row a cell, totals included.")],
     by: By = None,
-    value: Annotated[str, typer.Option("--value", help="Value column; empty or marked where suppressed.")] = "value",
+    value: Annotated[
+        str, typer.Option("--value", help="Value column; empty or marked where suppressed.")
+    ] = "value",
     hier: Hier = None,
     primary: Annotated[str | None, typer.Option("--primary", help="Column that marks primary cells.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Exact bounds of all suppressed cells.")] = False,
     integer: Annotated[bool, typer.Option("--integer", help="Whole-number bounds (counts).")] = False,
     range_min: Annotated[float, typer.Option("--range-min", help="Least width of the intervals.")] = 0.0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the bounds here (CSV; confidential).")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the bounds here (CSV; confidential).")
+    ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -157,8 +181,12 @@ def perturb_command(
     hier: Hier = None,
     freq: Freq = None,
     method: Annotated[str, typer.Option("--method", "-m", help="round, controlled or cellkey.")] = "round",
-    base: Annotated[int, typer.Option("--base", help="Rounding base, or largest deviation of cell keys.")] = 3,
-    key_file: Annotated[Path | None, typer.Option("--key-file", help="File with the secret key; made when missing.")] = None,
+    base: Annotated[
+        int, typer.Option("--base", help="Rounding base, or largest deviation of cell keys.")
+    ] = 3,
+    key_file: Annotated[
+        Path | None, typer.Option("--key-file", help="File with the secret key; made when missing.")
+    ] = None,
     out: Out = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -219,12 +247,16 @@ def _model(
 
 def _key(path: Path | None, terminal: Terminal) -> bytes:
     if path is None:
-        terminal.note("no --key-file: the draw cannot be repeated, and other tables of the same data will not agree")
+        terminal.note(
+            "no --key-file: the draw cannot be repeated, and other tables of the same data will not agree"
+        )
         return fresh_key()
     if not path.exists():
         path.write_bytes(fresh_key())
         path.chmod(0o600)
-        terminal.note(f"secret key written to {path.name}; keep it as long as tables of these data are published")
+        terminal.note(
+            f"secret key written to {path.name}; keep it as long as tables of these data are published"
+        )
     return path.read_bytes()
 
 

@@ -1,8 +1,10 @@
 """Sparse integer elimination, compiled.
 
 All columns live in one arena (``rows``, ``vals``) and are sorted by row. Column ``c`` occupies ``start[c]`` …
-``start[c] + length[c]``. A linked list per row names the columns that have, or once had, an entry there; readers check.
-Values stay below ``LIMIT`` so that no product leaves 64 bits; the caller goes on with Python integers when they do not.
+``start[c] + length[c]``. A linked list per row names the columns that have, or once had, an entry there;
+readers check.
+Values stay below ``LIMIT`` so that no product leaves 64 bits; the caller goes on with Python integers when
+they do not.
 """
 
 from __future__ import annotations
@@ -167,7 +169,8 @@ def eliminate(begin, size, row, near, count, first, prefix, start, length, rows,
               degree, used):  # fmt: skip
     """Clear ``row`` in the near columns; protected ones see only the first ``prefix`` entries of the pivot.
 
-    Returns the new end of the arena, the new end of the lists, and -1 or the place where values grew too large.
+    Returns the new end of the arena, the new end of the lists, and -1 or the place where values grew too
+    large.
     """
     for t in range(count):
         c = near[t]

@@ -21,7 +21,7 @@ def largest_in_rows(indptr: Ints, data: Floats, count: int) -> Floats:
     return out
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _fill(indptr, data, out):  # type: ignore[no-untyped-def]
     count = out.shape[1]
     for i in range(out.shape[0]):

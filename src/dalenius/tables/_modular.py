@@ -1,6 +1,8 @@
-"""Sparse elimination modulo the prime 2³¹ − 1, compiled: what an intruder can compute, found by another route.
+"""Sparse elimination modulo the prime 2³¹ − 1, compiled: what an intruder can compute, found by another
+route.
 
-Columns are reduced one by one against the pivots found so far (left-looking), small columns first; the suppression itself
+Columns are reduced one by one against the pivots found so far (left-looking), small columns first; the
+suppression itself
 works right-looking in whole numbers. A false "computable" has a chance of about 2⁻³¹ per cell and vector.
 """
 
@@ -12,7 +14,7 @@ from numba import njit
 PRIME = 2**31 - 1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def power(base, exponent):  # type: ignore[no-untyped-def]
     """Modular power."""
     result, base = np.int64(1), base % PRIME
@@ -24,7 +26,7 @@ def power(base, exponent):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _push(heap, size, item):  # type: ignore[no-untyped-def]
     i = size
     heap[i] = item
@@ -34,7 +36,7 @@ def _push(heap, size, item):  # type: ignore[no-untyped-def]
     return size + 1
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _pop(heap, size):  # type: ignore[no-untyped-def]
     top = heap[0]
     size -= 1
@@ -52,71 +54,95 @@ def _pop(heap, size):  # type: ignore[no-untyped-def]
         i = child
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
+def _reduce(entries, values, pivot_of, pivots, start, rows, vals, work, listed, support, heap):  # type: ignore[no-untyped-def]
+    """Spread a column over ``work`` and clear its pivot rows, earliest pivot first; returns the size of its support."""
+    size, waiting = 0, 0
+    for p in range(len(entries)):
+        r = entries[p]
+        work[r] = values[p] % PRIME
+        listed[r] = True
+        support[size] = r
+        size += 1
+        if pivot_of[r] >= 0:
+            waiting = _push(heap, waiting, pivot_of[r])
+    while waiting > 0:
+        k, waiting = _pop(heap, waiting)
+        factor = work[pivots[k]]
+        work[pivots[k]] = 0
+        if factor == 0:
+            continue
+        for p in range(start[k], start[k + 1]):
+            r = rows[p]
+            if not listed[r]:
+                listed[r] = True
+                support[size] = r
+                size += 1
+                if pivot_of[r] >= 0:
+                    waiting = _push(heap, waiting, pivot_of[r])
+            work[r] = (work[r] - factor * vals[p]) % PRIME
+    return size
+
+
+@njit(cache=True)
+def _first_left(size, support, work):  # type: ignore[no-untyped-def]
+    """The first row that is not zero, or -1."""
+    best = -1
+    for s in range(size):
+        r = support[s]
+        if work[r] != 0 and (best < 0 or r < best):
+            best = r
+    return best
+
+
+@njit(cache=True)
+def _store(best, size, support, work, rows, vals, end):  # type: ignore[no-untyped-def]
+    """Write a reduced column, scaled to 1 in its pivot row, which is left out; returns the new end."""
+    inverse = power(work[best], PRIME - 2)
+    for s in range(size):
+        r = support[s]
+        if work[r] != 0 and r != best:
+            rows[end] = r
+            vals[end] = work[r] * inverse % PRIME
+            end += 1
+    return end
+
+
+@njit(cache=True)
+def _larger(array, capacity, end):  # type: ignore[no-untyped-def]
+    more = np.empty(capacity, np.int64)
+    more[:end] = array[:end]
+    return more
+
+
+@njit(cache=True)
 def echelon(indptr, indices, data, count):  # type: ignore[no-untyped-def]
     """Reduce columns one by one.
 
-    Returns the pivot rows, the reduced columns (pivot entry 1 left out) as start, rows and values, and the places of the
-    columns that were no combination of earlier ones.
+    Returns the pivot rows, the reduced columns (pivot entry 1 left out) as start, rows and values, and the
+    places of
+    the columns that were no combination of earlier ones.
     """
     columns = len(indptr) - 1
+    most = min(columns, count)
     pivot_of = np.full(count, -1, np.int64)
-    pivots = np.empty(min(columns, count), np.int64)
-    start = np.zeros(min(columns, count) + 1, np.int64)
-    fresh = np.empty(min(columns, count), np.int64)
+    pivots, fresh, start = np.empty(most, np.int64), np.empty(most, np.int64), np.zeros(most + 1, np.int64)
     rows = np.empty(max(4 * len(indices), 1024), np.int64)
     vals = np.empty(len(rows), np.int64)
-    work = np.zeros(count, np.int64)
-    listed = np.zeros(count, np.bool_)
-    support = np.empty(count, np.int64)
-    heap = np.empty(count + 1, np.int64)
+    work, listed = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+    support, heap = np.empty(count, np.int64), np.empty(count + 1, np.int64)
     found, end = 0, 0
     for j in range(columns):
-        size, waiting = 0, 0
-        for p in range(indptr[j], indptr[j + 1]):
-            r = indices[p]
-            work[r] = data[p] % PRIME
-            listed[r] = True
-            support[size] = r
-            size += 1
-            if pivot_of[r] >= 0:
-                waiting = _push(heap, waiting, pivot_of[r])
-        while waiting > 0:
-            k, waiting = _pop(heap, waiting)
-            factor = work[pivots[k]]
-            work[pivots[k]] = 0
-            if factor == 0:
-                continue
-            for p in range(start[k], start[k + 1]):
-                r = rows[p]
-                if not listed[r]:
-                    listed[r] = True
-                    support[size] = r
-                    size += 1
-                    if pivot_of[r] >= 0:
-                        waiting = _push(heap, waiting, pivot_of[r])
-                work[r] = (work[r] - factor * vals[p]) % PRIME
-        best = -1
-        for s in range(size):
-            r = support[s]
-            if work[r] != 0 and (best < 0 or r < best):
-                best = r
+        part = slice(indptr[j], indptr[j + 1])
+        size = _reduce(
+            indices[part], data[part], pivot_of, pivots, start, rows, vals, work, listed, support, heap
+        )
+        best = _first_left(size, support, work)
         if best >= 0:
             if end + size > len(rows):
-                bigger = 2 * (end + size)
-                more_rows, more_vals = np.empty(bigger, np.int64), np.empty(bigger, np.int64)
-                more_rows[:end], more_vals[:end] = rows[:end], vals[:end]
-                rows, vals = more_rows, more_vals
-            inverse = power(work[best], PRIME - 2)
-            for s in range(size):
-                r = support[s]
-                if work[r] != 0 and r != best:
-                    rows[end] = r
-                    vals[end] = work[r] * inverse % PRIME
-                    end += 1
-            pivots[found] = best
-            fresh[found] = j
-            pivot_of[best] = found
+                rows, vals = _larger(rows, 2 * (end + size), end), _larger(vals, 2 * (end + size), end)
+            end = _store(best, size, support, work, rows, vals, end)
+            pivots[found], fresh[found], pivot_of[best] = best, j, found
             found += 1
             start[found] = end
         for s in range(size):
@@ -125,7 +151,7 @@ def echelon(indptr, indices, data, count):  # type: ignore[no-untyped-def]
     return pivots[:found], start[: found + 1], rows[:end], vals[:end], fresh[:found]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def back_substitute(pivots, start, rows, vals, vectors):  # type: ignore[no-untyped-def]
     """Set the pivot rows of random vectors so that every column of the echelon form is orthogonal to them."""
     for k in range(len(pivots) - 1, -1, -1):
@@ -136,35 +162,36 @@ def back_substitute(pivots, start, rows, vals, vectors):  # type: ignore[no-unty
             vectors[pivots[k], t] = (PRIME - total) % PRIME
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def kernel(matrix):  # type: ignore[no-untyped-def]
-    """A basis of the vectors that a small dense matrix sends to zero, as columns."""
-    rows, columns = matrix.shape
-    work = matrix.copy() % PRIME
+@njit(cache=True)
+def _gauss_jordan(work):  # type: ignore[no-untyped-def]
+    """Reduce a small dense matrix in place; for every column its pivot row or -1."""
+    rows, columns = work.shape
     pivot_row = np.full(columns, -1, np.int64)
     rank = 0
     for c in range(columns):
-        at = -1
-        for r in range(rank, rows):
-            if work[r, c] != 0:
-                at = r
-                break
-        if at < 0:
+        at = rank
+        while at < rows and work[at, c] == 0:
+            at += 1
+        if at >= rows:
             continue
         for x in range(columns):
             work[rank, x], work[at, x] = work[at, x], work[rank, x]
         inverse = power(work[rank, c], PRIME - 2)
-        for x in range(columns):
-            work[rank, x] = work[rank, x] * inverse % PRIME
+        work[rank] = work[rank] * inverse % PRIME
         for r in range(rows):
             if r != rank and work[r, c] != 0:
-                factor = work[r, c]
-                for x in range(columns):
-                    work[r, x] = (work[r, x] - factor * work[rank, x]) % PRIME
+                work[r] = (work[r] - work[r, c] * work[rank]) % PRIME
         pivot_row[c] = rank
         rank += 1
-        if rank == rows:
-            break
+    return pivot_row, rank
+
+
+@njit(cache=True)
+def kernel(matrix):  # type: ignore[no-untyped-def]
+    """A basis of the vectors that a small dense matrix sends to zero, as columns."""
+    columns = matrix.shape[1]
+    work = matrix.copy() % PRIME
+    pivot_row, rank = _gauss_jordan(work)
     basis = np.zeros((columns, columns - rank), np.int64)
     place = 0
     for free in range(columns):
@@ -178,7 +205,7 @@ def kernel(matrix):  # type: ignore[no-untyped-def]
     return basis
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def product(left, right):  # type: ignore[no-untyped-def]
     """Modular product of two small dense matrices."""
     out = np.zeros((left.shape[0], right.shape[1]), np.int64)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Requirement:
     """How wide the interval of a protected cell must be, besides what the primary rules ask for.
 
-    ``range_min`` and ``range_percent`` (of the cell's value) set the least width, ``up_percent`` and ``down_percent`` how
+    ``range_min`` and ``range_percent`` (of the cell's value) set the least width, ``up_percent`` and
+    ``down_percent`` how
     far the bounds must lie above and below the value. An interval of width 0 always fails.
 
     Examples
@@ -180,7 +181,9 @@ class Audit:
         """One plain sentence."""
         checked = len(self.intervals.cells)
         shown = int(self.exposed.outsider[self.table.primary].sum()) + int(self.differences.sum())
-        insiders = sum(bool(self.table.primary[cells].any()) for cells in self.exposed.by_contributor.values())
+        insiders = sum(
+            bool(self.table.primary[cells].any()) for cells in self.exposed.by_contributor.values()
+        )
         if self.passed:
             return (
                 f"No protected cell can be computed from the published ones, and all {checked:,} intervals are as wide as "
@@ -229,7 +232,8 @@ def audit(
     result
         From `protect`, or a table somebody else suppressed (`read_suppressed`).
     intervals
-        "check" looks only as far as needed to see that the interval of a cell is wide enough, "exact" finds the exact
+        "check" looks only as far as needed to see that the interval of a cell is wide enough, "exact" finds
+        the exact
         bounds, "none" leaves intervals out.
     cells
         Which cells get an interval.
@@ -238,7 +242,8 @@ def audit(
     contributors
         Whether single contributors are tried as intruders.
     nonnegative
-        Whether everybody knows that values are not negative; by default true unless an inner cell is negative.
+        Whether everybody knows that values are not negative; by default true unless an inner cell is
+        negative.
     integer
         Exact whole-number bounds for counts (slower).
 
@@ -260,7 +265,9 @@ def audit(
         nonnegative = table.inner is None or bool((table.inner >= 0).all())
         if not nonnegative:
             notes.append("Some values are negative, so intervals do not use that values are at least 0.")
-    exposed = exposure(table.matrix, table.suppressed, table.owners if contributors else None, hidden=table.hidden)
+    exposed = exposure(
+        table.matrix, table.suppressed, table.owners if contributors else None, hidden=table.hidden
+    )
     places = np.flatnonzero(table.primary if cells == "primary" else table.suppressed)
     places = places[np.diff(sp.csc_matrix(table.matrix).indptr)[places] > 0]
     enough = _enough(table, places, requirement or Requirement())
@@ -274,7 +281,7 @@ def audit(
         )  # fmt: skip
     given_away = np.zeros(0, np.bool_)
     if table.differences is not None and table.differences.shape[1]:
-        given_away = _known_differences(table, nonnegative)
+        given_away = _known_differences(table, table.differences, nonnegative)
     return Audit(table, bounds, enough, exposed, intervals == "exact", tuple(notes), given_away)
 
 
@@ -286,9 +293,9 @@ def _enough(table: Disclosed, places: Ints, requirement: Requirement) -> Enough:
     return Enough(low, high, requirement.width(np.nan_to_num(value)))
 
 
-def _known_differences(table: Disclosed, nonnegative: bool) -> Bools:
-    matrix = sp.hstack([table.matrix, table.differences]).tocsc()
-    count = table.differences.shape[1]
+def _known_differences(table: Disclosed, differences: Any, nonnegative: bool) -> Bools:
+    matrix = sp.hstack([table.matrix, differences]).tocsc()
+    count = differences.shape[1]
     known = np.concatenate([table.published, np.zeros(count, np.bool_)])
     amounts = np.concatenate([table.amounts, np.zeros(count)])
     places = np.arange(matrix.shape[1] - count, matrix.shape[1])
@@ -302,7 +309,8 @@ def _known_differences(table: Disclosed, nonnegative: bool) -> Bools:
 def exposed_by_publishing(result: Suppression, places: Sequence[int] | None = None) -> dict[int, Ints]:
     """For each secondary cell the primary cells that anybody could compute if it were published after all.
 
-    An empty list means that the cell is not needed against exact computation; it may still be there because of small
+    An empty list means that the cell is not needed against exact computation; it may still be there because
+    of small
     counts, single contributors or intervals.
 
     Examples

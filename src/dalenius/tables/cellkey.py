@@ -1,7 +1,10 @@
-"""Cell-key perturbation: every count is changed a little, always in the same way (ABS / Eurostat census method).
+"""Cell-key perturbation: every count is changed a little, always in the same way (ABS / Eurostat census
+method).
 
-Each record carries a random key; a cell's key is the sum of its records' keys modulo 1, so the same people give the same key
-in whatever table they appear. A perturbation table turns the count and the key into a deviation. The result does not add
+Each record carries a random key; a cell's key is the sum of its records' keys modulo 1, so the same people
+give the same key
+in whatever table they appear. A perturbation table turns the count and the key into a deviation. The result
+does not add
 up, by design; maximum deviation and variance are to be kept confidential (Handbook, section 5.4).
 """
 
@@ -96,7 +99,8 @@ def _row(count: int, largest: int, variance: float, hole: int) -> Floats:
     allowed = (result >= 0) & ~((result >= 1) & (result <= hole))
     support = d[allowed]
     ends = [
-        linprog(sign * support**2, A_eq=np.stack([support, np.ones_like(support)]), b_eq=[0.0, 1.0]).fun * sign
+        linprog(sign * support**2, A_eq=np.stack([support, np.ones_like(support)]), b_eq=[0.0, 1.0]).fun
+        * sign
         for sign in (1, -1)
     ]
     span = ends[1] - ends[0]
@@ -179,7 +183,9 @@ def inner_cell_keys(model: TableModel, inner_of_record: Ints, keys: Floats) -> F
     return np.mod(np.bincount(inner_of_record, keys, len(model.counts)), 1.0)
 
 
-def small_count_noise(model: TableModel, most: int = 5, *, largest: int = 2, variance: float = 1.0, key: bytes) -> Ints:
+def small_count_noise(
+    model: TableModel, most: int = 5, *, largest: int = 2, variance: float = 1.0, key: bytes
+) -> Ints:
     """Unbiased noise on counts up to ``most`` only, the same for the same cell in every table.
 
     Examples
@@ -190,4 +196,6 @@ def small_count_noise(model: TableModel, most: int = 5, *, largest: int = 2, var
     [11, 9]
     """
     names = ["|".join(row) for row in model.inner.iter_rows()]
-    return perturb(model, PTable.make(largest, variance), keyed_uniforms(names, key, "small counts"), small_only=most)
+    return perturb(
+        model, PTable.make(largest, variance), keyed_uniforms(names, key, "small counts"), small_only=most
+    )

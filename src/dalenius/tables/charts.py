@@ -12,7 +12,13 @@ from dalenius.core.style import RISK, configured
 if TYPE_CHECKING:
     from dalenius.tables.suppression import Suppression
 
-COLOURS = {"published": "#EBEBEB", "secondary": "#F0A79E", "primary": RISK, "forced": "#2166AC", "hidden": "#FFFFFF"}
+COLOURS = {
+    "published": "#EBEBEB",
+    "secondary": "#F0A79E",
+    "primary": RISK,
+    "forced": "#2166AC",
+    "hidden": "#FFFFFF",
+}
 MOST_CELLS = 4000
 
 
@@ -32,12 +38,21 @@ def suppression_chart(result: Suppression) -> Any:
     keep = pl.lit(True)
     for d in model.dimensions[2:]:
         keep &= pl.col(d.name) == d.hierarchy.total
-    shown = [None if s else v for v, s in zip(model.amount.tolist(), result.suppressed | result.hidden, strict=True)]
-    frame = model.cells.with_columns(status=pl.Series(result.status), shown=pl.Series(shown, dtype=pl.Float64))
+    shown = [
+        None if s else v
+        for v, s in zip(model.amount.tolist(), result.suppressed | result.hidden, strict=True)
+    ]
+    frame = model.cells.with_columns(
+        status=pl.Series(result.status), shown=pl.Series(shown, dtype=pl.Float64)
+    )
     frame = frame.filter(keep).head(MOST_CELLS)
-    x = alt.X(f"{second.name}:N", sort=list(second.hierarchy.codes), title=second.name) if second else alt.X("status:N")
+    x = (
+        alt.X(f"{second.name}:N", sort=list(second.hierarchy.codes), title=second.name)
+        if second
+        else alt.X("status:N")
+    )
     chart = (
-        alt.Chart(alt.Data(values=frame.to_dicts()))
+        alt.Chart(frame)
         .mark_rect(stroke="white")
         .encode(
             x=x,

@@ -18,8 +18,10 @@ from dalenius.tables.model import Floats, Ints, TableModel
 class Contributions:
     """Cells × contributors.
 
-    A contributor's records are added up within the cell before anything else, so a firm with ten small units counts as
-    one. ``ignored`` contributors (a code such as "unknown") count in the total but are never a contributor of their own.
+    A contributor's records are added up within the cell before anything else, so a firm with ten small units
+    counts as
+    one. ``ignored`` contributors (a code such as "unknown") count in the total but are never a contributor of
+    their own.
 
     Examples
     --------
@@ -83,7 +85,10 @@ class Contributions:
         result = np.zeros(len(self.total))
         for i in range(len(result)):
             part = slice(self.sums.indptr[i], self.sums.indptr[i + 1])
-            value, units = np.abs(self.sums.data[part]), self.spread[i].toarray().ravel()[self.sums.indices[part]]
+            value, units = (
+                np.abs(self.sums.data[part]),
+                self.spread[i].toarray().ravel()[self.sums.indices[part]],
+            )
             order = np.argsort(-value, kind="stable")
             before = np.cumsum(units[order]) - units[order]
             result[i] = float((value[order] * np.clip(count - before, 0.0, units[order])).sum())

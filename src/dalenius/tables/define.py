@@ -57,10 +57,12 @@ def define(
     hierarchies
         Column → `Hierarchy` or hierarchy file, for dimensions whose groups are not in the data.
     freq, value, contributor, weight
-        Columns: count of a row, value to be summed (a magnitude table), whose row it is (a firm or its holding), and
+        Columns: count of a row, value to be summed (a magnitude table), whose row it is (a firm or its
+        holding), and
         the sampling weight.
     extend0
-        Add every missing combination as an inner cell with count 0 ("all": of all leaves of the hierarchies, not
+        Add every missing combination as an inner cell with count 0 ("all": of all leaves of the hierarchies,
+        not
         only those in the data). A combination that cannot exist is listed in ``structural`` and stays out.
     structural
         Frame of leaf codes: combinations that cannot occur.
@@ -76,14 +78,14 @@ def define(
     layouts = _layouts(by, formula, tables, hierarchies)
     table = Table.from_frame(data)
     asked = dict.fromkeys(name for layout in layouts.values() for term in layout.terms for name in term)
-    trees = {name: read_hierarchy(h, total) if isinstance(h, str | Path) else h for name, h in (hierarchies or {}).items()}
+    trees = _read_trees(hierarchies or {}, total)
     reader = _Reader(table, total)
     reader.need([*asked, *trees, *(c for c in (freq, value, contributor, weight) if c)])
-    coded = {name: reader.codes(name, trees.get(name)) for name in asked}
-    counts = reader.counts(freq)
-    amounts = None if value is None else reader.numbers(value)
-    weights = None if weight is None else reader.numbers(weight, positive=True)
-    firms = None if contributor is None else reader.codes(contributor, None, dimension=False)
+    coded = {name: reader.codes(name, trees.get(name)) for name in asked if name in table}
+    counts = reader.counts(freq if freq in table else None)
+    amounts = None if value not in table else reader.numbers(str(value))
+    weights = None if weight not in table else reader.numbers(str(weight), positive=True)
+    firms = None if contributor not in table else reader.codes(str(contributor), None, dimension=False)
     reader.raise_faults()
     dimensions = _dimensions(coded, trees, total)
     frame = _Inner.collect(dimensions, coded, counts, amounts)
@@ -93,10 +95,29 @@ def define(
     records = None
     if amounts is not None:
         records = Records(
-            inner_of, amounts, None if firms is None else firms.codes, weights, () if firms is None else firms.labels
+            inner_of,
+            amounts,
+            None if firms is None else firms.codes,
+            weights,
+            () if firms is None else firms.labels,
         )
-        frame.values = np.bincount(inner_of, amounts * (1 if weights is None else weights), len(frame.counts))
+        weighted = amounts if weights is None else amounts * weights
+        frame.values = np.asarray(np.bincount(inner_of, weighted, len(frame.counts)), np.float64)
     return _publish(dimensions, layouts, frame, records, remove_empty)
+
+
+def _read_trees(hierarchies: Mapping[str, Hierarchy | str | Path], total: str) -> dict[str, Hierarchy]:
+    """Read hierarchy files; the faults of all of them together."""
+    trees: dict[str, Hierarchy] = {}
+    faults: list[str] = []
+    for name, given in hierarchies.items():
+        try:
+            trees[name] = read_hierarchy(given, total) if isinstance(given, str | Path) else given
+        except TableError as error:
+            faults += [f"{Path(str(given)).name}: {fault}" for fault in error.faults]
+    if faults:
+        raise TableError("hierarchies", faults)
+    return trees
 
 
 @dataclass(frozen=True)
@@ -139,8 +160,7 @@ class _Reader:
 
     def need(self, columns: Sequence[str]) -> None:
         missing = [name for name in dict.fromkeys(columns) if name not in self.table]
-        if missing:
-            raise TableError("table", [f"no column {name!r}" for name in missing])
+        self.faults += [f"no column {name!r}" for name in missing]
         if self.table.rows == 0:
             raise DataError("the data have no rows")
 
@@ -148,7 +168,9 @@ class _Reader:
         vector = self.table[name]
         gaps = int((~vector.present).sum())
         if gaps:
-            self.faults.append(f"column {name!r}: {gaps} rows have no code; drop them or give them a code of their own")
+            self.faults.append(
+                f"column {name!r}: {gaps} rows have no code; drop them or give them a code of their own"
+            )
         groups = vector.categories
         texts = [_text(label) for label in groups.labels]
         labels, place = np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)
@@ -168,7 +190,9 @@ class _Reader:
         known = set(tree.leaves)
         bad = np.array([label not in known for label in labels.tolist()], np.bool_)[codes]
         if bad.any():
-            upper = np.array([label in tree.parents and label not in known for label in labels.tolist()], np.bool_)[codes]
+            upper = np.array(
+                [label in tree.parents and label not in known for label in labels.tolist()], np.bool_
+            )[codes]
             rows = ", ".join(str(i + 1) for i in np.flatnonzero(bad)[:3])
             what = "groups of the hierarchy, not leaves" if upper.any() else "not in the hierarchy"
             self.faults.append(f"column {name!r}: {int(bad.sum())} rows hold {len(np.unique(codes[bad]))} codes that are "
@@ -192,7 +216,9 @@ class _Reader:
             return np.zeros(self.table.rows)
         gaps = ~np.isfinite(numbers)
         if gaps.any():
-            self.faults.append(f"column {name!r}: {int(gaps.sum())} rows have no number; drop them or set them to 0")
+            self.faults.append(
+                f"column {name!r}: {int(gaps.sum())} rows have no number; drop them or set them to 0"
+            )
         numbers = np.where(gaps, 0.0, numbers)
         if positive and (numbers <= 0).any() and not gaps.any():
             self.faults.append(f"column {name!r}: {int((numbers <= 0).sum())} weights are not positive")
@@ -211,7 +237,9 @@ def _as_numbers(vector: Vector) -> Floats | None:
     numeric = [isinstance(label, int | float) for label in groups.labels]
     if not any(numeric) or any(isinstance(label, str) for label in groups.labels):
         return None
-    levels = np.array([float(label) if ok else np.nan for label, ok in zip(groups.labels, numeric, strict=True)])
+    levels = np.array(
+        [float(label) if ok else np.nan for label, ok in zip(groups.labels, numeric, strict=True)]
+    )
     return np.asarray(levels[np.asarray(groups.codes, np.int64)])
 
 
@@ -219,7 +247,9 @@ def _text(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
-def _dimensions(coded: Mapping[str, Coded], trees: Mapping[str, Hierarchy], total: str) -> tuple[Dimension, ...]:
+def _dimensions(
+    coded: Mapping[str, Coded], trees: Mapping[str, Hierarchy], total: str
+) -> tuple[Dimension, ...]:
     free = find_dimensions({name: c for name, c in coded.items() if name not in trees}, total)
     given = [Dimension(name, trees[name], {name: trees[name].codes}) for name in coded if name in trees]
     order = list(coded)
@@ -252,11 +282,15 @@ class _Inner:
 
     def extended(self, dimensions: Sequence[Dimension], structural: Any | None, everything: bool) -> _Inner:
         """Add the missing combinations, those declared impossible excepted."""
-        leaves = [d.hierarchy.leaves if everything else own for d, own in zip(dimensions, self.leaves, strict=True)]
+        leaves = [
+            d.hierarchy.leaves if everything else own for d, own in zip(dimensions, self.leaves, strict=True)
+        ]
         radix = [len(level) for level in leaves]
         size = int(np.prod([float(r) for r in radix]))
         if size > MAX_CELLS:
-            raise DataError(f"extending with zeros would make {size:,} inner cells; use fewer dimensions or extend0=False")
+            raise DataError(
+                f"extending with zeros would make {size:,} inner cells; use fewer dimensions or extend0=False"
+            )
         moved = np.stack(
             [np.searchsorted(np.sort(new), own)[old] for new, own, old in zip(leaves, self.leaves, self.codes.T, strict=True)],
             axis=1,
@@ -271,7 +305,12 @@ class _Inner:
         return _Inner(leaves, codes, counts, self.of_record)
 
     def _impossible(
-        self, dimensions: Sequence[Dimension], leaves: Sequence[Sequence[str]], radix: Sequence[int], listed: Any, key: Ints
+        self,
+        dimensions: Sequence[Dimension],
+        leaves: Sequence[Sequence[str]],
+        radix: Sequence[int],
+        listed: Any,
+        key: Ints,
     ) -> Ints:
         frame = pl.DataFrame(listed)
         missing = [d.name for d in dimensions if d.name not in frame.columns]
@@ -288,7 +327,9 @@ class _Inner:
         named = _key(codes, radix)
         filled = int(np.isin(named, key[self.counts > 0]).sum())
         if filled:
-            raise TableError("structural zeros", [f"{filled} combinations declared impossible occur in the data"])
+            raise TableError(
+                "structural zeros", [f"{filled} combinations declared impossible occur in the data"]
+            )
         return named
 
 
@@ -338,7 +379,9 @@ def _publish(
     columns = order[np.searchsorted(cells[order], np.concatenate([key for _, key in entries]))]
     pairs = np.unique(columns * len(inner.counts) + rows)
     columns, rows = np.divmod(pairs, len(inner.counts))
-    matrix = sp.csc_matrix((np.ones(len(rows), np.int64), (rows, columns)), shape=(len(inner.counts), len(cells)))
+    matrix = sp.csc_matrix(
+        (np.ones(len(rows), np.int64), (rows, columns)), shape=(len(inner.counts), len(cells))
+    )
     if remove_empty:
         keep = np.diff(matrix.indptr) > 0
         matrix, cells = matrix[:, keep], cells[keep]
@@ -347,7 +390,9 @@ def _publish(
                          schema={d.name: pl.String for d in dimensions})  # fmt: skip
     inside = pl.DataFrame({d.name: np.array(inner.leaves[i], object)[inner.codes[:, i]].tolist() for i, d in enumerate(dimensions)},
                           schema={d.name: pl.String for d in dimensions})  # fmt: skip
-    masks: dict[str, Bools] = {name: np.isin(cells, own) for name, own in known.items()} if len(known) > 1 else {}
+    masks: dict[str, Bools] = (
+        {name: np.isin(cells, own) for name, own in known.items()} if len(known) > 1 else {}
+    )
     return TableModel(dimensions, shown, inside, matrix, inner.counts, inner.values, records, masks)
 
 
@@ -380,7 +425,9 @@ def _all_keys(dimensions: Sequence[Dimension], radix: Sequence[int], term: Term)
     for d, size in zip(dimensions, radix, strict=True):
         allowed = _allowed(d, term, crossed=True)
         if len(key) * len(allowed) > MAX_CELLS:
-            raise DataError("the crossing has more than 50 million cells; use fewer columns or remove_empty=True")
+            raise DataError(
+                "the crossing has more than 50 million cells; use fewer columns or remove_empty=True"
+            )
         key = (key[:, None] * size + allowed[None, :]).ravel()
     return key
 

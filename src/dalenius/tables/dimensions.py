@@ -1,6 +1,7 @@
 """Dimensions of a table: which columns describe the same thing at different levels.
 
-Column ``county`` is coarser than column ``region`` if every region lies in one county. Both then share one dimension, named
+Column ``county`` is coarser than column ``region`` if every region lies in one county. Both then share one
+dimension, named
 after the finest column, with the codes of both.
 """
 
@@ -76,7 +77,9 @@ def find_dimensions(data: Mapping[str, Coded], total: str) -> list[Dimension]:
     [('region', ('Total', 'c1', 'c2', 'm1', 'm2', 'm3')), ('sex', ('Total', 'f', 'm'))]
     """
     columns = list(data)
-    coarser = {fine: [u for u in columns if u != fine and _determines(data[fine], data[u])] for fine in columns}
+    coarser = {
+        fine: [u for u in columns if u != fine and _determines(data[fine], data[u])] for fine in columns
+    }
     # Two columns that determine each other say the same; the one named first leads.
     for i, name in enumerate(columns):
         coarser[name] = [u for u in coarser[name] if name not in coarser[u] or i < columns.index(u)]
@@ -89,7 +92,9 @@ def find_dimensions(data: Mapping[str, Coded], total: str) -> list[Dimension]:
         taken |= {name, *above}
         result.append(_dimension(name, above, data, total))
     left = [name for name in columns if name not in taken]
-    return sorted(result + [_dimension(name, [], data, total) for name in left], key=lambda d: columns.index(d.name))
+    return sorted(
+        result + [_dimension(name, [], data, total) for name in left], key=lambda d: columns.index(d.name)
+    )
 
 
 def _determines(fine: Coded, coarse: Coded) -> bool:
@@ -116,7 +121,9 @@ def _dimension(name: str, above: Sequence[str], data: Mapping[str, Coded], total
         try:
             hierarchy = hierarchy.combine(Hierarchy.from_columns([list(fine.labels), *parts], total))
         except TableError as error:
-            faults += [f"columns {name!r} and {', '.join(map(repr, chain))}: {fault}" for fault in error.faults]
+            faults += [
+                f"columns {name!r} and {', '.join(map(repr, chain))}: {fault}" for fault in error.faults
+            ]
     if faults:
         raise TableError("codes", [f"{fault}; rename the codes of one column" for fault in faults])
     return Dimension(name, hierarchy, {u: data[u].labels for u in (name, *above)})

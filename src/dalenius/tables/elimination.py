@@ -1,14 +1,19 @@
 """`Eliminator`: the columns of a suppression problem, reduced step by step in exact integer arithmetic.
 
-Candidates come first, protected columns after them. Publishing a candidate clears one of its rows in every other column;
-a protected column that becomes empty would be computable from what is published. Rows below ``free`` may be used as
-pivot in any order (the outcome does not depend on it: Langsrud 2024, section 3), so the row shared with the fewest
-columns is taken, which keeps the columns short. The other rows belong to small counts or to single contributors and are
+Candidates come first, protected columns after them. Publishing a candidate clears one of its rows in every
+other column;
+a protected column that becomes empty would be computable from what is published. Rows below ``free`` may be
+used as
+pivot in any order (the outcome does not depend on it: Langsrud 2024, section 3), so the row shared with the
+fewest
+columns is taken, which keeps the columns short. The other rows belong to small counts or to single
+contributors and are
 used in their given order.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import gcd
 from typing import Any, Protocol
 
@@ -80,7 +85,9 @@ class Eliminator:
     2
     """
 
-    def __init__(self, matrix: Any, candidates: int, free: int, limit: int | None = None, spare: int = 0) -> None:
+    def __init__(
+        self, matrix: Any, candidates: int, free: int, limit: int | None = None, spare: int = 0
+    ) -> None:
         matrix = sp.csc_matrix(matrix)
         matrix.sort_indices()
         self.count = matrix.shape[0]
@@ -148,7 +155,16 @@ class Eliminator:
         offset = k.locate(self.rows, self.start[j], size, row) - self.start[j]
         return int(
             k.proportional(
-                self.start[j], size, offset, self.near, count, self.first, self.start, self.length, self.rows, self.vals
+                self.start[j],
+                size,
+                offset,
+                self.near,
+                count,
+                self.first,
+                self.start,
+                self.length,
+                self.rows,
+                self.vals,
             )
         )
 
@@ -166,7 +182,16 @@ class Eliminator:
         """A protected column whose rows all lie among those of ``j``, or -1."""
         count, _ = self._near(j, self.column(j)[0])
         return int(
-            k.inside(self.start[j], self.length[j], self.near, count, self.first, self.start, self.length, self.rows)
+            k.inside(
+                self.start[j],
+                self.length[j],
+                self.near,
+                count,
+                self.first,
+                self.start,
+                self.length,
+                self.rows,
+            )
         )
 
     def publish(self, j: int, row: int) -> None:
@@ -207,7 +232,17 @@ class Eliminator:
         self.vals[self.end : self.end + size] = self.vals[s : s + size]
         self.start[place] = self.end
         self.used = k.relink(
-            place, self.end, 0, self.end, size, self.rows, self.head, self.after, self.member, self.degree, self.used
+            place,
+            self.end,
+            0,
+            self.end,
+            size,
+            self.rows,
+            self.head,
+            self.after,
+            self.member,
+            self.degree,
+            self.used,
         )
         self.length[place] = size
         self.end += size
@@ -246,7 +281,7 @@ class BigEliminator:
         bounds = matrix.indptr
         columns = [
             {int(r): int(v) for r, v in zip(matrix.indices[a:b], matrix.data[a:b], strict=True)}
-            for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+            for a, b in pairwise(bounds)
         ]
         return cls(columns, candidates, free, matrix.shape[0] if limit is None else limit)
 

@@ -34,7 +34,8 @@ def read_suppressed(
     Parameters
     ----------
     data
-        One row a cell: dimension codes (totals included) and the value, empty or a mark such as ":c" or "x" where
+        One row a cell: dimension codes (totals included) and the value, empty or a mark such as ":c" or "x"
+        where
         suppressed. Cells that are not listed are taken as not published.
     by, value
         Dimension columns and the value column.
@@ -61,7 +62,9 @@ def read_suppressed(
     for name, tree in trees.items():
         unknown = [code for code in frame[name].unique(maintain_order=True) if code not in tree.parents]
         if unknown:
-            faults.append(f"column {name!r}: {len(unknown)} codes are not in the hierarchy, the first is {unknown[0]!r}")
+            faults.append(
+                f"column {name!r}: {len(unknown)} codes are not in the hierarchy, the first is {unknown[0]!r}"
+            )
     if frame.is_duplicated().any():
         faults.append(f"{int(frame.is_duplicated().sum())} rows name the same cell as another row")
     if faults:
@@ -71,7 +74,9 @@ def read_suppressed(
     if faults:
         raise TableError("table", faults)
     sensitive = suppressed & _marked(table, primary) if primary else suppressed
-    return Disclosed(frame, matrix, amounts, suppressed, sensitive, np.zeros(len(frame), np.bool_), np.zeros(len(frame)))
+    return Disclosed(
+        frame, matrix, amounts, suppressed, sensitive, np.zeros(len(frame), np.bool_), np.zeros(len(frame))
+    )
 
 
 def _texts(table: Table, name: str) -> list[str]:
@@ -104,7 +109,9 @@ def _tree(codes: Sequence[str], given: Hierarchy | str | Path | None, total: str
 
 
 def _marked(table: Table, name: str) -> Bools:
-    return np.array([text.strip().lower() in ("u", "true", "1", "primary", "yes") for text in _texts(table, name)])
+    return np.array(
+        [text.strip().lower() in ("u", "true", "1", "primary", "yes") for text in _texts(table, name)]
+    )
 
 
 def _sums(frame: pl.DataFrame, trees: Mapping[str, Hierarchy]) -> Any:
@@ -125,7 +132,10 @@ def _sums(frame: pl.DataFrame, trees: Mapping[str, Hierarchy]) -> Any:
 
 def _leaf_lists(tree: Hierarchy) -> dict[str, np.ndarray[Any, Any]]:
     place = {leaf: i for i, leaf in enumerate(tree.leaves)}
-    return {code: np.array(sorted(place[leaf] for leaf in leaves), np.int64) for code, leaves in tree.parts.items()}
+    return {
+        code: np.array(sorted(place[leaf] for leaf in leaves), np.int64)
+        for code, leaves in tree.parts.items()
+    }
 
 
 def _additive(frame: pl.DataFrame, trees: Mapping[str, Hierarchy], amounts: Floats) -> list[str]:

@@ -15,7 +15,8 @@ _TOKEN = re.compile(r"\s*(?:(~|\+|-|\*|:|\(|\))|([A-Za-z_.][\w.]*|`[^`]+`)|(\d+)
 def terms_of(formula: str) -> list[Term]:
     """The margins of a formula: tuples of variables; the empty tuple is the grand total.
 
-    ``a:b`` is the cross table alone, ``a*b`` also its margins, ``+`` joins, ``- 1`` or ``+ 0`` drops the grand total and
+    ``a:b`` is the cross table alone, ``a*b`` also its margins, ``+`` joins, ``- 1`` or ``+ 0`` drops the
+    grand total and
     ``- a`` a margin. Fewer variables come first, otherwise the order of writing is kept (as in R).
 
     Examples
@@ -105,7 +106,9 @@ class _Parser:
                 raise OptionError(f"formula {self.formula!r}: a closing bracket is missing")
             return inner
         if not token or token in "+-*:)~":
-            raise OptionError(f"formula {self.formula!r}: a variable is missing {f'before {token!r}' if token else 'at the end'}")
+            raise OptionError(
+                f"formula {self.formula!r}: a variable is missing {f'before {token!r}' if token else 'at the end'}"
+            )
         return [(token.strip("`"),)]
 
 

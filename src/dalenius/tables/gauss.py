@@ -1,7 +1,9 @@
 """Secondary suppression by Gaussian elimination (Langsrud, PSD 2024).
 
-Cells are tried in order of usefulness. A cell is published unless that would make a protected column computable; then it
-is suppressed too. The protected columns are the primary cells and the sums that small counts or single contributors
+Cells are tried in order of usefulness. A cell is published unless that would make a protected column
+computable; then it
+is suppressed too. The protected columns are the primary cells and the sums that small counts or single
+contributors
 would unpick; see `protected.py` for those and `elimination.py` for the arithmetic.
 """
 
@@ -104,10 +106,12 @@ def gauss_suppress(
     primary, forced, hidden
         Places of cells: to be protected; always published; not published and not in need of protection.
     small_rows, small, used_marking
-        Inner cells whose counts cannot protect each other, the method for them, and whether rows count as used as soon
+        Inner cells whose counts cannot protect each other, the method for them, and whether rows count as
+        used as soon
         as a cell passed the test ("early", as R does) or only when it is published ("pivot").
     owners, singleton
-        Contributor number of inner cells with exactly one contributor (0 = several or none), and the rules for them.
+        Contributor number of inner cells with exactly one contributor (0 = several or none), and the rules
+        for them.
     extra
         Further columns (inner cells × anything) that must stay uncomputable.
 
@@ -133,7 +137,13 @@ class Run:
     """One elimination under way: `go` runs it to the end, linked tables step several of them together."""
 
     def __init__(
-        self, problem: Problem, small: Bools, owners: Ints, method: SmallMethod, early: bool, rules: SingletonRules
+        self,
+        problem: Problem,
+        small: Bools,
+        owners: Ints,
+        method: SmallMethod,
+        early: bool,
+        rules: SingletonRules,
     ) -> None:
         self.problem, self.rules, self.early = problem, rules, early
         self.notes = list(problem.notes)
@@ -163,7 +173,9 @@ class Run:
         if np.isin(published, self.problem.primary).all():
             return "virtual_anysum" if method == "anysum" and len(self.problem.forced) else method
         if method != "anysum":
-            raise OptionError(f"method {method!r} needs every published small cell to be primary; use 'anysum_notprimary'")
+            raise OptionError(
+                f"method {method!r} needs every published small cell to be primary; use 'anysum_notprimary'"
+            )
         self.notes.append("method changed to 'anysum_notprimary', because some small cells are not primary")
         return "anysum_notprimary"
 
@@ -198,7 +210,8 @@ class Run:
         if self.rules.parallel and self.rules.within and owners.any():
             ranks.append(reversed_rank(rank, count, self.small_start))
         self.passes = [
-            _Pass(Eliminator(permuted(matrix, r), self.first, count, limit, len(front)), moved(owners, r)) for r in ranks
+            _Pass(Eliminator(permuted(matrix, r), self.first, count, limit, len(front)), moved(owners, r))
+            for r in ranks
         ]
         self.guarded = np.zeros(width, np.bool_)
         if self.rules.within and owners.any():
@@ -208,6 +221,7 @@ class Run:
         self.used = np.zeros(matrix.shape[0], np.bool_)
 
     def go(self, progress: Progress | None) -> GaussResult:
+        """Try every candidate in order."""
         unsafe = self.publish_forced()
         suppressed: list[int] = []
         cause: list[int] = []
@@ -231,6 +245,7 @@ class Run:
         return self.result(np.array(suppressed, np.int64), np.array(cause, np.int64), unsafe, pivots)
 
     def publish_forced(self) -> Ints:
+        """Publish the forced cells without asking; returns the primary cells they give away."""
         columns = self.passes[0].columns
         for place in range(len(self.problem.forced)):
             for each in self.passes:
@@ -242,7 +257,9 @@ class Run:
         members = np.flatnonzero(self.problem.was_primary & np.isin(self.problem.stands_for, hit))
         unsafe = np.union1d(members, self.problem.given_away)
         if len(unsafe):
-            self.notes.append(f"{len(unsafe)} primary cells can be computed from the cells that must be published")
+            self.notes.append(
+                f"{len(unsafe)} primary cells can be computed from the cells that must be published"
+            )
         return unsafe
 
     def is_empty(self, place: int) -> bool:
@@ -327,7 +344,9 @@ class Run:
         why |= {int(cell): CONTRIBUTOR for cell in self.made_primary}
         why |= {int(cell): int(cell) for cell in problem.primary}
         place = problem.stands_for[problem.tried]
-        hit = np.array([int(head) in why for head in place], np.bool_) if len(place) else np.zeros(0, np.bool_)
+        hit = (
+            np.array([int(head) in why for head in place], np.bool_) if len(place) else np.zeros(0, np.bool_)
+        )
         secondary = problem.tried[hit]
         causes = np.array([why[int(head)] for head in place[hit]], np.int64)
         return GaussResult(secondary, causes, unsafe, tuple(self.notes), pivots)

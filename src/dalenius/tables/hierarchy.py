@@ -1,6 +1,7 @@
 """`Hierarchy`: the codes of one dimension and which code is part of which.
 
-Usually a tree from the total down to the leaves, the codes found in the data. Several trees over the same leaves (a region
+Usually a tree from the total down to the leaves, the codes found in the data. Several trees over the same
+leaves (a region
 by county and by urban type) are one hierarchy in which a code may have several parents.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,7 +63,9 @@ class Hierarchy:
         ('Total', 'a', 'b')
         """
         codes = list(leaves)
-        twice = sorted({code for code in codes if codes.count(code) > 1}) if len(set(codes)) < len(codes) else []
+        twice = (
+            sorted({code for code in codes if codes.count(code) > 1}) if len(set(codes)) < len(codes) else []
+        )
         faults = [f"code {code!r} appears more than once" for code in twice]
         if total in codes:
             faults.append(f"the total's code {total!r} is also a leaf; choose another with total=")
@@ -80,7 +84,9 @@ class Hierarchy:
                 faults.append(f"pair {number}: empty code")
             elif child in parents:
                 same = parents[child] == (parent,)
-                faults.append(f"code {child!r} is listed twice" if same else f"code {child!r} has two parents")
+                faults.append(
+                    f"code {child!r} is listed twice" if same else f"code {child!r} has two parents"
+                )
             else:
                 parents[child] = (parent,)
                 named.append(parent)
@@ -98,7 +104,8 @@ class Hierarchy:
 
     @classmethod
     def from_levels(cls, levels: Sequence[int], codes: Sequence[str], total: str | None = None) -> Hierarchy:
-        """Codes in tree order with their depth (0 or 1 for the top); ``total`` adds a total above the top codes.
+        """Codes in tree order with their depth (0 or 1 for the top); ``total`` adds a total above the top
+        codes.
 
         Examples
         --------
@@ -143,7 +150,7 @@ class Hierarchy:
         faults: list[str] = []
         for row in zip(*columns, strict=True):
             path = [*dict.fromkeys(row), total] if total not in row else list(dict.fromkeys(row))
-            for child, parent in zip(path, path[1:], strict=False):
+            for child, parent in pairwise(path):
                 if not child:
                     faults.append("an empty code")
                 elif parents.setdefault(child, (parent,)) != (parent,):
@@ -227,7 +234,12 @@ class Hierarchy:
         """
         wanted = self.leaves if leaves is None else leaves
         place = {leaf: i for i, leaf in enumerate(wanted)}
-        pairs = [(place[leaf], j) for j, code in enumerate(self.codes) for leaf in self.parts[code] if leaf in place]
+        pairs = [
+            (place[leaf], j)
+            for j, code in enumerate(self.codes)
+            for leaf in self.parts[code]
+            if leaf in place
+        ]
         rows, columns = np.array(pairs, np.int64).reshape(-1, 2).T
         ones = np.ones(len(rows), np.int64)
         return sp.csr_matrix((ones, (rows, columns)), shape=(len(wanted), len(self.codes)))

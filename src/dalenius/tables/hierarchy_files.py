@@ -15,10 +15,11 @@ CHILD_NAMES = {"child", "code", "codes", "child_code", "mapsfrom"}
 
 
 def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hierarchy:
-    """Read a hierarchy file; the format is recognised.
+    r"""Read a hierarchy file; the format is recognised.
 
     - ``.hrc`` (τ-ARGUS): one code a line, one ``@`` per level below the top; the total is not in the file.
-    - level list (sdcTable, GaussSuppression): columns ``levels`` ("@" for the total, "@@" below it) and ``codes``.
+    - level list (sdcTable, GaussSuppression): columns ``levels`` ("@" for the total, "@@" below it) and
+    ``codes``.
     - parent–child: a header with ``child`` (or ``code``) and ``parent``.
     - ARX: no header, ``;`` between the columns, leaf first, then its groups, ``*`` as the total.
     - level columns: a header, leaf first, then its groups, from fine to coarse.
@@ -28,7 +29,7 @@ def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hie
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "region.hrc")
-    ...     _ = file.write_text("North\\n@N1\\n@N2\\nSouth\\n@S1\\n")
+    ...     _ = file.write_text("North\n@N1\n@N2\nSouth\n@S1\n")
     ...     print(read_hierarchy(file))
     Total
       North
@@ -41,7 +42,9 @@ def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hie
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise FileError(f"{path.name}: cannot be read ({error.strerror}); check the name and the folder") from error
+        raise FileError(
+            f"{path.name}: cannot be read ({error.strerror}); check the name and the folder"
+        ) from error
     except UnicodeDecodeError as error:
         raise FileError(f"{path.name}: is not UTF-8 text; save it as UTF-8") from error
     lines = [line.rstrip() for line in text.splitlines()]

@@ -25,8 +25,13 @@ class Enough:
 
     def met(self, low: Floats, high: Floats) -> Bools:
         """Which cells have bounds as wide as asked for (to a relative accuracy of 10⁻⁷)."""
-        slack = TOLERANCE * np.maximum(1.0, np.abs(np.nan_to_num(self.high, posinf=1.0)))
-        return (low <= self.low + slack) & (high >= self.high - slack) & (high - low >= self.width - slack) & (high - low > slack)
+        slack = TOLERANCE * np.maximum(1.0, np.abs(np.nan_to_num(self.high, posinf=1.0, neginf=1.0)))
+        return (
+            (low <= self.low + slack)
+            & (high >= self.high - slack)
+            & (high - low >= self.width - slack)
+            & (high - low > slack)
+        )
 
     def met_at(self, i: int, low: float, high: float) -> bool:
         """The same for one cell."""
@@ -89,7 +94,8 @@ def feasibility_intervals(
     enough
         Stop looking once the bounds of a cell are as wide as this; without it bounds are exact.
     nonnegative, integer
-        What everybody knows about the inner cells. Whole numbers make exact bounds for counts at a higher price.
+        What everybody knows about the inner cells. Whole numbers make exact bounds for counts at a higher
+        price.
 
     Examples
     --------
@@ -131,7 +137,9 @@ class _Search:
         fixed = np.diff(goals.indptr) == 0
         self.low[fixed] = self.high[fixed] = 0.0
         finite = np.where(np.isfinite(region.ceiling), region.ceiling, 1e300)
-        positive = np.asarray(goals.min(axis=0).toarray()).ravel() >= 0 if goals.shape[0] else np.ones(count, bool)
+        positive = (
+            np.asarray(goals.min(axis=0).toarray()).ravel() >= 0 if goals.shape[0] else np.ones(count, bool)
+        )
         self.top = np.where(positive, np.asarray(goals.T @ finite), np.inf)
         self.bottom = np.where(positive & region.nonnegative, 0.0, -np.inf)
         if inner is not None:

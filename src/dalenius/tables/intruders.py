@@ -27,10 +27,12 @@ class Exposure:
     by_contributor
         Contributor number → places of cells of others it can compute.
     sums
-        (intruder, contributor) pairs, intruder 0 being anybody: the intruder can compute the sum of that contributor's
+        (intruder, contributor) pairs, intruder 0 being anybody: the intruder can compute the sum of that
+        contributor's
         own inner cells.
     combinations
-        Pairs for which some combination (a difference, say) of that contributor's inner cells can be computed.
+        Pairs for which some combination (a difference, say) of that contributor's inner cells can be
+        computed.
     """
 
     outsider: Bools
@@ -47,7 +49,12 @@ class Exposure:
 
 
 def exposure(
-    matrix: Any, suppressed: Bools, owners: Ints | None = None, *, hidden: Bools | None = None, combinations: bool = True
+    matrix: Any,
+    suppressed: Bools,
+    owners: Ints | None = None,
+    *,
+    hidden: Bools | None = None,
+    combinations: bool = True,
 ) -> Exposure:
     """Find what can be computed from the published cells, by anybody and by each single contributor.
 
@@ -90,7 +97,10 @@ def exposure(
     everyone = [(0, np.zeros(0, np.int64)), *rows_of.items()]
     for intruder, rows in everyone:
         if len(rows) >= space.vectors.shape[1] - 1:
-            ones = sp.csc_matrix((np.ones(len(rows), np.int64), (rows, np.arange(len(rows)))), shape=(matrix.shape[0], len(rows)))
+            ones = sp.csc_matrix(
+                (np.ones(len(rows), np.int64), (rows, np.arange(len(rows)))),
+                shape=(matrix.shape[0], len(rows)),
+            )
             inside = NullSpace(sp.hstack([known, ones]), vectors=extra + 2)
             left, vectors = inside.seen(matrix[:, places]), inside.vectors
         elif len(rows):
@@ -108,7 +118,11 @@ def exposure(
 
 
 def _combinations(
-    intruder: int, rows_of: dict[int, Ints], vectors: Ints, sums: list[tuple[int, int]], mixed: list[tuple[int, int]]
+    intruder: int,
+    rows_of: dict[int, Ints],
+    vectors: Ints,
+    sums: list[tuple[int, int]],
+    mixed: list[tuple[int, int]],
 ) -> None:
     for other, rows in rows_of.items():
         if other == intruder or len(rows) < 2 or len(rows) > vectors.shape[1]:

@@ -1,6 +1,8 @@
-"""Keys: the same cell gets the same random number in every table, without anybody being able to repeat the draw.
+"""Keys: the same cell gets the same random number in every table, without anybody being able to repeat the
+draw.
 
-A secret key turns a cell's name (or a record's number) into a uniform number. Fresh noise in every table would average out
+A secret key turns a cell's name (or a record's number) into a uniform number. Fresh noise in every table
+would average out
 (spec psd21, section 5); keyed noise does not.
 """
 
@@ -41,7 +43,11 @@ def cell_names(model: TableModel) -> list[str]:
     """
     totals = {d.name: d.hierarchy.total for d in model.dimensions}
     return [
-        "|".join(f"{name}={code}" for name, code in sorted(zip(model.names, row, strict=True)) if code != totals[name])
+        "|".join(
+            f"{name}={code}"
+            for name, code in sorted(zip(model.names, row, strict=True))
+            if code != totals[name]
+        )
         for row in model.cells.iter_rows()
     ]
 

@@ -1,7 +1,9 @@
 """Linked tables: several tables from the same microdata, protected together.
 
-``"global"`` treats all tables as one system of equations and is the only way that is safe by construction. The others
-protect each table in its own system and differ in how they coordinate common cells; they suppress less, and the audit of
+``"global"`` treats all tables as one system of equations and is the only way that is safe by construction.
+The others
+protect each table in its own system and differ in how they coordinate common cells; they suppress less, and
+the audit of
 the combined tables says what that costs.
 """
 
@@ -48,12 +50,20 @@ class LinkedSuppression:
     disagreeing: int
 
     def __str__(self) -> str:
-        parts = "; ".join(f"{name}: {int(t.suppressed.sum())} of {len(t.primary)}" for name, t in self.tables.items())
-        odd = f" {self.disagreeing} common cells have different status in different tables." if self.disagreeing else ""
+        parts = "; ".join(
+            f"{name}: {int(t.suppressed.sum())} of {len(t.primary)}" for name, t in self.tables.items()
+        )
+        odd = (
+            f" {self.disagreeing} common cells have different status in different tables."
+            if self.disagreeing
+            else ""
+        )
         return f"{self.combined.sentence} By table: {parts}.{odd}"
 
 
-def protect_linked(model: TableModel, *rules: PrimaryRule, how: Linking = "global", **options: Any) -> LinkedSuppression:
+def protect_linked(
+    model: TableModel, *rules: PrimaryRule, how: Linking = "global", **options: Any
+) -> LinkedSuppression:
     """Protect the tables of a model made with ``define(..., tables=…)``.
 
     Parameters
@@ -63,10 +73,14 @@ def protect_linked(model: TableModel, *rules: PrimaryRule, how: Linking = "globa
     rules
         Primary rules.
     how
-        "global": one system; "local": each table alone; "back-tracking": each table alone, again and again, until
-        common cells have the same status; "consistent": all tables side by side, a common cell is published only if
-        that is safe in every table; "super-consistent": like that, and a common cell once suppressed must stay
-        uncomputable in every table; "chained": the tables appear one after the other, what an earlier table published
+        "global": one system; "local": each table alone; "back-tracking": each table alone, again and again,
+        until
+        common cells have the same status; "consistent": all tables side by side, a common cell is published
+        only if
+        that is safe in every table; "super-consistent": like that, and a common cell once suppressed must
+        stay
+        uncomputable in every table; "chained": the tables appear one after the other, what an earlier table
+        published
         stays published and what it suppressed stays protected (time series).
     options
         As in `protect`.
@@ -77,7 +91,8 @@ def protect_linked(model: TableModel, *rules: PrimaryRule, how: Linking = "globa
     >>> data = {"sex": ["f", "f", "m", "m"], "job": ["a", "b", "a", "b"], "age": ["y", "o", "o", "y"], "n": [2, 9, 8, 7]}
     >>> model = define(data, tables={"jobs": ["sex", "job"], "ages": ["sex", "age"]}, freq="n")
     >>> print(protect_linked(model, SmallCount(3), how="consistent"))
-    8 of 15 cells are suppressed: 2 because a rule asks for it (small count 2), 6 to protect them. By table: jobs: 4 of
+    8 of 15 cells are suppressed: 2 because a rule asks for it (small count 2), 6 to protect them. By table:
+    jobs: 4 of
     9; ages: 4 of 9.
     """
     if not model.tables:
@@ -117,7 +132,9 @@ def table_of(model: TableModel, mask: Bools) -> TableModel:
     inside = group >= 0
     heads = heads[keep]
     counts = np.bincount(group[inside], model.counts[inside], len(heads)).astype(np.int64)
-    values = None if model.values is None else np.bincount(group[inside], model.values[inside], len(heads))
+    values = None
+    if model.values is not None:
+        values = np.asarray(np.bincount(group[inside], model.values[inside], len(heads)), np.float64)
     records = model.records
     if records is not None:
         covered = inside[records.inner]
@@ -169,7 +186,12 @@ def _collect(
         places = np.flatnonzero(mask)
         seen[places] += 1
         votes[places] += part.suppressed
-        for total, own in ((primary, part.primary), (forced, part.forced), (hidden, part.hidden), (unsafe, part.unsafe)):
+        for total, own in (
+            (primary, part.primary),
+            (forced, part.forced),
+            (hidden, part.hidden),
+            (unsafe, part.unsafe),
+        ):
             total[places] |= own
         for rule, own in part.marks.items():
             marks.setdefault(rule, np.zeros(cells, np.bool_))[places] |= own
@@ -182,7 +204,9 @@ def _collect(
     return LinkedSuppression(whole, tables, int(((votes > 0) & (votes < seen)).sum()))
 
 
-def _chained(model: TableModel, rules: tuple[PrimaryRule, ...], options: Mapping[str, Any]) -> LinkedSuppression:
+def _chained(
+    model: TableModel, rules: tuple[PrimaryRule, ...], options: Mapping[str, Any]
+) -> LinkedSuppression:
     """Release after release, each protected together with everything that is already out."""
     out, kept = np.zeros(len(model.cells), np.bool_), np.zeros(len(model.cells), np.bool_)
     seen = np.zeros(len(model.cells), np.bool_)
@@ -208,7 +232,10 @@ def _chained(model: TableModel, rules: tuple[PrimaryRule, ...], options: Mapping
 
 
 def _back_tracking(
-    model: TableModel, parts: Mapping[str, TableModel], rules: tuple[PrimaryRule, ...], options: Mapping[str, Any]
+    model: TableModel,
+    parts: Mapping[str, TableModel],
+    rules: tuple[PrimaryRule, ...],
+    options: Mapping[str, Any],
 ) -> dict[str, Suppression]:
     """Protect table by table; what one suppresses is primary in the others; stop when nothing changes."""
     suppressed = np.zeros(len(model.cells), np.bool_)
@@ -258,7 +285,9 @@ def _side_by_side(
     shut = {name: np.zeros(len(part.cells), np.bool_) for name, part in parts.items()}
     causes = {name: np.full(len(part.cells), np.iinfo(np.int64).min) for name, part in parts.items()}
     _step_all(order, runs, where, model, shut, causes, keep)
-    return {name: _finish(parts[name], runs[name], shut[name], causes[name], masks[name], rules) for name in parts}
+    return {
+        name: _finish(parts[name], runs[name], shut[name], causes[name], masks[name], rules) for name in parts
+    }
 
 
 def _step_all(
@@ -267,7 +296,9 @@ def _step_all(
 ) -> None:  # fmt: skip
     local = {name: np.cumsum(mask) - 1 for name, mask in model.tables.items()}
     for cell in order.tolist():
-        open_in = [(n, int(w[cell])) for n, w in where.items() if w[cell] >= 0 and not runs[n].is_empty(int(w[cell]))]
+        open_in = [
+            (n, int(w[cell])) for n, w in where.items() if w[cell] >= 0 and not runs[n].is_empty(int(w[cell]))
+        ]
         verdicts = {n: runs[n].verdict(j) for n, j in open_in}
         if all(v in (PUBLISH, REMOVE) for v in verdicts.values()):
             for n, j in open_in:
@@ -294,6 +325,6 @@ def _finish(
     full[result.secondary] = result.cause
     none = np.zeros(len(primary), np.bool_)
     marks = {rule.name: rule.marks(part) for rule in rules}
-    return Suppression(part, primary, secondary, none, none, none, marks, full, run.problem.tried, result.notes, rules)
-
-
+    return Suppression(
+        part, primary, secondary, none, none, none, marks, full, run.problem.tried, result.notes, rules
+    )

@@ -16,8 +16,10 @@ from dalenius.tables.suppression import Suppression
 def information_loss(model: TableModel, methods: Mapping[str, Suppression | npt.ArrayLike]) -> pl.DataFrame:
     """Compare protected versions of one table.
 
-    Columns: cells without a value (number and %), share of the table's inner value that is not shown (%), mean and largest
-    absolute change of shown cells, Hellinger distance between the shown inner cells and the true ones (0 = the same,
+    Columns: cells without a value (number and %), share of the table's inner value that is not shown (%),
+    mean and largest
+    absolute change of shown cells, Hellinger distance between the shown inner cells and the true ones (0 =
+    the same,
     1 = nothing in common; a suppressed cell counts as 0), and totals that no longer add up.
 
     Parameters

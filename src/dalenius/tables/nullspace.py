@@ -1,7 +1,10 @@
-"""What can be computed from what is known: cells in the span of the known ones, by random vectors orthogonal to them.
+"""What can be computed from what is known: cells in the span of the known ones, by random vectors orthogonal
+to them.
 
-A vector z with ``known.T @ z = 0`` is a change of the inner cells that no known cell shows. A cell is computable exactly
-if no such change alters it, so one random z (modulo a large prime) decides all cells at once. Knowing a few more cells
+A vector z with ``known.T @ z = 0`` is a change of the inner cells that no known cell shows. A cell is
+computable exactly
+if no such change alters it, so one random z (modulo a large prime) decides all cells at once. Knowing a few
+more cells
 means taking only those combinations of some z's that leave these unchanged.
 """
 
@@ -35,7 +38,12 @@ class NullSpace:
         order = np.argsort(np.diff(known.indptr), kind="stable")
         known = sp.csc_matrix(known[:, order])
         self.rows = known.shape[0]
-        form = echelon(known.indptr.astype(np.int64), known.indices.astype(np.int64), known.data.astype(np.int64), self.rows)
+        form = echelon(
+            known.indptr.astype(np.int64),
+            known.indices.astype(np.int64),
+            known.data.astype(np.int64),
+            self.rows,
+        )
         self.rank = len(form[0])
         self.vectors = generator(seed, "null space").integers(1, PRIME, (self.rows, vectors), dtype=np.int64)
         back_substitute(*form[:4], self.vectors)

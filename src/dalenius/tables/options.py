@@ -19,9 +19,12 @@ SmallMethod = Literal[
 ]
 """How counts that cannot protect each other are treated (spec 2.5).
 
-``anysum`` looks at all sums of small inner cells, ``virtual`` only at those inside a published cell, ``subspace`` refuses
-every cell that consists of small inner cells only, ``subspace_strict`` also every cell that would leave a protected one
-with small inner cells only. ``anysum_notprimary`` is for tables in which some small inner cells are published.
+``anysum`` looks at all sums of small inner cells, ``virtual`` only at those inside a published cell,
+``subspace`` refuses
+every cell that consists of small inner cells only, ``subspace_strict`` also every cell that would leave a
+protected one
+with small inner cells only. ``anysum_notprimary`` is for tables in which some small inner cells are
+published.
 """
 
 R_SMALL: dict[str, SmallMethod] = {
@@ -46,12 +49,15 @@ class SingletonRules:
     Attributes
     ----------
     primary
-        "all": every published cell with one contributor is protected; "unpublished": inner cells with one contributor
+        "all": every published cell with one contributor is protected; "unpublished": inner cells with one
+        contributor
         that are not published cells are protected too; "off": neither.
     ids
-        Recognise the same contributor in several cells; otherwise every such cell has a contributor of its own.
+        Recognise the same contributor in several cells; otherwise every such cell has a contributor of its
+        own.
     virtual
-        Protect sums of protected inner cells that belong to at most two contributors ("plain"), also after taking away
+        Protect sums of protected inner cells that belong to at most two contributors ("plain"), also after
+        taking away
         a protected subtotal ("hierarchical").
     within
         Refuse a cell that would let one contributor compute a protected cell of somebody else.
@@ -89,7 +95,9 @@ class SingletonRules:
             if letter not in allowed
         ]
         if not code.startswith("num") or len(letters) > 5 or wrong:
-            raise OptionError(f"unknown singleton code {code!r}: {'; '.join(wrong) or 'num and five letters expected'}")
+            raise OptionError(
+                f"unknown singleton code {code!r}: {'; '.join(wrong) or 'num and five letters expected'}"
+            )
         within = letters[3] not in "Ff"
         return cls(
             primary={"T": "all", "t": "unpublished", "F": "off"}[letters[0]],  # type: ignore[arg-type]
@@ -124,4 +132,6 @@ def check_small(method: str) -> SmallMethod:
         return R_SMALL[method]
     if method in get_args(SmallMethod):
         return method  # type: ignore[return-value]
-    raise OptionError(f"unknown method {method!r} for small counts; there are: {', '.join(get_args(SmallMethod))}")
+    raise OptionError(
+        f"unknown method {method!r} for small counts; there are: {', '.join(get_args(SmallMethod))}"
+    )

@@ -15,8 +15,10 @@ def candidate_order(
 ) -> Ints:
     """All cells, most useful first: by count or absolute value, wide cells before narrow ones.
 
-    The score of a cell is its count plus one (or its absolute value) times ``usefulness``, plus a share of at most 0.99
-    that grows with the cells it overlaps (Langsrud 2024, section 3; the same rule as R's default). Cells of count 0 come
+    The score of a cell is its count plus one (or its absolute value) times ``usefulness``, plus a share of at
+    most 0.99
+    that grows with the cells it overlaps (Langsrud 2024, section 3; the same rule as R's default). Cells of
+    count 0 come
     first unless ``secondary_zeros``, so that no zero is suppressed to protect another cell.
 
     Examples
@@ -39,7 +41,9 @@ def candidate_order(
     largest = overlap.max(initial=0.0)
     score = score + (0.99 * (overlap / largest) if largest > 0 else 0.0)
     if not secondary_zeros:
-        zero = model.frequency == 0 if not model.is_magnitude else (model.frequency == 0) | (model.amount == 0)
+        zero = (
+            model.frequency == 0 if not model.is_magnitude else (model.frequency == 0) | (model.amount == 0)
+        )
         score = np.where(zero, 0.01 + score.max() + score, score)
     return decreasing(score)
 

@@ -27,7 +27,9 @@ class Problem:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def read(cls, matrix: Any, candidates: Any, primary: Any, forced: Any, hidden: Any, extra: Any) -> Problem:
+    def read(
+        cls, matrix: Any, candidates: Any, primary: Any, forced: Any, hidden: Any, extra: Any
+    ) -> Problem:
         """Check the input and merge equal columns."""
         matrix = _integers(matrix)
         cells = matrix.shape[1]
@@ -35,7 +37,9 @@ class Problem:
                   ((candidates, "candidates"), (primary, "primary"), (forced, "forced"), (hidden, "hidden"))]  # fmt: skip
         tried, primary, forced, hidden = chosen
         primary = np.setdiff1d(primary, forced)
-        tried = tried[~np.isin(tried, np.setdiff1d(hidden, forced)) & ~np.isin(tried, primary) & ~np.isin(tried, forced)]
+        tried = tried[
+            ~np.isin(tried, np.setdiff1d(hidden, forced)) & ~np.isin(tried, primary) & ~np.isin(tried, forced)
+        ]
         missing = np.setdiff1d(np.arange(cells), np.concatenate([tried, primary, forced, hidden]))
         if len(missing):
             raise DataError(f"the candidate order misses {len(missing)} of {cells} cells; every cell that is not primary, "
@@ -50,7 +54,9 @@ class Problem:
             )
         extra = sp.csc_matrix((matrix.shape[0], 0), dtype=np.int64) if extra is None else _integers(extra)
         if extra.shape[0] != matrix.shape[0]:
-            raise DataError(f"extra columns have {extra.shape[0]} rows, the table has {matrix.shape[0]} inner cells")
+            raise DataError(
+                f"extra columns have {extra.shape[0]} rows, the table has {matrix.shape[0]} inner cells"
+            )
         was_primary = np.zeros(cells, np.bool_)
         was_primary[primary] = True
         heads = _unique(place[forced])

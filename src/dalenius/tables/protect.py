@@ -44,12 +44,15 @@ def protect(
     rules
         Primary rules; a cell is primary if any of them says so.
     order, usefulness
-        Order in which cells are tried (all cells, most useful first), or weights that change the default order.
+        Order in which cells are tried (all cells, most useful first), or weights that change the default
+        order.
     small
-        Method for small counts in frequency tables (`SmallMethod`); "auto" takes ``anysum``, or ``anysum_notprimary``
+        Method for small counts in frequency tables (`SmallMethod`); "auto" takes ``anysum``, or
+        ``anysum_notprimary``
         when zeros may be suppressed to protect others.
     singleton
-        Rules against single contributors in magnitude tables (`SingletonRules`, or R's code such as "numttHTT").
+        Rules against single contributors in magnitude tables (`SingletonRules`, or R's code such as
+        "numttHTT").
     forced, hidden
         Cells (mask, places or frame of codes) that are always published; that are not published at all.
     secondary_zeros
@@ -57,7 +60,8 @@ def protect(
     used_marking
         "early" as the R package does, "pivot" as the paper words it (a little less suppression).
     repair, requirement
-        Audit the outcome and suppress further cells until every interval is as wide as the rules (and ``requirement``)
+        Audit the outcome and suppress further cells until every interval is as wide as the rules (and
+        ``requirement``)
         ask for and no single contributor can compute a protected cell.
 
     Examples
@@ -76,7 +80,9 @@ def protect(
         "hidden": hidden, "secondary_zeros": secondary_zeros, "used_marking": used_marking, "progress": progress,
     }  # fmt: skip
     if repair:
-        return repaired(lambda *more: _protect(model, (*rules, *more), **options), rules, requirement or Requirement())
+        return repaired(
+            lambda *more: _protect(model, (*rules, *more), **options), rules, requirement or Requirement()
+        )
     return _protect(model, rules, **options)
 
 
@@ -96,7 +102,8 @@ def _protect(
         rules_for_single = SingletonRules.from_code(singleton) if isinstance(singleton, str) else singleton
     zeros = secondary_zeros or any(isinstance(rule, KDisclosure) for rule in rules)
     tried = _order(model, order, usefulness, zeros)
-    # Pivots in small inner cells leave the columns shorter; the outcome does not depend on the order of free rows. In a
+    # Pivots in small inner cells leave the columns shorter; the outcome does not depend on the order of free
+    # rows. In a
     # magnitude table the rows of single contributors keep their order, which matters there.
     rows = np.arange(len(model.counts)) if model.is_magnitude else np.argsort(model.counts, kind="stable")
     result = gauss_suppress(
@@ -180,4 +187,3 @@ def owners_of(model: TableModel, primary: Bools) -> Ints:
     open_rows = np.setdiff1d(rows[~primary[alone]], rows[primary[alone]])
     owners[open_rows] = 0
     return owners
-

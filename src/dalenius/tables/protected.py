@@ -25,7 +25,10 @@ def signatures(matrix: Any, seed: int = 20240925) -> npt.NDArray[np.uint64]:
     (True, False)
     """
     matrix = sp.csc_matrix(matrix)
-    words = np.random.default_rng(seed).integers(1, 2**63, (matrix.shape[0], 2), dtype=np.uint64) * np.uint64(2) + 1
+    words = (
+        np.random.default_rng(seed).integers(1, 2**63, (matrix.shape[0], 2), dtype=np.uint64) * np.uint64(2)
+        + 1
+    )
     terms = words[matrix.indices] * matrix.data.astype(np.int64).astype(np.uint64)[:, None]
     running = np.vstack([np.zeros((1, 2), np.uint64), np.cumsum(terms, axis=0, dtype=np.uint64)])
     return np.asarray(running[matrix.indptr[1:]] - running[matrix.indptr[:-1]])
@@ -77,7 +80,9 @@ class Guarded:
     sums: Any
 
 
-def contributor_columns(matrix: Any, primary: Ints, owners: Ints, rules: SingletonRules) -> tuple[Ints, Guarded]:
+def contributor_columns(
+    matrix: Any, primary: Ints, owners: Ints, rules: SingletonRules
+) -> tuple[Ints, Guarded]:
     """Primary cells (more of them with ``primary="all"``) and the extra columns of spec 2.6, rules 1 and 3."""
     matrix = sp.csc_matrix(matrix)
     sizes = np.diff(matrix.indptr)
@@ -89,7 +94,9 @@ def contributor_columns(matrix: Any, primary: Ints, owners: Ints, rules: Singlet
     if rules.primary != "off":
         missing = np.flatnonzero(labelled & ~_inner_rows(matrix, primary))
         ones = np.ones(len(missing), np.int64)
-        cells = sp.csc_matrix((ones, (missing, np.arange(len(missing)))), shape=(matrix.shape[0], len(missing)))
+        cells = sp.csc_matrix(
+            (ones, (missing, np.arange(len(missing)))), shape=(matrix.shape[0], len(missing))
+        )
     sums = sp.csc_matrix((matrix.shape[0], 0), dtype=np.int64)
     if rules.virtual != "off":
         inner = _inner_rows(matrix, primary)

@@ -1,6 +1,7 @@
 """The inner cells an intruder cannot tell apart: everything that fits the published cells.
 
-Inner cells that follow directly are fixed first, constraints that say nothing new are dropped, and what is left falls apart
+Inner cells that follow directly are fixed first, constraints that say nothing new are dropped, and what is
+left falls apart
 into components that can be solved one by one.
 """
 
@@ -91,7 +92,17 @@ class Region:
             component = np.arange(len(free))
         else:
             component = connected_components(graph, directed=False)[1][equations.shape[0] :]
-        return cls(value, free, equations, left[keep], keep, component.astype(np.int64), ceiling, nonnegative, integer)
+        return cls(
+            value,
+            free,
+            equations,
+            left[keep],
+            keep,
+            component.astype(np.int64),
+            ceiling,
+            nonnegative,
+            integer,
+        )
 
     def extreme(self, goal: Floats, sense: int) -> tuple[float, Floats]:
         """The largest (``sense`` 1) or smallest (-1) value of a combination of free cells, and where it is attained."""
@@ -115,7 +126,9 @@ class Region:
         if answer.status == 3 or (answer.x is None and not self.nonnegative):
             return sense * np.inf, point
         if answer.x is None:
-            raise TableError("published cells", ["no non-negative inner cells add up to them; check the sums"])
+            raise TableError(
+                "published cells", ["no non-negative inner cells add up to them; check the sums"]
+            )
         point[places] = answer.x * scale
         return -sense * float(answer.fun) * scale, point
 
@@ -145,6 +158,9 @@ def _independent(rest: Any) -> Ints:
     order = order[size[order] > 0]
     matrix = sp.csc_matrix(rest[:, order])
     form = echelon(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), np.rint(matrix.data).astype(np.int64), matrix.shape[0]
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int64),
+        np.rint(matrix.data).astype(np.int64),
+        matrix.shape[0],
     )
     return np.sort(order[form[4]])

@@ -43,7 +43,7 @@ def _grid(
         left = row_place[model.cells[rows][place]]
         right = 0 if columns is None else column_place[model.cells[columns][place]]
         grid[left, right] = place
-    used_rows, used_columns = (grid >= 0).any(axis=1), (grid >= 0).any(axis=0)
+    used_rows, used_columns = np.asarray((grid >= 0).any(axis=1)), np.asarray((grid >= 0).any(axis=0))
     row_codes = [c for c, ok in zip(row_codes, used_rows, strict=True) if ok]
     column_codes = [c for c, ok in zip(column_codes, used_columns, strict=True) if ok]
     return rows, columns, row_codes, column_codes, grid[used_rows][:, used_columns]
@@ -76,9 +76,13 @@ def _field(result: Suppression, place: int, mark: str) -> str:
 
 
 def cross_table(
-    result: Suppression, rows: str | None = None, columns: str | None = None, mark: str = "×", at: Mapping[str, str] | None = None
+    result: Suppression,
+    rows: str | None = None,
+    columns: str | None = None,
+    mark: str = "×",
+    at: Mapping[str, str] | None = None,
 ) -> str:
-    """The table as text.
+    r"""The table as text.
 
     Examples
     --------
@@ -86,7 +90,7 @@ def cross_table(
     >>> model = define({"sex": ["f", "f", "m", "m"], "job": ["a", "b", "a", "b"], "n": [2, 9, 8, 7]},
     ...                by=["sex", "job"], freq="n")
     >>> print(cross_table(protect(model, SmallCount(3)), "sex", "job"))
-    sex \\ job  Total   a   b
+    sex \ job  Total   a   b
     Total         26  10  16
     f             11   ×   ×
     m             15   ×   ×
@@ -94,7 +98,10 @@ def cross_table(
     rows, columns, row_codes, column_codes, grid = _grid(result, rows, columns, at or {})
     corner = rows if columns is None else f"{rows} \\ {columns}"
     heads = ["Total"] if columns is None else column_codes
-    body = [[code, *(_field(result, int(p), mark) for p in line)] for code, line in zip(row_codes, grid, strict=True)]
+    body = [
+        [code, *(_field(result, int(p), mark) for p in line)]
+        for code, line in zip(row_codes, grid, strict=True)
+    ]
     lines = [[corner, *heads], *body]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     gap = "  " if columns is not None else " "
@@ -105,7 +112,8 @@ def cross_table(
 
 CSS = f"""
 .dalenius-table {{ border-collapse: collapse; font: 13px {FONT}; }}
-.dalenius-table th, .dalenius-table td {{ padding: 2px 8px; text-align: right; border-bottom: 1px solid #E5E9ED; }}
+.dalenius-table th, .dalenius-table td {{ padding: 2px 8px; text-align: right; border-bottom: 1px solid
+#E5E9ED; }}
 .dalenius-table th {{ font-weight: 600; }} .dalenius-table th:first-child {{ text-align: left; }}
 .dalenius-table td.u {{ background: #C0392B; color: #FFF; font-weight: 700; }}
 .dalenius-table td.x {{ background: #F3D3CF; color: #7A1F14; }}
@@ -114,7 +122,8 @@ CSS = f"""
 
 
 def cross_table_html(result: Suppression, rows: str | None = None, columns: str | None = None) -> str:
-    """The table as HTML: primary cells dark red, secondary ones light red; suppressed values are not in the page.
+    """The table as HTML: primary cells dark red, secondary ones light red; suppressed values are not in the
+    page.
 
     Examples
     --------
@@ -133,7 +142,9 @@ def cross_table_html(result: Suppression, rows: str | None = None, columns: str 
     body = []
     for code, line in zip(row_codes, shown, strict=False):
         indent = f' style="padding-left:{8 + 14 * depth[code]}px"'
-        body.append(f"<tr><th{indent}>{html.escape(code)}</th>{''.join(_html_field(result, int(p)) for p in line)}</tr>")
+        body.append(
+            f"<tr><th{indent}>{html.escape(code)}</th>{''.join(_html_field(result, int(p)) for p in line)}</tr>"
+        )
     more = "" if len(grid) <= MOST_ROWS else f"<p>{len(grid) - MOST_ROWS:,} further rows are not shown.</p>"
     legend = "<small>× suppressed: dark because a rule asks for it, light to protect those</small>"
     return (
@@ -154,6 +165,14 @@ def _depth(code: str, parents: Mapping[str, tuple[str, ...]]) -> int:
 def _html_field(result: Suppression, place: int) -> str:
     if place < 0:
         return "<td></td>"
-    kind = "u" if result.primary[place] else "x" if result.secondary[place] else "z" if result.forced[place] else ""
+    kind = (
+        "u"
+        if result.primary[place]
+        else "x"
+        if result.secondary[place]
+        else "z"
+        if result.forced[place]
+        else ""
+    )
     mark = f' class="{kind}"' if kind else ""
     return f"<td{mark}>{html.escape(_field(result, place, '×'))}</td>"

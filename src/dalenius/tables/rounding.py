@@ -52,9 +52,11 @@ def stochastic_round(
     uniforms: npt.ArrayLike | None = None,
     structural: npt.ArrayLike | None = None,
 ) -> Rounded:
-    """Round small counts to 0 or k: k with probability count / k, so that the expectation stays (psd21, Eq. 1–2).
+    """Round small counts to 0 or k: k with probability count / k, so that the expectation stays (psd21, Eq.
+    1–2).
 
-    Counts of 0 and of k or more stay. No count of 1 … k − 1 is left. ``uniforms`` gives the random numbers (k is published
+    Counts of 0 and of k or more stay. No count of 1 … k − 1 is left. ``uniforms`` gives the random numbers (k
+    is published
     where u < count / k); ``structural`` marks cells that cannot hold anybody.
 
     Examples
@@ -63,7 +65,11 @@ def stochastic_round(
     [3, 0, 0, 3, 0, 0]
     """
     z = _whole(counts, k)
-    draws = generator(seed, "stochastic rounding").random(z.shape) if uniforms is None else np.asarray(uniforms, float)
+    draws = (
+        generator(seed, "stochastic rounding").random(z.shape)
+        if uniforms is None
+        else np.asarray(uniforms, float)
+    )
     if draws.shape != z.shape:
         raise DataError(f"{draws.size} random numbers were given for {z.size} counts")
     treated = (z > 0) & (z < k)
@@ -80,7 +86,9 @@ def _whole(counts: npt.ArrayLike, k: int) -> Ints:
     if z.dtype.kind not in "iuf" or not np.isfinite(z.astype(np.float64)).all():
         raise DataError("counts must be numbers without gaps")
     if (z < 0).any() or not np.array_equal(z, np.rint(z)):
-        raise DataError("counts must be whole numbers of 0 or more; a weighted count needs a policy of its own")
+        raise DataError(
+            "counts must be whole numbers of 0 or more; a weighted count needs a policy of its own"
+        )
     return np.rint(z).astype(np.int64)
 
 
@@ -103,7 +111,8 @@ def round_table(
     k
         Counts below k become 0 or k.
     margins
-        "recompute": totals are sums of rounded inner cells (additive); "round": every cell is rounded on its own;
+        "recompute": totals are sums of rounded inner cells (additive); "round": every cell is rounded on its
+        own;
         "exact": true totals, which undo the protection (`recoverable_cells`) and need ``force=True``.
     key, run_id
         With a key the draw depends on the cell's name only, so that all tables of the same run agree.
@@ -120,11 +129,16 @@ def round_table(
     if margins not in ("recompute", "round", "exact"):
         raise OptionError(f"margins must be 'recompute', 'round' or 'exact', not {margins!r}")
     if margins == "exact" and not force:
-        raise OptionError("exact totals undo the rounding (subtract the large cells); say force=True if that is wanted")
+        raise OptionError(
+            "exact totals undo the rounding (subtract the large cells); say force=True if that is wanted"
+        )
     if margins == "round":
         draws = None if key is None else keyed_uniforms(cell_names(model), key, run_id)
         return stochastic_round(model.frequency, k, seed=seed, uniforms=draws)
-    names = ["|".join(f"{n}={c}" for n, c in sorted(zip(model.names, row, strict=True))) for row in model.inner.iter_rows()]
+    names = [
+        "|".join(f"{n}={c}" for n, c in sorted(zip(model.names, row, strict=True)))
+        for row in model.inner.iter_rows()
+    ]
     inner = stochastic_round(
         model.counts, k, seed=seed, uniforms=None if key is None else keyed_uniforms(names, key, run_id)
     )
@@ -135,7 +149,9 @@ def round_table(
     return Rounded(counts, touched, inner.sd_total)
 
 
-def aggregate_runs(tables: Sequence[npt.ArrayLike], k: int = 3, *, min_runs: int = 30, seed: Seed = None) -> pl.DataFrame:
+def aggregate_runs(
+    tables: Sequence[npt.ArrayLike], k: int = 3, *, min_runs: int = 30, seed: Seed = None
+) -> pl.DataFrame:
     """Average of many simulation runs, each rounded on its own first (psd21, section 2.2).
 
     Examples
@@ -146,7 +162,9 @@ def aggregate_runs(tables: Sequence[npt.ArrayLike], k: int = 3, *, min_runs: int
     (True, 5.0)
     """
     if len(tables) < min_runs:
-        raise DataError(f"{len(tables)} runs were given, {min_runs} are asked for: few runs show single counts")
+        raise DataError(
+            f"{len(tables)} runs were given, {min_runs} are asked for: few runs show single counts"
+        )
     raw = np.stack([_whole(table, k).ravel() for table in tables])
     rounded = np.stack([
         stochastic_round(row, k, uniforms=generator(seed, "run", i).random(row.shape)).counts for i, row in enumerate(raw)
@@ -191,9 +209,11 @@ def recoverable_cells(treated: Bools, rows_exact: bool = True, columns_exact: bo
 
 
 def controlled_round(model: TableModel, base: int = 5, *, time_limit: float = 60.0) -> Ints:
-    """Round all cells to multiples of ``base`` so that everything still adds up, as near to the truth as possible.
+    """Round all cells to multiples of ``base`` so that everything still adds up, as near to the truth as
+    possible.
 
-    Every inner cell goes to one of its two neighbouring multiples; totals are sums of those, and stay within less than
+    Every inner cell goes to one of its two neighbouring multiples; totals are sums of those, and stay within
+    less than
     one base of the truth where that is possible (otherwise the smallest excess is taken).
 
     Examples

@@ -1,6 +1,7 @@
 """Primary rules: which cells must not be published as they are.
 
-The parameters of concentration rules are confidential (Handbook on Statistical Disclosure Control, section 4.2): results
+The parameters of concentration rules are confidential (Handbook on Statistical Disclosure Control, section
+4.2): results
 name the rule that hit a cell, never its parameters.
 """
 
@@ -82,10 +83,13 @@ class FewContributors:
 
 @dataclass(frozen=True)
 class Dominance:
-    """(n, k)-dominance: the n largest contributors make up at least k % of the cell; any of several pairs counts.
+    """(n, k)-dominance: the n largest contributors make up at least k % of the cell; any of several pairs
+    counts.
 
-    ``weighting="default"`` compares unweighted contributions with the weighted total; ``"tau-argus"`` spreads a
-    contribution with weight w over w units when the largest are picked. ``strict`` asks for more than k %. Negative
+    ``weighting="default"`` compares unweighted contributions with the weighted total; ``"tau-argus"`` spreads
+    a
+    contribution with weight w over w units when the largest are picked. ``strict`` asks for more than k %.
+    Negative
     contributions count with their absolute value.
 
     Examples
@@ -105,7 +109,9 @@ class Dominance:
     def __post_init__(self) -> None:
         object.__setattr__(self, "pairs", tuple((int(n), float(k)) for n, k in self.pairs))
         if any(n < 1 or not 0 < k <= 100 for n, k in self.pairs):
-            raise OptionError("a dominance pair is (n, k) with n at least 1 and k a percentage above 0 up to 100")
+            raise OptionError(
+                "a dominance pair is (n, k) with n at least 1 and k a percentage above 0 up to 100"
+            )
         if self.weighting not in ("default", "tau-argus"):
             raise OptionError(f"weighting must be 'default' or 'tau-argus', not {self.weighting!r}")
 
@@ -147,8 +153,10 @@ class Dominance:
 class PPercent:
     """p % rule: the second largest contributor could estimate the largest to within p %.
 
-    A cell is protected if what is left after the two largest is less than p % of the largest. ``coalition`` contributors
-    may pool what they know (1 = the second largest alone). Negative contributions count with their absolute value, which
+    A cell is protected if what is left after the two largest is less than p % of the largest. ``coalition``
+    contributors
+    may pool what they know (1 = the second largest alone). Negative contributions count with their absolute
+    value, which
     is the cautious reading.
 
     Examples
@@ -234,8 +242,10 @@ class Except:
 class KDisclosure:
     """Differences that give a group away: all but ``coalition`` members of a cell are in one of its parts.
 
-    Protects the differences "cell − part" with count up to ``coalition`` rather than cells. With ``sensitive`` only
-    differences in those dimensions count; with ``identifying`` only cells that are totals in all other dimensions; parts
+    Protects the differences "cell − part" with count up to ``coalition`` rather than cells. With
+    ``sensitive`` only
+    differences in those dimensions count; with ``identifying`` only cells that are totals in all other
+    dimensions; parts
     larger than ``upper_bound`` are considered safe.
 
     Examples
@@ -311,7 +321,8 @@ def cell_mask(model: TableModel, cells: Any) -> Bools:
 
 
 def parse_rule(text: str) -> PrimaryRule:
-    """A rule from its short text: ``freq:3``, ``freq0:3`` (zeros open), ``contributors:2``, ``nk:2,90``, ``p:10``, ``k:1``.
+    """A rule from its short text: ``freq:3``, ``freq0:3`` (zeros open), ``contributors:2``, ``nk:2,90``,
+    ``p:10``, ``k:1``.
 
     Examples
     --------
@@ -334,5 +345,9 @@ def parse_rule(text: str) -> PrimaryRule:
         if kind == "k":
             return KDisclosure(int(numbers[0]))
     except (ValueError, IndexError) as error:
-        raise OptionError(f"rule {text!r}: its numbers cannot be read; examples: freq:3, nk:2,90, p:10") from error
-    raise OptionError(f"unknown rule {text!r}; there are freq:N, freq0:N, contributors:N, nk:N,K, p:P and k:N")
+        raise OptionError(
+            f"rule {text!r}: its numbers cannot be read; examples: freq:3, nk:2,90, p:10"
+        ) from error
+    raise OptionError(
+        f"unknown rule {text!r}; there are freq:N, freq0:N, contributors:N, nk:N,K, p:P and k:N"
+    )

@@ -99,7 +99,9 @@ class Suppression:
         model, status = self.model, self.status
         named = [" : ".join(row) for row in model.cells.iter_rows()]
         protects = [self._protects(i, named) for i in range(len(named))]
-        hit = [", ".join(name for name, mask in self.marks.items() if mask[i]) or None for i in range(len(named))]
+        hit = [
+            ", ".join(name for name, mask in self.marks.items() if mask[i]) or None for i in range(len(named))
+        ]
         frame = model.cells.with_columns(freq=model.frequency)
         if model.is_magnitude:
             frame = frame.with_columns(value=model.amount)
@@ -157,7 +159,9 @@ class Suppression:
         marks = dict(list(self.marks.items())[: len(rules)])
         asked = np.logical_or.reduce(list(marks.values())) & ~self.forced & ~self.hidden
         cause = np.where(self.primary & ~asked, ELSEWHERE, self.cause)
-        return replace(self, primary=asked, secondary=self.suppressed & ~asked, marks=marks, rules=rules, cause=cause)
+        return replace(
+            self, primary=asked, secondary=self.suppressed & ~asked, marks=marks, rules=rules, cause=cause
+        )
 
     @property
     def result(self) -> Result:
@@ -172,7 +176,9 @@ class Suppression:
 
         return audit(self, **options)
 
-    def cross_table(self, rows: str | None = None, columns: str | None = None, mark: str = "×", **at: str) -> str:
+    def cross_table(
+        self, rows: str | None = None, columns: str | None = None, mark: str = "×", **at: str
+    ) -> str:
         """The table as text, suppressed cells marked; dimensions that are not shown are at their total or at ``at``."""
         return cross_table(self, rows, columns, mark, at)
 
