@@ -131,8 +131,8 @@ def _size(pair: Pair, name: str) -> int:
         name="model-agreement",
         title="Agreement of regressions",
         family="utility",
-        meaning="Mean overlap of the confidence intervals of regression coefficients fitted to both files: 1 is the same, "
-        "0 or less has nothing in common.",
+        meaning="Mean overlap of the confidence intervals of regression coefficients fitted to both files: 1 is the "
+        "same, 0 or less has nothing in common.",
         better="higher",
         bounds=(0, 1),
         reference="Karr et al. 2006; Fössing, Drechsler 2024 (PSD), spec psd12 2.3; synthpop: compare.fit.synds",
@@ -171,7 +171,8 @@ def model_agreement(pair: Pair, models: Mapping[str, Family] | Sequence[str] | N
         name="model-agreement",
         value=value,
         sentence=f"Confidence intervals of {len(overlap)} coefficients overlap by {figure(100 * value, '%')} on "
-        f"average; {apart} are apart, {int((~signs).sum())} change their sign, {int((~significance).sum())} their significance.",
+        f"average; {apart} are apart, {int((~signs).sum())} change their sign, {int((~significance).sum())} their "
+        "significance.",
         yardsticks={"the original itself": 1.0},
         values={
             "overlap, negatives kept": float(overlap.mean()),  # type: ignore[arg-type]

@@ -1,0 +1,119 @@
+"""`audit`: what will go wrong before synthesizing, in one list (spec psd08, 2.1). It never changes data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from dalenius.data.rules import rules_for
+from dalenius.data.schema import Schema
+from dalenius.data.table import Table
+from dalenius.utility.check.codes import level_problems, missing_codes
+from dalenius.utility.check.derived import dependences, formulas, groupings
+from dalenius.utility.check.finding import Finding
+from dalenius.utility.check.shapes import heaping, outliers
+
+_ORDER = {"error": 0, "warning": 1, "info": 2}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All findings about one file, the gravest first."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per finding."""
+        return pl.DataFrame(
+            [
+                {
+                    "severity": f.severity,
+                    "finding": f.kind,
+                    "columns": ", ".join(f.columns),
+                    "evidence": f.evidence,
+                    "rows": f.count,
+                    "share": f.share,
+                    "what to do": f.suggestion,
+                }
+                for f in self.findings
+            ],
+            schema={
+                "severity": pl.String,
+                "finding": pl.String,
+                "columns": pl.String,
+                "evidence": pl.String,
+                "rows": pl.Int64,
+                "share": pl.Float64,
+                "what to do": pl.String,
+            },
+        )
+
+    def of(self, kind: str) -> list[Finding]:
+        """Findings of one kind."""
+        return [finding for finding in self.findings if finding.kind == kind]
+
+    def __str__(self) -> str:
+        return "\n".join(str(finding) for finding in self.findings) or "nothing found"
+
+
+def audit(data: Any, schema: Schema | None = None) -> Audit:
+    """Look for what synthesizers stumble over: codes, derived columns, outliers, heaping, identifiers, rare levels.
+
+    Parameters
+    ----------
+    data
+        A frame of any supported type, or a table.
+    schema
+        Inferred when absent. Declared missing codes are not reported again; rules that the data break are.
+
+    Examples
+    --------
+    >>> found = audit({"income": [*range(100, 900, 10), *[-8] * 40], "sex": ["f", "m", "f"] * 40})
+    >>> [finding.evidence for finding in found.of("missing-code")]
+    ['-8 in 40 rows, taken for a code when the schema was inferred']
+    """
+    table = Table.from_frame(data, schema)
+    if table.rows == 0:
+        return Audit((Finding("no-rows", (), "error", "the file has no rows", 0, 0.0, "give some data"),))
+    codes = missing_codes(table)
+    skip: dict[str, set[float]] = {}
+    for finding in codes:
+        if (
+            finding.kind == "missing-code"
+            and finding.severity == "warning"
+            and "inferred" not in finding.evidence
+        ):
+            skip.setdefault(finding.columns[0], set()).add(float(finding.evidence.split(" ", 1)[0]))
+    found = [
+        *level_problems(table),
+        *codes,
+        *groupings(table),
+        *formulas(table),
+        *dependences(table),
+        *outliers(table, skip),
+        *heaping(table, skip),
+        *_broken_rules(table),
+    ]
+    return Audit(tuple(sorted(found, key=lambda f: _ORDER[f.severity])))
+
+
+def _broken_rules(table: Table) -> list[Finding]:
+    found = []
+    for rule in rules_for(table.schema, table.names):
+        rows = int(rule.violations(table).sum())
+        if rows:
+            found.append(
+                Finding(
+                    "broken-rule",
+                    rule.columns,
+                    "warning",
+                    f"{rows:,} rows break: {rule.text}",
+                    rows,
+                    rows / table.rows,
+                    "correct the data or the rule",
+                )
+            )
+    return found

@@ -1,0 +1,194 @@
+"""Missing codes that look like numbers, and columns that are not what they seem (spec psd08, 2.1: 1, 5 and 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalenius.data.schema import Kind, Role
+from dalenius.data.table import Table
+from dalenius.data.vector import SPECIAL, AnyArray, Vector
+from dalenius.utility.check.finding import Finding
+
+USUAL_CODES = frozenset({-1, -2, -3, -4, -5, -6, -7, -8, -9, -99, -999})
+CODE_GAP = 1.5
+WORDS = frozenset({"", "na", "n/a", "null", "nan", ".", "none"})
+MANY, VERY_MANY = 16, 20
+RARE = 5
+
+
+def missing_codes(table: Table) -> list[Finding]:
+    """Numbers that stand for "no answer" and would be synthesized as numbers."""
+    found = []
+    for name, vector in table.vectors.items():
+        found += _guessed_codes(name, vector)
+        if vector.column.kind in (Kind.INTEGER, Kind.CONTINUOUS):
+            found += _number_codes(name, vector)
+        elif not vector.is_number:
+            found += _word_codes(name, vector)
+    return found
+
+
+def _guessed_codes(name: str, vector: Vector) -> list[Finding]:
+    """Codes that were guessed when the schema was inferred: somebody who knows must confirm them."""
+    if vector.state is None or "looks like a code" not in vector.column.note:
+        return []
+    counts = [
+        (code, int(np.sum(vector.state == SPECIAL + j))) for j, code in enumerate(vector.column.special)
+    ]
+    return [
+        Finding(
+            "missing-code",
+            (name,),
+            "warning",
+            f"{code} in {count:,} rows, taken for a code when the schema was inferred",
+            count,
+            count / max(len(vector), 1),
+            "confirm it in the schema, as missing or as not_applicable",
+        )
+        for code, count in counts
+        if count
+    ]
+
+
+def _number_codes(name: str, vector: Vector) -> list[Finding]:
+    values, counts = np.unique(vector.values, return_counts=True)
+    if len(values) < 3:
+        return []
+    negative = values < 0
+    found = []
+    lone = negative.sum() == 1 and values[0] == np.round(values[0])
+    listed = 0 < negative.sum() <= 3 and all(float(v) in USUAL_CODES for v in values[negative])
+    if lone or listed:
+        for value, count in zip(values[negative].tolist(), counts[negative].tolist(), strict=True):
+            found.append(_code(name, value, count, len(vector), "warning", "the only negative value"))
+    top, second = float(values[-1]), float(values[-2])
+    digits = str(int(top)) if top == np.round(top) and abs(top) < 1e15 else ""
+    if len(digits) >= 2 and set(digits) in ({"9"}, {"8"}) and second > 0 and counts[-1] > 1:
+        strong = top >= CODE_GAP * second
+        why = "far above every other value" if strong else "the largest value"
+        found.append(_code(name, top, int(counts[-1]), len(vector), "warning" if strong else "info", why))
+    return found
+
+
+def _code(name: str, value: float, count: int, rows: int, severity: str, why: str) -> Finding:
+    shown = int(value) if value == np.round(value) else value
+    return Finding(
+        "missing-code",
+        (name,),
+        "warning" if severity == "warning" else "info",
+        f"{shown} in {count:,} rows, {why}",
+        count,
+        count / max(rows, 1),
+        f"if it is no amount, declare it: missing: [{shown}] or not_applicable: [{shown}]",
+    )
+
+
+def _word_codes(name: str, vector: Vector) -> list[Finding]:
+    hit = [
+        i
+        for i, level in enumerate(vector.levels)
+        if isinstance(level, str) and level.strip().lower() in WORDS
+    ]
+    if not hit:
+        return []
+    count = int(np.isin(vector.data, hit).astype(bool)[vector.present].sum())
+    words = "empty or NA-like text"
+    return (
+        []
+        if count == 0
+        else [
+            Finding(
+                "missing-word",
+                (name,),
+                "info",
+                f"{words} in {count:,} rows",
+                count,
+                count / max(len(vector), 1),
+                "if it means no answer, declare it as a missing code",
+            )
+        ]
+    )
+
+
+def level_problems(table: Table) -> list[Finding]:
+    """Empty and constant columns, identifiers, too many or too rare levels, numbers stored as text."""
+    found = []
+    for name, vector in table.vectors.items():
+        if vector.column.has(Role.IDENTIFIER):
+            continue
+        values = vector.values
+        if len(values) == 0:
+            found.append(_simple("empty", name, "error", "no value at all", len(vector), "drop the column"))
+            continue
+        distinct = np.unique(values)
+        if len(distinct) == 1 and len(values) == len(vector):
+            found.append(
+                _simple("constant", name, "info", "one value only", 0, "drop it and add it back afterwards")
+            )
+        elif _is_identifier(vector, distinct):
+            text = f"{len(distinct):,} different values in {len(values):,} rows"
+            found.append(
+                _simple(
+                    "identifier", name, "error", text, len(values), "give it the role identifier, or drop it"
+                )
+            )
+        elif not vector.is_number:
+            found += _levels(name, vector, values)
+    return found
+
+
+def _simple(kind: str, name: str, severity: str, text: str, count: int, todo: str) -> Finding:
+    level = severity if severity in ("error", "warning") else "info"
+    return Finding(kind, (name,), level, text, count, 1.0 if count else 0.0, todo)  # type: ignore[arg-type]
+
+
+def _is_identifier(vector: Vector, distinct: AnyArray) -> bool:
+    whole = vector.column.kind in (Kind.INTEGER, Kind.TEXT, Kind.CATEGORICAL)
+    return whole and len(vector) >= 50 and len(distinct) >= 0.98 * len(vector)
+
+
+def _levels(name: str, vector: Vector, values: AnyArray) -> list[Finding]:
+    counts = np.bincount(values, minlength=len(vector.levels))
+    used = int(np.count_nonzero(counts)) + (vector.state is not None and bool((vector.state > 0).any()))
+    found = []
+    numeric = [str(level).strip().lstrip("+-").replace(".", "", 1).isdigit() for level in vector.levels]
+    plain = [str(level) == str(level).lstrip("0") or len(str(level)) == 1 for level in vector.levels]
+    if len(numeric) > 30 and np.mean(numeric) >= 0.95 and all(plain):
+        found.append(
+            _simple(
+                "number-as-text",
+                name,
+                "warning",
+                f"{used} levels that read as numbers",
+                len(values),
+                "give it kind integer or continuous",
+            )
+        )
+    elif used >= MANY and vector.column.kind is not Kind.ORDERED:
+        severity = "warning" if used >= VERY_MANY else "info"
+        splits = 2 ** min(used - 1, 60) - 1
+        found.append(
+            _simple(
+                "many-levels",
+                name,
+                severity,
+                f"{used} unordered levels ({splits:,} ways to split them)",
+                len(values),
+                "synthesize it last, order it, or merge levels",
+            )
+        )
+    rare = (counts > 0) & (counts < RARE)
+    if rare.any():
+        rows = int(counts[rare].sum())
+        found.append(
+            Finding(
+                "rare-levels",
+                (name,),
+                "info",
+                f"{int(rare.sum())} levels with fewer than {RARE} rows each",
+                rows,
+                rows / max(len(vector), 1),
+                "they vanish or identify somebody; merge them with a neighbour",
+            )
+        )
+    return found

@@ -1,0 +1,32 @@
+"""`Finding`: one thing about the data that a synthesizer will stumble over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found, in which columns, how often, and what to do about it.
+
+    ``evidence`` names counts and shares; values appear only where they are codes or round numbers that many rows share.
+
+    Examples
+    --------
+    >>> print(Finding("missing-code", ("income",), "warning", "-8 in 603 rows", 603, 0.12, "declare it"))
+    warning: income: missing-code: -8 in 603 rows; declare it
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    severity: Severity
+    evidence: str
+    count: int
+    share: float
+    suggestion: str
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {', '.join(self.columns)}: {self.kind}: {self.evidence}; {self.suggestion}"
