@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import scipy.sparse as sp
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.data import Table
-from dalenius.data.vector import Vector
 from dalenius.tables.dimensions import Coded, Dimension, find_dimensions
 from dalenius.tables.errors import TableError
 from dalenius.tables.formula import Term, terms_of
 from dalenius.tables.hierarchy import TOTAL, Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
 from dalenius.tables.model import Bools, Floats, Ints, Records, TableModel
+from dalenius.tables.reader import Reader
 
 Layout = str | Sequence[str]
 MAX_CELLS = 50_000_000
@@ -41,6 +40,7 @@ def define(
     extend0: bool | Literal["all"] = False,
     structural: Any | None = None,
     remove_empty: bool | None = None,
+    nested: bool = True,
 ) -> TableModel:
     """Define the table or tables to be published.
 
@@ -68,6 +68,8 @@ def define(
         Frame of leaf codes: combinations that cannot occur.
     remove_empty
         Leave out cells without any inner cell; by default only for formulas.
+    nested
+        Look for columns that are levels of each other; say False if a column determines another one by chance only.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def define(
     table = Table.from_frame(data)
     asked = dict.fromkeys(name for layout in layouts.values() for term in layout.terms for name in term)
     trees = _read_trees(hierarchies or {}, total)
-    reader = _Reader(table, total)
+    reader = Reader(table, total)
     reader.need([*asked, *trees, *(c for c in (freq, value, contributor, weight) if c)])
     coded = {name: reader.codes(name, trees.get(name)) for name in asked if name in table}
     counts = reader.counts(freq if freq in table else None)
@@ -87,7 +89,7 @@ def define(
     weights = None if weight not in table else reader.numbers(str(weight), positive=True)
     firms = None if contributor not in table else reader.codes(str(contributor), None, dimension=False)
     reader.raise_faults()
-    dimensions = _dimensions(coded, trees, total)
+    dimensions = _dimensions(coded, trees, total, nested)
     frame = _Inner.collect(dimensions, coded, counts, amounts)
     inner_of = frame.of_record
     if extend0:
@@ -151,106 +153,16 @@ def _layout(spec: Any) -> _Layout:
     return _Layout([columns], crossed=True)
 
 
-class _Reader:
-    """Reads columns and collects what is wrong with them; messages never quote a value of the data."""
-
-    def __init__(self, table: Table, total: str) -> None:
-        self.table, self.total = table, total
-        self.faults: list[str] = []
-
-    def need(self, columns: Sequence[str]) -> None:
-        missing = [name for name in dict.fromkeys(columns) if name not in self.table]
-        self.faults += [f"no column {name!r}" for name in missing]
-        if self.table.rows == 0:
-            raise DataError("the data have no rows")
-
-    def codes(self, name: str, tree: Hierarchy | None, dimension: bool = True) -> Coded:
-        vector = self.table[name]
-        gaps = int((~vector.present).sum())
-        if gaps:
-            self.faults.append(
-                f"column {name!r}: {gaps} rows have no code; drop them or give them a code of their own"
-            )
-        groups = vector.categories
-        texts = [_text(label) for label in groups.labels]
-        labels, place = np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)
-        codes = place[np.asarray(groups.codes, np.int64)].astype(np.int64)
-        if dimension:
-            self._check(name, labels, codes, tree)
-        used = np.unique(codes)
-        kept = tuple(str(labels[i]) for i in used)
-        return Coded(np.searchsorted(used, codes).astype(np.int64), kept)
-
-    def _check(self, name: str, labels: npt.NDArray[Any], codes: Ints, tree: Hierarchy | None) -> None:
-        if tree is None:
-            if self.total in set(labels[np.unique(codes)].tolist()):
-                self.faults.append(f"column {name!r}: the total's code {self.total!r} is also a code of the data; "
-                                   "drop the rows of totals, or choose another with total=")  # fmt: skip
-            return
-        known = set(tree.leaves)
-        bad = np.array([label not in known for label in labels.tolist()], np.bool_)[codes]
-        if bad.any():
-            upper = np.array(
-                [label in tree.parents and label not in known for label in labels.tolist()], np.bool_
-            )[codes]
-            rows = ", ".join(str(i + 1) for i in np.flatnonzero(bad)[:3])
-            what = "groups of the hierarchy, not leaves" if upper.any() else "not in the hierarchy"
-            self.faults.append(f"column {name!r}: {int(bad.sum())} rows hold {len(np.unique(codes[bad]))} codes that are "
-                               f"{what} (first at rows {rows})")  # fmt: skip
-
-    def counts(self, name: str | None) -> Ints:
-        if name is None:
-            return np.ones(self.table.rows, np.int64)
-        numbers = self.numbers(name)
-        if (numbers < 0).any():
-            self.faults.append(f"column {name!r}: {int((numbers < 0).sum())} frequencies are negative")
-        if not np.array_equal(numbers, np.rint(numbers)):
-            self.faults.append(f"column {name!r}: {int((numbers != np.rint(numbers)).sum())} frequencies are not whole "
-                               "numbers; a weighted count is a value=, with the unweighted count as freq=")  # fmt: skip
-        return np.rint(numbers).astype(np.int64)
-
-    def numbers(self, name: str, positive: bool = False) -> Floats:
-        numbers = _as_numbers(self.table[name])
-        if numbers is None:
-            self.faults.append(f"column {name!r}: does not hold numbers")
-            return np.zeros(self.table.rows)
-        gaps = ~np.isfinite(numbers)
-        if gaps.any():
-            self.faults.append(
-                f"column {name!r}: {int(gaps.sum())} rows have no number; drop them or set them to 0"
-            )
-        numbers = np.where(gaps, 0.0, numbers)
-        if positive and (numbers <= 0).any() and not gaps.any():
-            self.faults.append(f"column {name!r}: {int((numbers <= 0).sum())} weights are not positive")
-        return numbers
-
-    def raise_faults(self) -> None:
-        if self.faults:
-            raise TableError("data", self.faults)
-
-
-def _as_numbers(vector: Vector) -> Floats | None:
-    """Numbers of a column, also of one whose few numbers were taken for categories or special codes."""
-    if vector.is_number and not vector.column.special:
-        return vector.floats()
-    groups = vector.categories
-    numeric = [isinstance(label, int | float) for label in groups.labels]
-    if not any(numeric) or any(isinstance(label, str) for label in groups.labels):
-        return None
-    levels = np.array(
-        [float(label) if ok else np.nan for label, ok in zip(groups.labels, numeric, strict=True)]
-    )
-    return np.asarray(levels[np.asarray(groups.codes, np.int64)])
-
-
-def _text(label: Any) -> str:
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-
-
 def _dimensions(
-    coded: Mapping[str, Coded], trees: Mapping[str, Hierarchy], total: str
+    coded: Mapping[str, Coded], trees: Mapping[str, Hierarchy], total: str, nested: bool
 ) -> tuple[Dimension, ...]:
-    free = find_dimensions({name: c for name, c in coded.items() if name not in trees}, total)
+    loose = {name: c for name, c in coded.items() if name not in trees}
+    if nested:
+        free = find_dimensions(loose, total)
+    else:
+        free = [
+            Dimension(name, Hierarchy.flat(c.labels, total), {name: c.labels}) for name, c in loose.items()
+        ]
     given = [Dimension(name, trees[name], {name: trees[name].codes}) for name in coded if name in trees]
     order = list(coded)
     return tuple(sorted([*free, *given], key=lambda d: order.index(d.name)))

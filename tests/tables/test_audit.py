@@ -1,0 +1,144 @@
+"""The audit: the paper's tables of what can be computed, requirements, repair, and tables made by others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalenius.tables import (
+    Dominance,
+    KDisclosure,
+    PPercent,
+    Requirement,
+    SingletonRules,
+    SmallCount,
+    audit,
+    define,
+    exposure,
+    feasibility_intervals,
+    protect,
+    protect_linked,
+    read_suppressed,
+)
+from tests.tables.test_paper import FIRMS2, OWNER3, PATTERNS3, PRIMARY3, ROWS3, firms, table3
+
+VALUES3 = {"AgrP": 3.9, "AgrS": 122.3, "EntI": 2.7, "EntP": 12.2, "EntS": 109.1, "GovP": 64.8, "GovS": 15.5, "IndI": 45.6,
+           "IndP": 83.9, "IndS": 2.3}  # fmt: skip
+EXPOSED = {
+    "none": ({(0, 1)}, "Ind|P Ind|S", "Ent|I Ent|P Gov|S", {(1, 2), (2, 1)}),
+    "virtual": (set(), "Ind|P Ind|S", "Ent|I", {(1, 2)}),
+    "within, top row": ({(0, 1)}, "", "Ent|I Ent|P", {(1, 2)}),
+    "within, parallel": ({(0, 1)}, "", "", {(1, 2)}),
+    "combinations": (set(), "", "", set()),
+}
+
+
+@pytest.mark.parametrize("pattern", EXPOSED)
+def test_who_can_compute_what(pattern):
+    """The paper's audit of Table 3: outsiders, contributor A (1) and contributor B (2)."""
+    outside, by_a, by_b, sums = EXPOSED[pattern]
+    names, matrix = table3()
+    suppressed = np.isin(names, [*PATTERNS3[pattern][1].split(), *PRIMARY3])
+    found = exposure(matrix, suppressed, np.array([OWNER3.get(row, 0) for row in ROWS3]))
+    assert not found.outsider.any()
+    assert {pair for pair in found.combinations if pair[0] == 0} == outside
+    for who, expected in ((1, by_a), (2, by_b)):
+        cells = {names[i] for i in found.by_contributor.get(who, [])} & set(PRIMARY3)
+        assert cells == set(expected.split())
+    assert set(found.sums) == sums
+    if pattern == "combinations":
+        assert not found.combinations
+
+
+def test_intervals_of_table_3():
+    names, matrix = table3()
+    inner = np.array([VALUES3[a + b] for a, b in ROWS3])
+    expected = {
+        "none": {"Ent|I": (0, 14.9), "Ent|P": (0, 14.9), "Gov|S": (0, 17.8), "Ind|P": (65.7, 98.4), "Ind|S": (0, 17.8),
+                 "Gov|P": (62.5, 80.3), "Ind|I": (33.4, 48.3)},
+        "combinations": {"Ent|I": (0, 48.3), "Ent|P": (0, 124), "Gov|S": (0, 212.1), "Ind|P": (0, 164.8), "Ind|S": (0, 212.1)},
+    }  # fmt: skip
+    for pattern, bounds in expected.items():
+        suppressed = np.isin(names, [*PATTERNS3[pattern][1].split(), *PRIMARY3])
+        found = feasibility_intervals(matrix, matrix.T @ inner, ~suppressed)
+        shown = {
+            names[i]: (low, high) for i, low, high in zip(found.cells, found.low, found.high, strict=True)
+        }
+        for cell, (low, high) in bounds.items():
+            assert shown[cell] == pytest.approx((low, high), abs=1e-6)
+
+
+def test_intervals_of_table_1():
+    data = {"age": ["Yng"] * 3 + ["Old"] * 3, "geo": list("IPSIPS"), "n": [0, 0, 5, 6, 3, 4]}
+    model = define(data, by=["age", "geo"], freq="n")
+    leak = protect(model, SmallCount(0), small="none").audit(intervals="exact", cells="suppressed").cells
+    assert leak["low"].to_list() == leak["high"].to_list()
+    safe = protect(model, SmallCount(0)).audit(intervals="exact", cells="suppressed")
+    got = {tuple(r[:2]): r[2:4] for r in safe.cells.iter_rows()}
+    assert got[("Yng", "I")] == (0, 5)
+    assert got[("Yng", "P")] == (0, 3)
+    assert got[("Old", "I")] == (1, 6)
+    assert got[("Old", "S")] == (4, 9)
+    assert safe.passed
+
+
+def test_repair_widens_intervals_until_the_rule_is_met():
+    model = define(firms(FIRMS2), ["sector", "country"], value="value", contributor="company")
+    plain = protect(model, PPercent(30), singleton=SingletonRules.none())
+    fixed = protect(model, PPercent(30), singleton=SingletonRules.none(), repair=True)
+    assert not plain.audit().passed
+    assert fixed.audit().passed
+    assert fixed.primary.tolist() == plain.primary.tolist()
+    assert fixed.suppressed.sum() > plain.suppressed.sum()
+
+
+def test_repair_to_a_wider_range():
+    rng = np.random.default_rng(2)
+    data = {
+        "r": np.repeat(list("abcdef"), 5).tolist(),
+        "c": list("vwxyz") * 6,
+        "n": rng.poisson(6, 30).tolist(),
+    }
+    model = define(data, ["r", "c"], freq="n")
+    asked = Requirement(range_min=8)
+    assert not protect(model, SmallCount(2)).audit(requirement=asked).passed
+    assert protect(model, SmallCount(2), repair=True, requirement=asked).audit(requirement=asked).passed
+
+
+def test_negative_values_are_noted():
+    data = {"a": ["x", "y", "z"], "v": [5.0, -3.0, 9.0]}
+    found = protect(define(data, by="a", value="v"), Dominance([(1, 90)])).audit()
+    assert "negative" in str(found)
+
+
+def test_differences_are_audited():
+    data = {"town": ["a", "a", "b", "b", "c", "c"], "ill": ["y", "n"] * 3, "n": [5, 0, 4, 3, 6, 2]}
+    model = define(data, by=["town", "ill"], freq="n")
+    result = protect(model, KDisclosure(0), order="disclosure")
+    assert result.suppressed.any()
+    assert audit(result).passed
+
+
+def test_table_suppressed_by_others():
+    table = {"r": ["Total", "a", "b", "c"] * 3, "c": ["Total"] * 4 + ["x"] * 4 + ["y"] * 4,
+             "n": ["30", "10", "9", "11", "15", "c", "c", "6", "15", "c", "c", "5"]}  # fmt: skip
+    safe = audit(read_suppressed(table, ["r", "c"], "n"), intervals="exact")
+    assert safe.passed
+    assert safe.cells["low"].to_list() == [0, 0, 1, 0]
+    leak = dict(table, n=[*table["n"][:5], "4", *table["n"][6:]])
+    found = audit(read_suppressed(leak, ["r", "c"], "n"))
+    assert not found.passed
+    assert len(found.at_risk) == 3
+    assert set(found.at_risk["reason"]) == {"can be computed exactly"}
+
+
+def test_earlier_releases_are_respected():
+    """A later table is protected together with what is already published."""
+    rng = np.random.default_rng(4)
+    data = {"year": np.repeat(["2023", "2024"], 12).tolist(), "r": list("abcd") * 6, "s": list("xxxxyyyyzzzz") * 2,
+            "n": rng.poisson(5, 24).tolist()}  # fmt: skip
+    model = define(data, tables={"first": "~ r:s:year + year", "second": "~ r:year + s:year"}, freq="n")
+    result = protect_linked(model, SmallCount(3), how="chained")
+    alone = protect(model.restrict(model.tables["first"]), SmallCount(3))
+    assert result.tables["first"].suppressed.tolist() == alone.suppressed.tolist()
+    assert not audit(result.combined, intervals="none").exposed.outsider[result.combined.primary].any()
