@@ -7,10 +7,11 @@ Kamath and Steinke (2020), Proposition 12: δ = min over α > 1 of exp((α-1)(α
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from dalenius.core.errors import OptionError
 
-_STEPS = 200
+_STEPS = 100
 """Halvings of an interval: far beyond the digits of a double."""
 
 
@@ -38,6 +39,7 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
     return min(1.0, math.exp(log_delta))
 
 
+@lru_cache(maxsize=1024)
 def epsilon_of_rho(rho: float, delta: float) -> float:
     """Smallest ε such that every ρ-zCDP mechanism is (ε, δ)-DP.
 
@@ -56,6 +58,7 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     return high
 
 
+@lru_cache(maxsize=1024)
 def rho_of_epsilon(epsilon: float, delta: float) -> float:
     """Largest ρ such that every ρ-zCDP mechanism is (ε, δ)-DP.
 
