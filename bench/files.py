@@ -102,13 +102,15 @@ def compare(rows: int, folder: Path) -> None:
     for file in (path, folder / "out.parquet"):
         taken = peak(file)
         estimate = memory_needed(file)
-        print(f"  peak memory of reading {file.suffix}: {taken / 1e6:.0f} MB, estimate {estimate / 1e6:.0f} MB")
+        print(
+            f"  peak memory of reading {file.suffix}: {taken / 1e6:.0f} MB, estimate {estimate / 1e6:.0f} MB"
+        )
 
 
 def _categories(frame: Any) -> Any:
     """What pandas needs to hold the text columns the way a Table does."""
     texts = frame.select_dtypes(["object", "string"]).columns
-    return frame.astype({name: "category" for name in texts})
+    return frame.astype(dict.fromkeys(texts, "category"))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def read_csv(
     raws = []
     for name in header:
         column = schema[name] if schema is not None and name in schema else None
-        texts = columns.pop(name)
+        texts = _series(name, columns.pop(name))  # one column at a time is text twice over
         if "" in missing_strings and not (column is not None and "" in (column.levels or ())):
             texts = texts.replace({"": None}) if texts.dtype == pl.String and (texts == "").any() else texts
         raws.append(raw_from_text(name, texts, dialect.decimal, column))
@@ -133,11 +133,11 @@ def _read_columns(
     dialect: Dialect,
     missing_strings: Sequence[str],
     path: Path,
-) -> dict[str, pl.Series]:
+) -> dict[str, pa.ChunkedArray]:
     rest = body[offset:]
     blank = len(header) > 1 and not bytes(rest[:1024]).strip(b"\r\n") and not bytes(rest).strip(b"\r\n")
     if blank or not len(rest):
-        return {name: pl.Series(name, [], dtype=pl.String) for name in header}
+        return {name: pa.chunked_array([], pa.string()) for name in header}
     quotes = _count(rest, dialect.quote)
     if quotes % 2:
         _refuse_open_quote(body, dialect, path)
@@ -162,7 +162,7 @@ def _read_columns(
         )
     except pa.ArrowInvalid:
         _explain(body, header, dialect, path)
-    return {name: _series(name, table.column(i)) for i, name in enumerate(header)}
+    return {name: table.column(i) for i, name in enumerate(header)}
 
 
 def _series(name: str, column: pa.ChunkedArray) -> pl.Series:
