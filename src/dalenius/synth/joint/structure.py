@@ -94,9 +94,10 @@ class Structure:
         if self.masks and codes and not np.all(possible := self.allows(codes)):
             used = sorted({v for columns in self.masks for v in columns})
             impossible = np.stack([np.asarray(codes[v], np.int64)[~possible] for v in used])
-            cells = np.unique(impossible, axis=1).shape[1]
+            found = np.unique(impossible, axis=1).shape[1]
+            cells = f"{found} cell" if found == 1 else f"{found} cells"
             raise DataError(
-                f"structural zeros contradict the data: {int(np.count_nonzero(~possible))} rows lie in {cells} cells "
+                f"structural zeros contradict the data: {int(np.count_nonzero(~possible))} rows lie in {cells} "
                 "that were declared "
                 "impossible; correct the rules or the data"
             )
