@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
-import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +13,8 @@ from dalenius.cli._console import Terminal
 from dalenius.cli._input import load
 from dalenius.core.result import figure
 from dalenius.data.atomic import write_text
-from dalenius.release import Outcome, read_plan, run_plan, template, verify_pack, write_pack
+from dalenius.release import Plan, Release, forecast, read_plan, run_plan, template, verify_pack, write_pack
+from dalenius.release.verify import Verification, check_release
 
 NOT_ACCEPTED = 1
 """Exit code when everything ran and the answer is no: policy not met, pack changed."""
@@ -24,15 +22,27 @@ NOT_ACCEPTED = 1
 
 def plan(
     data: opt.Original,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Plan file to write.")] = Path("plan.yaml"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Plan file to write, beside the data.")
+    ] = Path("plan.yaml"),
     schema: opt.SchemaFile = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Write a commented release plan for a file, to be read and corrected."""
     terminal = Terminal(quiet)
     loaded = load(data, schema, terminal)
-    write_text(output, template(data, loaded.table, schema))
+    write_text(
+        output, template(_beside(data, output), loaded.table, _beside(schema, output) if schema else None)
+    )
     terminal.say(f"plan written to {output}; read it, correct it, then: dalenius release {output}")
+
+
+def _beside(path: Path, plan_file: Path) -> Path:
+    """The path as seen from the plan's folder."""
+    try:
+        return path.absolute().relative_to(plan_file.absolute().parent)
+    except ValueError:
+        return path.absolute()
 
 
 def release(
@@ -43,6 +53,7 @@ def release(
             "--check", help="Make the pack again and compare; exit code 1 if it differs or fails policy."
         ),
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it will cost, and stop.")] = False,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes to use; default: one per core.", min=1)
     ] = None,
@@ -50,25 +61,54 @@ def release(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Make and measure every candidate of a plan, choose by its policy, and write the release pack."""
+    """Make and measure every candidate of a plan, choose by its policy, and write the release pack.
+
+    A run that was stopped or killed continues where it was.
+    """
     terminal = Terminal(quiet, as_json)
     wanted = read_plan(plan_file)
-    if check:
-        _check(plan_file, workers, threshold, terminal)
+    if dry_run:
+        _costs(wanted, terminal)
         return
     with terminal.progress("release") as show:
-        outcome = run_plan(wanted, workers, lambda name, done, of: show(f"{done} of {of} done ({name})"))
+
+        def progress(name: str, done: int, of: int) -> None:
+            show(f"{done} of {of} done ({name})")
+
+        if check:
+            found = check_release(wanted, workers, progress)
+        else:
+            outcome = run_plan(wanted, workers, progress)
+    if check:
+        _tell(found, f"{wanted.output} comes out again and meets its policy", terminal)
+        return
     _show(outcome, terminal)
     chosen = outcome.chosen.candidate.name if outcome.chosen else None
+    if chosen is not None:
+        with terminal.progress("writing the pack"):
+            write_pack(outcome, threshold)
     terminal.emit({"chosen": chosen, "why": outcome.why, "pack": str(wanted.output) if chosen else None})
-    if outcome.chosen is None:
+    if chosen is None:
         raise typer.Exit(NOT_ACCEPTED)
-    with terminal.progress("writing the pack"):
-        write_pack(outcome, threshold)
     terminal.say(f"\nThe pack is in {wanted.output}: 'public' may leave the house, 'internal' stays.")
 
 
-def _show(outcome: Outcome, terminal: Terminal) -> None:
+def _costs(wanted: Plan, terminal: Terminal) -> None:
+    costs = forecast(wanted)
+    grid = Grid("candidate", "making it", box=None, header_style="bold")
+    for name, cost in costs.items():
+        grid.add_row(name, str(cost))
+    total = sum(cost.seconds for cost in costs.values())
+    largest = max(cost.bytes for cost in costs.values())
+    terminal.say(grid)
+    terminal.say(
+        f"\n{len(costs)} candidates, each {wanted.replicates} times; measuring them comes on top. Nothing was run."
+    )
+    listed = {name: {"seconds": cost.seconds, "bytes": cost.bytes} for name, cost in costs.items()}
+    terminal.emit({"candidates": listed, "seconds": total, "bytes": largest, "replicates": wanted.replicates})
+
+
+def _show(outcome: Release, terminal: Terminal) -> None:
     names = list(dict.fromkeys([*(r.measure for r in outcome.plan.policy), outcome.plan.choose]))
     grid = Grid("candidate", "scenario", *names, "policy", box=None, header_style="bold")
     for judged in outcome.judged:
@@ -82,42 +122,29 @@ def _show(outcome: Outcome, terminal: Terminal) -> None:
     terminal.say(f"\n{outcome.why}")
 
 
-def _check(plan_file: Path, workers: int | None, threshold: int, terminal: Terminal) -> None:
-    """Rebuild in a fresh folder and compare with the pack that is there."""
-    wanted = read_plan(plan_file)
-    faults = verify_pack(wanted.output, plan_file)
-    with tempfile.TemporaryDirectory(prefix="dalenius-check-") as place:
-        outcome = run_plan(replace(wanted, output=Path(place) / wanted.output.name), workers)
-        if outcome.chosen is None:
-            faults.append(outcome.why)
-        elif not faults:
-            again = write_pack(outcome, threshold)
-            for path in sorted((again / "public").iterdir()):
-                if path.suffix != ".html" and not filecmp.cmp(
-                    path, wanted.output / "public" / path.name, shallow=False
-                ):
-                    faults.append(f"public/{path.name} comes out differently")
-    _tell(faults, f"{wanted.output} comes out again and meets its policy", terminal)
-
-
 def verify(
     pack: Annotated[Path, typer.Argument(help="Folder of a release pack.")],
     plan_file: Annotated[
-        Path | None, typer.Option("--plan", help="Plan beside its input: compute the figures again.")
+        Path | None,
+        typer.Option("--plan", help="Plan beside its input; default: where it was when the pack was made."),
     ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Check that a pack is whole and unchanged, and with --plan that its figures come out again."""
+    """Check that a pack is whole and unchanged, and that its key figures come out again."""
     terminal = Terminal(quiet, as_json)
-    _tell(verify_pack(pack, plan_file), f"{pack} is whole and unchanged", terminal)
+    with terminal.progress("verifying"):
+        found = verify_pack(pack, plan_file)
+    _tell(found, f"{pack} is whole and unchanged", terminal)
 
 
-def _tell(faults: list[str], fine: str, terminal: Terminal) -> None:
-    terminal.emit({"accepted": not faults, "faults": faults})
-    if not faults:
+def _tell(found: Verification, fine: str, terminal: Terminal) -> None:
+    terminal.emit({"accepted": found.accepted, "faults": found.faults, "remarks": found.remarks})
+    for remark in found.remarks:
+        terminal.note(remark)
+    if found.accepted:
         terminal.say(fine)
         return
-    for fault in faults:
-        terminal.err.print(f"dalenius: {fault}", soft_wrap=True)
+    for fault in found.faults:
+        terminal.err.print(f"dalenius: {fault}", soft_wrap=True, markup=False)
     raise typer.Exit(NOT_ACCEPTED)

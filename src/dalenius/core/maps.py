@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import altair as alt
 import polars as pl
 
+from dalenius.core.labels import Place, place_labels
 from dalenius.core.style import ORIGINAL, QUIET, RISK
 
+ALLOWED = "#2E7D4F"
+MET, NOT_MET = " ✓", " ✗"
 
-def risk_utility_map(points: pl.DataFrame, width: int = 560, height: int = 320) -> alt.TopLevelMixin:
+
+def risk_utility_map(points: pl.DataFrame, width: int = 620, height: int = 340) -> alt.TopLevelMixin:
     """Candidates as points with intervals; the ones nobody beats in both ways are filled and joined.
 
-    Columns: candidate, risk, risk_low, risk_high, utility, risk_title, utility_title, utility_better, original_risk.
+    Columns: candidate, risk, risk_low, risk_high, utility, risk_title, utility_title, utility_better, original_risk; and
+    of a release also utility_low, utility_high, safe, chosen, risk_limit, utility_limit. A limit that is the same for
+    all candidates is drawn as a region; one that each candidate brings along (its own holdout figure) as a tick.
     """
-    first = points.row(0, named=True)
-    marked = points.with_columns(pl.Series("best", frontier(points)))
-    better_left = first["utility_better"] == "lower"
-    far = max(float(points["utility"].max() or 0), 1.0)  # type: ignore[arg-type]
-    x = alt.X(
-        "utility:Q",
-        title=f"{first['utility_title']}  →  better",
-        scale=alt.Scale(type="symlog", reverse=better_left, domain=[0, 1.25 * far]),
-        axis=alt.Axis(values=_ticks(far), format=","),
-    )
-    top = max(float(points["risk"].max() or 0), float(first["original_risk"] or 0), 1.0)  # type: ignore[arg-type]
-    scale = alt.Scale(type="symlog", domain=[0, 1.25 * top])
-    axis = alt.Axis(values=_ticks(top), format=",")
-
-    def y_of(name: str) -> alt.Y:
-        return alt.Y(f"{name}:Q", title=[first["risk_title"], "↓ better"], scale=scale, axis=axis)
-
-    y = y_of("risk")
+    frame = Frame(points, width, height)
+    marked = points.with_columns(pl.Series("best", frontier(points)), pl.Series("said", _said(points)))
     base = alt.Chart(marked.to_arrow()).properties(width=width, height=height)
-    layers = []
-    if first["original_risk"] is not None:
-        level = (
-            alt.Chart(points.head(1).to_arrow())
-            .mark_rule(color=ORIGINAL, strokeDash=[2, 3])
-            .encode(y=y_of("original_risk"))
-        )
-        word = (
-            alt.Chart(points.head(1).to_arrow())
-            .mark_text(align="left", dx=4, dy=-6, color=ORIGINAL, text="the original itself")
-            .encode(y=y_of("original_risk"), x=alt.value(0))
-        )
-        layers += [level, word]
+    layers = [*_region(frame), *_limits(base, frame), *_original(frame)]
+    line = base.transform_filter("datum.best").mark_line(color=RISK, strokeDash=[5, 4], opacity=0.5)
+    layers.append(line.encode(x=frame.x("utility"), y=frame.y("risk"), order=alt.Order("utility:Q")))
     layers.append(
-        base.transform_filter("datum.best")
-        .mark_line(color=RISK, strokeDash=[5, 4], opacity=0.5)
-        .encode(x=x, y=y, order=alt.Order("utility:Q"))
+        base.mark_rule(color=QUIET).encode(x=frame.x("utility"), y=frame.y("risk_low"), y2="risk_high:Q")
     )
-    layers.append(base.mark_rule(color=QUIET).encode(x=x, y=y_of("risk_low"), y2="risk_high:Q"))
+    if "utility_low" in points.columns:
+        layers.append(
+            base.mark_rule(color=QUIET).encode(
+                x=frame.x("utility_low"), x2="utility_high:Q", y=frame.y("risk")
+            )
+        )
     layers.append(
-        base.mark_point(size=90, strokeWidth=2).encode(
-            x=x,
-            y=y,
+        base.mark_point(size=90, strokeWidth=2, opacity=1).encode(
+            x=frame.x("utility"),
+            y=frame.y("risk"),
             color=alt.condition("datum.best", alt.value(RISK), alt.value(QUIET)),
             fill=alt.condition("datum.best", alt.value(RISK), alt.value("white")),
             tooltip=[
@@ -62,14 +48,130 @@ def risk_utility_map(points: pl.DataFrame, width: int = 560, height: int = 320) 
                 alt.Tooltip("risk:Q", format=".3g"),
                 alt.Tooltip("utility:Q", format=".3g"),
             ],
-        )
+        )  # fmt: skip
     )
-    layers.append(
-        base.mark_text(align="left", dx=10, dy=-8, fontSize=12, fontWeight=600).encode(
-            x=x, y=y, text="candidate:N"
+    return alt.layer(*layers, *_labels(frame, marked))
+
+
+class Frame:
+    """The drawing area: data to pixels and back, so that labels can be placed before anything is drawn."""
+
+    def __init__(self, points: pl.DataFrame, width: int, height: int) -> None:
+        self.points, self.width, self.height = points, width, height
+        self.first = points.row(0, named=True)
+        limits = [_highest(points, name) for name in ("utility", "utility_high", "utility_limit")]
+        self.far = 1.25 * max(*limits[:2], min(limits[2], 3 * limits[0]), 1.0)
+        tops = [_highest(points, name) for name in ("risk", "risk_high", "original_risk")]
+        self.top = 1.25 * max(*tops, 1.0)
+        self.reverse = self.first["utility_better"] == "lower"
+
+    def x(self, name: str) -> alt.X:
+        """Utility, better to the right."""
+        scale = alt.Scale(type="symlog", reverse=self.reverse, domain=[0, self.far])
+        title = f"{self.first['utility_title']}  →  better"
+        return alt.X(
+            f"{name}:Q", title=title, scale=scale, axis=alt.Axis(values=_ticks(self.far), format=",~g")
         )
-    )
-    return alt.layer(*layers)
+
+    def y(self, name: str) -> alt.Y:
+        """Risk, better downwards."""
+        scale = alt.Scale(type="symlog", domain=[0, self.top])
+        axis = alt.Axis(values=_ticks(self.top), format=",~g")
+        return alt.Y(f"{name}:Q", title=[self.first["risk_title"], "↓ better"], scale=scale, axis=axis)
+
+    def pixels(self, utility: float, risk: float) -> tuple[float, float]:
+        """Where a point is drawn, from the top left."""
+        across = math.log1p(max(utility, 0)) / math.log1p(self.far)
+        up = math.log1p(max(risk, 0)) / math.log1p(self.top)
+        return (1 - across if self.reverse else across) * self.width, (1 - up) * self.height
+
+    def values(self, x: float, y: float) -> tuple[float, float]:
+        """Utility and risk at a pixel."""
+        across = 1 - x / self.width if self.reverse else x / self.width
+        up = 1 - y / self.height
+        return math.expm1(across * math.log1p(self.far)), math.expm1(up * math.log1p(self.top))
+
+
+def _highest(points: pl.DataFrame, name: str) -> float:
+    if name not in points.columns:
+        return 0.0
+    found = points[name].drop_nulls().drop_nans().max()
+    return float(found) if isinstance(found, (int, float)) else 0.0
+
+
+def _common(points: pl.DataFrame, name: str) -> float | None:
+    """The limit when it is one and the same for all candidates."""
+    if name not in points.columns:
+        return None
+    found = points[name].drop_nulls()
+    same = len(found) == len(points) and found.max() == found.min()
+    return float(found[0]) if same else None
+
+
+def _said(points: pl.DataFrame) -> list[str]:
+    names = points["candidate"].to_list()
+    if "safe" not in points.columns:
+        return names
+    return [f"{name}{MET if safe else NOT_MET}" for name, safe in zip(names, points["safe"], strict=True)]
+
+
+def _region(frame: Frame) -> list[alt.Chart]:
+    """What the policy allows, where its limits are fixed numbers."""
+    risk, use = _common(frame.points, "risk_limit"), _common(frame.points, "utility_limit")
+    if risk is None and use is None:
+        return []
+    top = frame.top if risk is None else min(risk, frame.top)
+    low, high = (0.0, frame.far)
+    if use is not None:
+        low, high = (0.0, min(use, frame.far)) if frame.reverse else (min(use, frame.far), frame.far)
+    data = pl.DataFrame({"low": [low], "high": [high], "bottom": [0.0], "top": [top]})
+    box = alt.Chart(data.to_arrow()).mark_rect(fill=ALLOWED, fillOpacity=0.12)
+    return [box.encode(x=frame.x("low"), x2="high:Q", y=frame.y("bottom"), y2="top:Q")]
+
+
+def _limits(base: alt.Chart, frame: Frame) -> list[alt.Chart]:
+    """Limits that differ by candidate, as a tick at each."""
+    points = frame.points
+    if "risk_limit" not in points.columns or not points["risk_limit"].drop_nulls().len():
+        return []
+    if _common(points, "risk_limit") is not None:
+        return []
+    tick = base.mark_tick(color=ALLOWED, thickness=3, size=26, orient="horizontal", clip=True)
+    return [tick.encode(x=frame.x("utility"), y=frame.y("risk_limit"))]
+
+
+def _original(frame: Frame) -> list[alt.Chart]:
+    if frame.first["original_risk"] is None:
+        return []
+    base = alt.Chart(frame.points.head(1).to_arrow())
+    word = base.mark_text(align="left", dx=4, dy=-6, color=ORIGINAL, text="the original itself")
+    return [
+        base.mark_rule(color=ORIGINAL, strokeDash=[2, 3]).encode(y=frame.y("original_risk")),
+        word.encode(y=frame.y("original_risk"), x=alt.value(0)),
+    ]
+
+
+def _labels(frame: Frame, marked: pl.DataFrame) -> list[alt.Chart]:
+    """Names beside the points, moved apart where they would collide, with a thin line to the point when far."""
+    spots = [frame.pixels(u, r) for u, r in marked.select("utility", "risk").iter_rows()]
+    placed = place_labels(spots, marked["said"].to_list(), frame.width, frame.height)
+    rows: list[dict[str, Any]] = []
+    for said, place, (u, r) in zip(
+        marked["said"], placed, marked.select("utility", "risk").iter_rows(), strict=True
+    ):
+        rows.append(_label(frame, said, place, u, r))
+    base = alt.Chart(pl.DataFrame(rows).to_arrow())
+    leader = base.transform_filter("datum.far").mark_rule(color=QUIET, strokeWidth=0.8)
+    text = base.mark_text(align="left", baseline="middle", fontSize=12, fontWeight=600)
+    return [
+        leader.encode(x=frame.x("from_u"), y=frame.y("from_r"), x2="u:Q", y2="r:Q"),
+        text.encode(x=frame.x("u"), y=frame.y("r"), text="said:N"),
+    ]
+
+
+def _label(frame: Frame, said: str, place: Place, utility: float, risk: float) -> dict[str, Any]:
+    u, r = frame.values(place.x, place.y)
+    return {"said": said, "u": u, "r": r, "from_u": utility, "from_r": risk, "far": place.far}
 
 
 def frontier(points: pl.DataFrame) -> list[bool]:
@@ -88,4 +190,4 @@ def frontier(points: pl.DataFrame) -> list[bool]:
 
 def _ticks(top: float) -> list[float]:
     """Round numbers that read well on a scale that is linear near zero and logarithmic beyond."""
-    return [t for t in (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000) if t <= 1.25 * top]
+    return [t for t in (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000) if t <= top]

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from dalenius.core.registry import MethodInfo
 from dalenius.data import Table
 from dalenius.data.schema import Column, Kind
 
 
-def codebook(released: Table, method: str, dropped: list[str]) -> dict[str, Any]:
+def codebook(released: Table, method: MethodInfo, dropped: list[str]) -> dict[str, Any]:
     """Description of a released table; only what is in the released file itself.
 
     Examples
     --------
-    >>> codebook(Table.from_frame({"sex": ["f", "m"]}), "Independent columns", ["pid"])["columns"][0]["categories"]
+    >>> from dalenius.synth import Independent
+    >>> codebook(Table.from_frame({"sex": ["f", "m"]}), Independent.info, ["pid"])["columns"][0]["categories"]
     ['f', 'm']
     """
     return {
         "records": released.rows,
-        "made_by": method,
+        "made_by": method.title,
+        "what_was_done": method.meaning,
         "left_out": dropped,
         "columns": [_entry(released, name) for name in released.names],
     }
@@ -33,7 +36,7 @@ def _entry(table: Table, name: str) -> dict[str, Any]:
     elif column.kind is not Kind.TEXT:
         # Only categories that occur in the released file: an unused one may be somebody's in the source.
         used = sorted(set(vector.values.tolist()))
-        entry["categories"] = [_shown(vector.levels[i], column) for i in used]
+        entry["categories"] = [_shown(vector.levels[i], column) for i in used if i >= 0]
     entry["not_applicable"] = [str(code) for code in column.not_applicable]
     entry["missing_codes"] = [str(code) for code in column.missing]
     entry["empty_cells"] = bool(vector.state is not None and (vector.state == 1).any())
@@ -47,9 +50,15 @@ def _shown(level: Any, column: Column) -> str:
 
 def codebook_text(book: dict[str, Any], title: str) -> str:
     """The codebook as Markdown."""
-    lines = [f"# Codebook: {title}", "", f"{book['records']:,} records, made by: {book['made_by']}."]
+    lines = [
+        f"# Codebook: {title}",
+        "",
+        f"{book['records']:,} records, made by: {book['made_by']}.",
+        "",
+        book["what_was_done"],
+    ]
     if book["left_out"]:
-        lines.append(f"Left out of the release: {', '.join(book['left_out'])}.")
+        lines += ["", f"Left out of the release: {', '.join(book['left_out'])}."]
     for entry in book["columns"]:
         lines += ["", f"## {entry['name']}", "", f"- kind: {entry['kind']}"]
         lines += [f"- about: {entry['about']}"] if entry["about"] else []
@@ -66,18 +75,18 @@ def codebook_text(book: dict[str, Any], title: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def limits_text(title: str, method: str, guarantee: str, good: list[str], poor: list[str]) -> str:
+def limits_text(title: str, method: MethodInfo, uses: list[str]) -> str:
     """Statement of limits: what the file may be used for, and what not."""
     lines = [
         f"# Before you use this file: {title}",
         "",
-        f"The records in this file are not real people. They were made from real data by a computer program ({method}) so "
-        "that the whole looks like the original while no record is meant to stand for a person.",
+        f"The records in this file are not real people. They were made after real data by a computer program ({method.title}) "
+        "so that the whole looks like the original while no record is meant to stand for a person.",
         "",
-        "- Do not try to find a person in it. A record that seems to fit somebody fits by chance or by accident.",
-        "- Results from this file are approximate. Confirm an important result on the original data with the data holder.",
-        f"- Guarantee of the method: {guarantee}.",
+        "- Do not try to find a person in it. A record that seems to fit somebody fits by chance.",
+        "- Results from this file are approximate. Intervals and tests computed from it as if it were a survey are too sure of "
+        "themselves.",
+        f"- What the method itself promises: {method.guarantee}.",
+        *(f"- {line}" for line in uses),
     ]
-    lines += [f"- Found to agree well with the original: {', '.join(good)}."] if good else []
-    lines += [f"- Found to agree poorly, use with care: {', '.join(poor)}."] if poor else []
     return "\n".join([*lines, ""])

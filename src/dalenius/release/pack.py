@@ -2,185 +2,188 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 import os
 import shutil
-import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from dalenius.core.errors import DataError
-from dalenius.core.registry import MethodInfo
-from dalenius.data import Table, read_table, write_table
+from dalenius.core.errors import DataError, FileError
+from dalenius.core.result import Interval, Result
+from dalenius.counts.pair import Pair
+from dalenius.data import Grouping, Table, write_table
 from dalenius.data.atomic import write_text
-from dalenius.evaluation import Comparison, Evaluation, compare
+from dalenius.evaluation import Comparison, Evaluation
 from dalenius.release.codebook import codebook, codebook_text, limits_text
-from dalenius.release.plan import Candidate
-from dalenius.release.run import Judged, Outcome, file_digest, source
+from dalenius.release.jobs import file_digest, read_made, source
+from dalenius.release.outcome import Judged, Release, summary
+from dalenius.release.tell import internal_story, public_story, rare_values, release_title, results_rows
 from dalenius.report import Provenance, render_report
+from dalenius.report.markdown import render_markdown
+from dalenius.report.story import Story
 from dalenius.synth import SYNTHESIZERS
-from dalenius.utility.tables import GOOD, USABLE
 
 MANIFEST = "manifest.json"
+THRESHOLD = 10
 
 
-def write_pack(outcome: Outcome, threshold: int = 10) -> Path:
-    """Write the pack of an outcome; the folder appears whole or not at all."""
-    if outcome.chosen is None:
-        raise DataError(outcome.why)
-    target = outcome.plan.output
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".dalenius-", dir=target.parent) as place:
-        folder = Path(place) / "pack"
-        _fill(folder, outcome, outcome.chosen, threshold)
-        _write_manifest(folder, outcome)
-        if target.exists():
-            shutil.rmtree(target)
-        os.replace(folder, target)
+def write_pack(release: Release, threshold: int = THRESHOLD) -> Path:
+    """Write the pack of a release; the folder appears whole or not at all, an older pack is replaced."""
+    if release.chosen is None:
+        raise DataError(release.why)
+    target = release.plan.output
+    if target.exists() and not (target / MANIFEST).is_file() and any(target.iterdir()):
+        raise FileError(f"{target}: there is something here that is no release pack; choose another output")
+    folder, old = release.work / "pack", release.work / "old-pack"
+    for stale in (folder, old):
+        shutil.rmtree(stale, ignore_errors=True)
+    _fill(folder, release, release.chosen, threshold)
+    _write_manifest(folder, release, threshold)
+    if target.exists():
+        os.replace(target, old)
+    os.replace(folder, target)
+    shutil.rmtree(old, ignore_errors=True)
     return target
 
 
-def release_name(outcome: Outcome) -> str:
+def release_name(release: Release, ending: str = "csv") -> str:
     """Name of the released data file; it says that the data are not real."""
-    return f"{outcome.plan.input.stem}.synthetic.csv"
+    return f"{release.plan.input.stem}.synthetic.{ending}"
 
 
-def _fill(folder: Path, outcome: Outcome, chosen: Judged, threshold: int) -> None:
-    plan = outcome.plan
-    original, holdout = source(plan)
-    made = {j.candidate.name: read_made(outcome, j.candidate, original) for j in outcome.judged}
-    first = plan.scenarios[0]
-    names = (
-        list(dict.fromkeys([*plan.measures, *(r.measure for r in plan.policy), plan.choose]))
-        if plan.measures
-        else None
+def comparison_of(release: Release) -> Comparison:
+    """The candidates' first files with their stored figures: nothing is measured again."""
+    original, holdout = source(release.plan)
+    grouping = Grouping.fit(original)
+    ordered = sorted(release.judged, key=lambda j: j is not release.chosen)
+    return Comparison(
+        {j.candidate.name: _evaluation(release, j, original, holdout, grouping) for j in ordered}
     )
-    comparison = compare(original, made, None, first.keys, first.targets, holdout, measures=names)
-    best = comparison[chosen.candidate.name]
-    info = SYNTHESIZERS[chosen.candidate.method].info
-    released = made[chosen.candidate.name]
-    write_table(released, folder / "public" / release_name(outcome))
-    _write_public(folder / "public", outcome, best, info, released, original, threshold)
-    provenance = _provenance(outcome)
+
+
+def _evaluation(
+    release: Release, judged: Judged, original: Table, holdout: Table | None, grouping: Grouping
+) -> Evaluation:
+    scenario = release.plan.scenarios[0]
+    made = read_made(release.data(judged.candidate), original)
+    pair = Pair(
+        original, made, holdout, keys=list(scenario.keys), targets=list(scenario.targets), grouping=grouping
+    )
+    pair.notes = list(judged.notes[scenario.name])
+    figures = {n: _with_range(r, judged, scenario.name) for n, r in judged.runs[0][scenario.name].items()}
+    return Evaluation(judged.candidate.name, pair, figures)
+
+
+def _with_range(result: Result, judged: Judged, scenario: str) -> Result:
+    """The released file's own figure; where the candidate was made several times and the figure has no interval, their range."""
+    values = [run[scenario][result.name].value for run in judged.runs if result.name in run[scenario]]
+    if result.interval is not None or len(values) < 2:
+        return result
+    return replace(result, interval=Interval(min(values), max(values), 1.0, f"over {len(values)} makes"))
+
+
+def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> None:
+    plan = release.plan
+    original, _ = source(plan)
+    released = read_made(release.data(chosen.candidate), original)
+    comparison = comparison_of(release)
+    for ending in plan.formats:
+        write_table(released, folder / "public" / release_name(release, ending))
+    _write_public(folder / "public", release, chosen, comparison, released, original, threshold)
+    inside = folder / "internal"
+    provenance = _provenance(release)
+    story = internal_story(release, chosen, original, released, threshold)
+    points = {risk: release.points(risk) for risk in release.risks}
     page = render_report(
-        comparison,
-        provenance,
-        title=plan.title,
-        threshold=threshold,
-        preface=[outcome.why, *_policy_lines(outcome)],
+        comparison, provenance, title=plan.title, threshold=threshold, story=story,
+        points={risk: p for risk, p in points.items() if len(p)},
+    )  # fmt: skip
+    write_text(inside / "report.html", page)
+    write_text(inside / "report.md", render_markdown(comparison, provenance, title=plan.title, story=story))
+    write_text(inside / "results.json", _json(summary(release)))
+    frame = pl.DataFrame(
+        results_rows(release.judged),
+        schema_overrides={"low": pl.Float64, "high": pl.Float64, "value": pl.Float64},
     )
-    write_text(folder / "internal" / "report.html", page)
-    _write_results(folder / "internal", outcome)
-    write_text(folder / "internal" / "plan.yaml", plan.text)
-
-
-def read_made(outcome: Outcome, candidate: Candidate, original: Table) -> Table:
-    """A made file, encoded like the original."""
-    table = read_table(outcome.data(candidate))
-    open_columns = [
-        replace(original.schema[name], levels=None, bounds=None, parent=None, partner=None)
-        for name in table.names
-    ]
-    return Table.from_frame(table.to_frame(), replace(original.schema, columns=tuple(open_columns), rules=()))
+    write_table(frame, inside / "results.parquet")
+    write_text(inside / "plan.yaml", plan.text)
+    write_text(
+        inside / "provenance.json",
+        _json(_provenance_facts(release, provenance, original, released, threshold)),
+    )
 
 
 def _write_public(
-    folder: Path,
-    outcome: Outcome,
-    best: Evaluation,
-    info: MethodInfo,
-    released: Table,
-    original: Table,
+    folder: Path, release: Release, chosen: Judged, comparison: Comparison, released: Table, original: Table,
     threshold: int,
-) -> None:
-    plan = outcome.plan
+) -> None:  # fmt: skip
+    plan, info = release.plan, SYNTHESIZERS[chosen.candidate.method].info
     dropped = [name for name in original.names if name not in released.names]
-    book = codebook(released, info.title, dropped)
+    book = codebook(released, info, dropped)
     write_text(folder / "codebook.json", _json(book))
     write_text(folder / "codebook.md", codebook_text(book, plan.title))
-    good, poor = _readings(best)
-    write_text(folder / "limits.md", limits_text(plan.title, info.title, info.guarantee, good, poor))
-    bare = Provenance(_date(), "", Provenance.now().versions)
-    page = render_report(
-        Comparison({release_name(outcome): replace(best, name=release_name(outcome))}), bare,
-        title=plan.title, threshold=threshold, public=True,
-        preface=[f"This file was made by: {info.title}. {info.meaning}", *([plan.audience] if plan.audience else [])],
-    )  # fmt: skip
+    name = release_name(release)
+    story = public_story(release, chosen, original, released)
+    best = _public_evaluation(replace(comparison[chosen.candidate.name], name=name))
+    shown = Comparison({name: best})
+    bare = Provenance(release.date, "", {"dalenius": Provenance.now().versions["dalenius"]})
+    page = render_report(shown, bare, title=plan.title, threshold=threshold, public=True, story=story)
     write_text(folder / "report.html", page)
+    write_text(folder / "report.md", render_markdown(shown, bare, title=plan.title, public=True, story=story))
+    write_text(folder / "report.json", _json(_public_facts(plan.title, release_title(chosen), story, best)))
+    write_text(folder / "limits.md", limits_text(plan.title, info, story.uses))
+    sums = [f"{file_digest(path)}  {path.name}" for path in sorted(folder.iterdir())]
+    write_text(folder / "checksums.txt", "\n".join(sums) + "\n")
 
 
-def _readings(best: Evaluation) -> tuple[list[str], list[str]]:
-    """Columns whose two-way tables are good and those whose are bad, by the mean over their tables."""
-    result = best.results.get("two-way-utility")
-    if result is None or result.table is None or "first" not in result.table.columns:
-        return [], []
-    long = pl.concat(
-        [result.table.select(pl.col(side).alias("column"), "S_pMSE") for side in ("first", "second")]
-    )
-    means = dict(long.group_by("column").agg(pl.col("S_pMSE").mean()).sort("column").iter_rows())
-    return [c for c, v in means.items() if v < GOOD], [c for c, v in means.items() if v >= USABLE]
+def _public_evaluation(evaluation: Evaluation) -> Evaluation:
+    """Only figures that say something to users, without tables, charts or remarks of the measuring."""
+    results = {n: replace(r, table=None, chart=None, values={}) for n, r in evaluation.results.items()}
+    return replace(evaluation, results=results, skipped={})
 
 
-def _policy_lines(outcome: Outcome) -> list[str]:
-    return [
-        f"'{j.candidate.name}' does not meet the policy ({'; '.join(j.broken)})."
-        for j in outcome.judged
-        if j.broken
-    ]
-
-
-def _write_results(folder: Path, outcome: Outcome) -> None:
-    rows: list[dict[str, Any]] = []
-    for judged in outcome.judged:
-        for scenario, results in judged.figures.items():
-            rows += [
-                {
-                    "candidate": judged.candidate.name, "scenario": scenario, "measure": name, "value": r.value, "unit": r.unit,
-                    "low": r.interval.low if r.interval else None, "high": r.interval.high if r.interval else None,
-                    "trusted": r.trusted, "meets_policy": judged.safe,
-                }
-                for name, r in results.items()
-            ]  # fmt: skip
-    frame = pl.DataFrame(rows, schema_overrides={"low": pl.Float64, "high": pl.Float64, "value": pl.Float64})
-    write_table(frame, folder / "results.parquet")
-    judged = {
-        j.candidate.name: {
-            "method": j.candidate.method,
-            "options": dict(j.candidate.options),
-            "meets_policy": j.safe,
-            "broken": list(j.broken),
-            "figures": {s: {n: r.to_dict() for n, r in results.items()} for s, results in j.figures.items()},
-        }
-        for j in outcome.judged
+def _public_facts(title: str, method: str, story: Story, best: Evaluation) -> dict[str, Any]:
+    return {
+        "title": title,
+        "method": method,
+        "released": story.released,
+        "what_could_go_wrong": story.wrong,
+        "how_likely": story.likely,
+        "uses": story.uses,
+        "figures": {
+            n: {k: v for k, v in r.to_dict().items() if k not in ("table", "values")}
+            for n, r in best.results.items()
+        },
     }
-    chosen = outcome.chosen.candidate.name if outcome.chosen else None
-    write_text(folder / "results.json", _json({"chosen": chosen, "why": outcome.why, "candidates": judged}))
 
 
-def _write_manifest(folder: Path, outcome: Outcome) -> None:
-    plan = outcome.plan
+def _write_manifest(folder: Path, release: Release, threshold: int) -> None:
+    plan = release.plan
     files = {str(p.relative_to(folder)): file_digest(p) for p in sorted(folder.rglob("*")) if p.is_file()}
-    inputs = [plan.input, plan.schema, plan.holdout if isinstance(plan.holdout, Path) else None]
+    chosen = release.chosen.candidate if release.chosen else None
     body = {
         "format": 1,
         "title": plan.title,
-        "date": _date(),
+        "date": release.date,
         "seed": plan.seed,
-        "plan": plan.digest,
-        "chosen": outcome.chosen.candidate.name if outcome.chosen else None,
-        "inputs": {path.name: file_digest(path) for path in inputs if path is not None},
+        "plan": plan.text_digest,
+        "plan_file": os.path.relpath(plan.path, plan.output) if plan.path else None,
+        "threshold": threshold,
+        "chosen": chosen.name if chosen else None,
+        "repeatable": bool(chosen and chosen.repeatable),
+        "inputs": {path.name: file_digest(path) for path in plan.sources},
         "versions": dict(Provenance.now().versions),
         "files": files,
     }
     write_text(folder / MANIFEST, _json({**body, "digest": digest_of(body)}))
 
 
-def digest_of(body: dict[str, Any]) -> str:
+def digest_of(body: Mapping[str, Any]) -> str:
     """Fingerprint of a manifest without its own digest.
 
     Examples
@@ -192,18 +195,26 @@ def digest_of(body: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _provenance(outcome: Outcome) -> Provenance:
+def _provenance(release: Release) -> Provenance:
     now = Provenance.now(
-        {outcome.plan.input.name: file_digest(outcome.plan.input)}, {"plan": outcome.plan.seed}
+        {path.name: file_digest(path) for path in release.plan.sources}, {"plan": release.plan.seed}
     )
-    return replace(now, date=_date(), command="dalenius release")
+    return replace(now, date=release.date, command="dalenius release")
 
 
-def _date() -> str:
-    """Today, or the moment SOURCE_DATE_EPOCH names, for packs that must be the same bytes."""
-    fixed = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = dt.datetime.fromtimestamp(int(fixed), dt.UTC) if fixed else dt.datetime.now(dt.UTC)
-    return moment.date().isoformat()
+def _provenance_facts(
+    release: Release, provenance: Provenance, original: Table, released: Table, threshold: int
+) -> dict[str, Any]:
+    return {
+        "date": provenance.date,
+        "seed": release.plan.seed,
+        "inputs": dict(provenance.inputs),
+        "versions": dict(provenance.versions),
+        "plan": release.plan.text_digest,
+        "rare_values_in_the_release": rare_values(original, released, threshold),
+        "privacy_budgets": {j.candidate.name: j.ledger for j in release.judged if j.ledger},
+        "not_repeatable": [j.candidate.name for j in release.judged if not j.candidate.repeatable],
+    }
 
 
 def _json(data: Any) -> str:

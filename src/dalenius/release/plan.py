@@ -9,7 +9,8 @@ import hashlib
 import itertools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +20,31 @@ from ruamel.yaml.error import YAMLError
 import dalenius.evaluation  # noqa: F401 (registers the measures that policy lines name)
 from dalenius.core.errors import DaleniusError, FileError, SchemaError
 from dalenius.counts.measure import MEASURES
-from dalenius.data import Schema, Table, read_table
+from dalenius.data import Schema, read_table
 from dalenius.release.policy import Rule
 from dalenius.synth import make_synthesizer
 from dalenius.synth.base import SYNTHESIZERS
 
 ENTRIES = {
     "version", "title", "audience", "input", "schema", "holdout", "seed", "scenarios", "candidates", "measures",
-    "replicates", "policy", "choose", "output",
+    "replicates", "policy", "choose", "output", "formats",
 }  # fmt: skip
+FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """An intruder: what he knows and what he wants to learn."""
+    """An intruder: what he knows and what he wants to learn.
+
+    ``population_share`` is the part of the population that is in the data. An intruder who does not know who took part
+    finds the person he looks for among the records only that often; 1 means that he knows.
+    """
 
     name: str
     keys: tuple[str, ...]
     targets: tuple[str, ...]
     about: str = ""
+    population_share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,11 @@ class Candidate:
     name: str
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same seed gives the same file; not where fresh noise is part of the guarantee."""
+        return SYNTHESIZERS[self.method].info.seedable and not self.options.get("epsilon")
 
 
 @dataclass(frozen=True)
@@ -74,20 +86,45 @@ class Plan:
     measures: tuple[str, ...] = ()
     replicates: int = 1
     choose: str = "two-way-utility"
+    formats: tuple[str, ...] = ("csv",)
     text: str = ""
+    path: Path | None = None
+
+    @property
+    def measured(self) -> list[str]:
+        """Names of every measure the plan needs, those of the policy first."""
+        wanted = [*(rule.measure for rule in self.policy), self.choose]
+        return list(dict.fromkeys([*wanted, *(self.measures or default_measures())]))
+
+    @property
+    def sources(self) -> list[Path]:
+        """The confidential files the plan reads."""
+        held = [self.input, self.schema, self.holdout if isinstance(self.holdout, Path) else None]
+        return [path for path in held if path is not None]
 
     @property
     def digest(self) -> str:
-        """Fingerprint of everything that decides the results, but not where they are written."""
+        """Fingerprint of everything that decides the figures, but not of the policy or where they are written."""
         facts = {
+            "version": version("dalenius"),
             "scenarios": [(s.name, s.keys, s.targets) for s in self.scenarios],
             "candidates": [(c.name, c.method, dict(c.options)) for c in self.candidates],
             "holdout": str(self.holdout),
             "seed": self.seed,
-            "measures": self.measures,
+            "measures": sorted(self.measured),
             "replicates": self.replicates,
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+    @property
+    def text_digest(self) -> str:
+        """Fingerprint of the plan as written: any edit changes it."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def default_measures() -> list[str]:
+    """Measures that are run when a plan names none."""
+    return [m.info.name for m in MEASURES.values() if m.info.default]
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -118,7 +155,7 @@ def read_plan(path: str | Path) -> Plan:
     plan = _Reader(content, where.parent, faults).plan(text)
     if faults:
         raise SchemaError.from_faults(str(where), faults)
-    return plan
+    return replace(plan, path=where.absolute())
 
 
 class _Reader:
@@ -145,9 +182,23 @@ class _Reader:
             measures=tuple(self._measures()),
             replicates=int(self._number("replicates", 1, 1)),
             choose=self._choose(),
-            output=self.folder / str(self.content.get("output") or "release"),
+            output=self._output(),
+            formats=self._formats(),
             text=text,
         )
+
+    def _formats(self) -> tuple[str, ...]:
+        found = tuple(str(ending).lstrip(".").lower() for ending in self.content.get("formats") or ["csv"])
+        self.faults += [f"formats: {e!r} is none of {', '.join(FORMATS)}" for e in found if e not in FORMATS]
+        # CSV is always there: it is what 'verify' reads.
+        return tuple(dict.fromkeys(("csv", *found)))
+
+    def _output(self) -> Path:
+        path = self.folder / str(self.content.get("output") or "release")
+        held = [self.folder / str(self.content[e]) for e in ("input", "schema") if self.content.get(e)]
+        if any(path.resolve() in (file.resolve(), *file.resolve().parents) for file in held):
+            self.faults.append("output must be a folder of its own, not one that holds the input")
+        return path
 
     def _file(self, entry: str, needed: bool = False) -> Path | None:
         named = self.content.get(entry)
@@ -198,8 +249,14 @@ class _Reader:
                 try:
                     make_synthesizer(method, **chosen)
                     found.append(Candidate(label, method, chosen))
-                except (DaleniusError, TypeError, ValueError) as error:
+                except DaleniusError as error:
                     self.faults.append(f"candidate {label!r}: {error}")
+                except (TypeError, ValueError):
+                    self.faults.append(
+                        f"candidate {label!r}: an option of {method} has a value it cannot take"
+                    )
+        if len({c.name for c in found}) < len(found):
+            self.faults.append("two candidates have the same name")
         return found
 
     def _scenarios(self, known: list[str] | None) -> list[Scenario]:
@@ -216,7 +273,13 @@ class _Reader:
             absent = [c for c in (*keys, *targets) if known is not None and c not in known]
             self.faults += [f"scenario {name!r}: no column {c!r}" for c in absent]
             self.faults += [f"scenario {name!r}: {c!r} is both key and target" for c in keys if c in targets]
-            found.append(Scenario(str(name), keys, targets, str(facts.get("about") or "")))
+            unknown = [part for part in facts if part not in ("about", "keys", "targets", "population_share")]
+            self.faults += [f"scenario {name!r}: unknown entry {part!r}" for part in unknown]
+            share = facts.get("population_share", 1.0)
+            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
+                self.faults.append(f"scenario {name!r}: population_share must be above 0 and at most 1")
+                share = 1.0
+            found.append(Scenario(str(name), keys, targets, str(facts.get("about") or ""), float(share)))
         return found
 
     def _policy(self) -> list[Rule]:
@@ -260,65 +323,3 @@ def _grid(name: str, options: Mapping[str, Any]) -> list[tuple[str, dict[str, An
         label = " ".join([name, *(f"{k}={v}" for k, v in chosen.items())])
         found.append((label, {**fixed, **chosen}))
     return found
-
-
-def template(data: Path, table: Table, schema: Path | None = None) -> str:
-    """A commented plan for a file, with roles, methods and a first policy to correct.
-
-    Examples
-    --------
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 20, "age": [1, 2] * 20})
-    >>> print(template(Path("people.csv"), table).splitlines()[0])
-    # Release plan. Read it aloud to the board, correct it, keep it with the release.
-    """
-    keys = (
-        table.schema.by_role("key")
-        or [n for n in table.names if table[n].column.kind.value in ("categorical", "ordered")][:3]
-    )
-    targets = table.schema.by_role("target") or [n for n in table.names if n not in keys][:1]
-    methods = [name for name in SYNTHESIZERS if not SYNTHESIZERS[name].info.copies_rows][:5]
-    listed = [
-        f"  {name}: {json.dumps({'method': name, **SYNTHESIZERS[name].info.example_options})}"
-        for name in methods
-    ]
-    quoted = [
-        json.dumps(part, ensure_ascii=False) for part in (str(data.name), str(schema.name) if schema else "")
-    ]
-    return "\n".join(
-        [
-            "# Release plan. Read it aloud to the board, correct it, keep it with the release.",
-            "version: 1",
-            f"title: {json.dumps(f'Protected version of {data.stem}', ensure_ascii=False)}",
-            'audience: ""        # who will get the file, under which conditions',
-            f"input: {quoted[0]}",
-            *(
-                [f"schema: {quoted[1]}"]
-                if schema
-                else ["# schema: schema.yaml   # from 'dalenius schema', corrected"]
-            ),
-            "holdout: 0.2         # share of the records no method may see; it tells a leak from general knowledge",
-            "seed: 1",
-            "",
-            "# Who might try what: keys are what an intruder may know, targets what would hurt if learnt.",
-            "scenarios:",
-            "  acquaintance:",
-            '    about: "somebody who knows a few facts about a person from daily life"',
-            f"    keys: {json.dumps(keys[:6], ensure_ascii=False)}",
-            f"    targets: {json.dumps([t for t in targets if t not in keys][:5], ensure_ascii=False)}",
-            "",
-            "# Ways to make the file. A list of values makes one candidate for each.",
-            "candidates:",
-            *listed,
-            "",
-            "# What a candidate must meet before it may be chosen.",
-            "policy:",
-            '  - "repU <= original - 0 points"',
-            '  - "DiSCO <= holdout + 10 points"',
-            '  - "mean S_pMSE <= 30"',
-            "",
-            "replicates: 2        # how often each candidate is made, to see the spread",
-            "choose: two-way-utility   # the best of those that meet the policy, by this measure",
-            "output: release",
-            "",
-        ]
-    )

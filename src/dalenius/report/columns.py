@@ -15,6 +15,7 @@ import polars as pl
 
 from dalenius.core.style import ORIGINAL, PROTECTED
 from dalenius.counts.pair import Pair
+from dalenius.data.grouping import Grouping
 
 MOST_BARS = 16
 
@@ -62,6 +63,39 @@ def column_bars(pair: Pair, column: str, threshold: int = 10) -> Bars:
             rows.append({"file": word, "value": name, "share": count[rest].sum() / total, "order": len(kept)})
     schema = {"file": pl.String, "value": pl.String, "share": pl.Float64, "order": pl.Int64}
     return Bars(column, pl.DataFrame(rows, schema=schema), hidden)
+
+
+def public_pair(pair: Pair) -> Pair:
+    """The pair with numbers grouped at round breaks: a quantile may be the exact value of one person.
+
+    Examples
+    --------
+    >>> pair = Pair({"x": [float(i * 13) for i in range(100)]}, {"x": [1.0, 2.0]})
+    >>> public_pair(pair).grouping.breaks["x"].tolist()
+    [0.0, 260.0, 510.0, 770.0, 1000.0, 1300.0]
+    """
+    held = {name: pair.grouping.breaks[name] for name in pair.columns if name in pair.grouping}
+    breaks = {name: np.unique([float(f"{edge:.2g}") for edge in edges]) for name, edges in held.items()}
+    whole = {name: edges if len(edges) > 1 else held[name] for name, edges in breaks.items()}
+    return Pair(
+        pair.original, pair.protected, schema=pair.schema.select(pair.original.names), keys=[], targets=[],
+        grouping=Grouping(whole),
+    )  # fmt: skip
+
+
+def column_words(bars: Bars) -> str:
+    """The chart of a column in words, for those who cannot see it: its largest values.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x"] * 20 + ["y"] * 15}, {"a": ["x"] * 10 + ["y"] * 10})
+    >>> column_words(column_bars(pair, "a"))
+    'Shares of the values of a, original and protected: x 57 % and 50 %; y 43 % and 50 %'
+    """
+    wide = bars.data.pivot("file", index=["value", "order"], values="share").sort("original", descending=True)
+    rows = wide.head(6).select("value", "original", "protected").iter_rows()
+    said = "; ".join(f"{value} {100 * a:.0f} % and {100 * b:.0f} %" for value, a, b in rows)
+    return f"Shares of the values of {bars.column}, original and protected: {said}"
 
 
 def column_chart(bars: Bars, protected: str) -> alt.Chart:

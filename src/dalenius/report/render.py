@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,13 @@ import vl_convert
 from dalenius.core.maps import risk_utility_map
 from dalenius.core.result import Result, figure
 from dalenius.core.style import configured
+from dalenius.counts.pair import Pair
 from dalenius.data.atomic import write_text
-from dalenius.data.schema import Schema
+from dalenius.data.schema import Kind, Schema
 from dalenius.evaluation import Comparison, Evaluation
-from dalenius.report.columns import column_bars, column_chart
+from dalenius.report.columns import column_bars, column_chart, column_words, public_pair
 from dalenius.report.provenance import Provenance
+from dalenius.report.story import Story
 from dalenius.report.words import cautions, reading, verdict
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -60,12 +62,13 @@ def write_report(
 
 def render_report(
     comparison: Comparison, provenance: Provenance, *, title: str, threshold: int = 10, public: bool = False,
-    preface: Sequence[str] = (),
+    story: Story | None = None, points: Mapping[str, pl.DataFrame] | None = None,
 ) -> str:  # fmt: skip
     """HTML text of the report.
 
-    A public report leaves out what the handbooks ask to withhold: detail tables, the command, hashes of the source,
-    special codes and notes of the schema. ``preface`` are sentences that open the summary.
+    A public report leaves out what the handbooks ask to withhold: detail tables, parameters, the command, hashes of the
+    source, roles, special codes and notes of the schema. ``story`` holds the first page of a release; ``points`` what its
+    maps draw, by risk measure.
 
     Examples
     --------
@@ -77,14 +80,18 @@ def render_report(
     """
     charts = Charts()
     some = next(iter(comparison.evaluations.values()))
-    with_map = bool(some.family("risk") and some.family("utility"))
+    drawn = _points(comparison, points) if not public else {}
     candidates = [_candidate(e, charts, threshold, public) for e in comparison.evaluations.values()]
+    main = next(iter(drawn.values()), None)
     context = {
         "title": title,
-        "verdict": [*preface, *verdict(comparison)],
+        "verdict": [] if story is not None else verdict(comparison),
+        "story": story,
         "public": public,
-        "map": charts.add(risk_utility_map(comparison.points())) if with_map else None,
-        "maps": _more_maps(comparison, charts) if with_map else [],
+        "map": charts.add(risk_utility_map(main)) if main is not None else None,
+        "map_words": _map_words(main),
+        "maps": [_small_map(charts, p) for p in list(drawn.values())[1:4]],
+        "pareto": _pareto(main),
         "overview": _overview(comparison),
         "candidates": candidates,
         "pair": some.pair,
@@ -118,15 +125,25 @@ class Charts:
 
 
 def _candidate(evaluation: Evaluation, charts: Charts, threshold: int, public: bool) -> dict[str, Any]:
-    bars = [column_bars(evaluation.pair, name, threshold) for name in evaluation.pair.columns]
+    shown = public_pair(evaluation.pair) if public else evaluation.pair
+    bars = [
+        column_bars(shown, name, threshold)
+        for name in shown.columns
+        if not public or _may_be_drawn(shown, name)
+    ]
     return {
         "name": evaluation.name,
         "rows": evaluation.pair.protected.rows,
         "risk": [_figure(r, charts, public) for r in evaluation.family("risk")],
         "utility": [_figure(r, charts, public) for r in evaluation.family("utility")],
-        "cautions": cautions(evaluation),
+        "cautions": [] if public else cautions(evaluation),
         "columns": [
-            {"name": b.column, "chart": charts.add(column_chart(b, evaluation.name)), "hidden": b.hidden}
+            {
+                "name": b.column,
+                "hidden": b.hidden,
+                "words": column_words(b),
+                "chart": charts.add(column_chart(b, evaluation.name)),
+            }  # fmt: skip
             for b in bars
             if len(b.data)
         ],
@@ -142,6 +159,7 @@ def _figure(result: Result, charts: Charts, public: bool) -> dict[str, Any]:
         "reference": info.reference if info else "",
         "value": figure(result.value, result.unit),
         "interval": str(result.interval) if result.interval else "",
+        "interval_kind": _interval_kind(result),
         "yardsticks": [(name, figure(value, result.unit)) for name, value in result.yardsticks.items()],
         "sentence": result.sentence,
         "trusted": result.trusted,
@@ -149,6 +167,18 @@ def _figure(result: Result, charts: Charts, public: bool) -> dict[str, Any]:
         "chart": charts.add(result.chart()) if result.chart and not public else None,
         "table": None if public else _rows(result.table),
     }
+
+
+def _interval_kind(result: Result) -> str:
+    spread = result.interval
+    if spread is None or spread.kind == "confidence":
+        return "95 % interval"
+    return spread.kind
+
+
+def _may_be_drawn(pair: Pair, name: str) -> bool:
+    """Exact moments are left out of a public report: the breaks between groups of dates are somebody's dates."""
+    return pair.original[name].column.kind is not Kind.DATETIME
 
 
 def _rows(table: pl.DataFrame | None) -> dict[str, Any] | None:
@@ -181,18 +211,57 @@ def _overview(comparison: Comparison) -> dict[str, Any]:
     return {"head": head, "rows": rows}
 
 
-def _more_maps(comparison: Comparison, charts: Charts) -> list[dict[str, Any]]:
-    """Maps for the other risk figures in per cent, as small multiples."""
+def _points(comparison: Comparison, points: Mapping[str, pl.DataFrame] | None) -> Mapping[str, pl.DataFrame]:
+    """What the maps draw, by risk measure: the first is large, the others in per cent are small multiples."""
     some = next(iter(comparison.evaluations.values()))
-    others = [r for r in some.family("risk")[1:] if r.unit == "%"][:3]
-    return [
-        {"title": r.info.title if r.info else r.name, "chart": charts.add(_small_map(comparison, r.name))}
-        for r in others
-    ]
+    if points is not None:
+        return points
+    if not some.family("risk") or not some.family("utility"):
+        return {}
+    first, *others = some.family("risk")
+    names = [first.name, *(r.name for r in others if r.unit == "%")]
+    return {name: comparison.points(risk=name) for name in names}
 
 
-def _small_map(comparison: Comparison, name: str) -> Any:
-    return risk_utility_map(comparison.points(risk=name), width=330, height=220)
+def _small_map(charts: Charts, points: pl.DataFrame) -> dict[str, Any]:
+    return {
+        "title": points["risk_title"][0],
+        "chart": charts.add(risk_utility_map(points, width=300, height=210)),
+    }
+
+
+def _map_words(points: pl.DataFrame | None) -> str:
+    """The map in words, for those who cannot see it."""
+    if points is None:
+        return ""
+    rows = points.select("candidate", "risk", "utility").iter_rows()
+    return "; ".join(f"{name}: risk {figure(r)}, utility figure {figure(u)}" for name, r, u in rows)
+
+
+def _pareto(points: pl.DataFrame | None) -> dict[str, Any] | None:
+    """Candidates from safest on, and who beats each in risk and utility at once."""
+    if points is None or len(points) < 2:
+        return None
+    sign = 1 if points["utility_better"][0] == "lower" else -1
+    ordered = points.sort("risk", "utility").to_dicts()
+    rows = []
+    for mine in ordered:
+        better = [
+            p["candidate"]
+            for p in ordered
+            if p["risk"] <= mine["risk"]
+            and sign * p["utility"] <= sign * mine["utility"]
+            and (p["risk"], p["utility"]) != (mine["risk"], mine["utility"])
+        ]
+        rows.append(
+            {
+                "name": mine["candidate"],
+                "risk": figure(mine["risk"], "%"),
+                "utility": figure(mine["utility"]),
+                "by": ", ".join(better),
+            }
+        )
+    return {"risk": points["risk_title"][0], "utility": points["utility_title"][0], "rows": rows}
 
 
 def _schema_rows(schema: Schema, public: bool) -> list[dict[str, str]]:

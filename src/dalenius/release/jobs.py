@@ -1,0 +1,213 @@
+"""One job of a plan: one candidate, made once and measured.
+
+A job leaves three files in the work folder, each whole or not at all, in this order: the ledger of its privacy budget,
+the data, the figures. Figures mean "done"; data without figures are measured, never made again, because fresh noise is
+part of some guarantees and must not be drawn twice for one release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.errors import DataError
+from dalenius.core.random import generator, sequence
+from dalenius.core.result import Result
+from dalenius.counts.measure import MEASURES
+from dalenius.data import Grouping, Schema, Table, read_table, write_table
+from dalenius.data.atomic import write_text
+from dalenius.evaluation import Evaluation, evaluate
+from dalenius.release.plan import Candidate, Plan, Scenario
+from dalenius.synth import make_synthesizer
+from dalenius.synth.base import releasable
+
+Figures = dict[str, dict[str, Result]]
+"""Results by scenario and measure."""
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def job_path(work: Path, candidate: Candidate, replicate: int) -> Path:
+    """Figures of one job; its data and ledger stand beside them."""
+    slug = re.sub(r"[^A-Za-z0-9=.-]+", "_", candidate.name)[:60]
+    mark = hashlib.sha256(candidate.name.encode()).hexdigest()[:6]
+    return work / f"{slug}-{mark}-{replicate}.json"
+
+
+def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
+    """Make (unless made before a kill) and measure one candidate; returns its name."""
+    path = job_path(work, candidate, replicate)
+    original, holdout = source(plan)
+    started = time.perf_counter()
+    if not path.with_suffix(".parquet").is_file():
+        _make(plan, candidate, replicate, original, path)
+    made = time.perf_counter()
+    table = read_made(path.with_suffix(".parquet"), original)
+    figures, notes = _measured(plan, original, table, holdout)
+    body = {
+        "notes": notes,
+        "figures": {s: {n: _stored(r) for n, r in results.items()} for s, results in figures.items()},
+    }
+    seconds = {"make": made - started, "measure": time.perf_counter() - made}
+    write_text(path.with_suffix(".time"), json.dumps(seconds))
+    write_text(path, json.dumps(body, ensure_ascii=False, sort_keys=True, default=str) + "\n")
+    return (
+        candidate.name if plan.replicates == 1 else f"{candidate.name}, {replicate + 1} of {plan.replicates}"
+    )
+
+
+def _make(plan: Plan, candidate: Candidate, replicate: int, original: Table, path: Path) -> None:
+    synthesizer = make_synthesizer(candidate.method, **candidate.options)
+    seed = sequence(plan.seed, candidate.name, replicate)
+    model = synthesizer.fit(original, seed=sequence(seed, "fit"))
+    table = model.sample(seed=sequence(seed, "sample"))
+    write_text(path.with_suffix(".ledger"), str(getattr(model, "ledger", "") or ""))
+    write_table(table, path.with_suffix(".parquet"))
+
+
+def read_ledger(path: Path) -> str:
+    """What the privacy budget of a job was spent on; empty for methods without one."""
+    ledger = path.with_suffix(".ledger")
+    return ledger.read_text(encoding="utf-8") if ledger.is_file() else ""
+
+
+def read_made(path: Path, original: Table) -> Table:
+    """A made file, encoded like the original: figures are always of what is in the file."""
+    kept = releasable(original).schema
+    columns = [replace(c, levels=None, bounds=None, parent=None, partner=None) for c in kept]
+    return read_table(path, schema=replace(kept, columns=tuple(columns), rules=()))
+
+
+def _measured(
+    plan: Plan, original: Table, made: Table, holdout: Table | None
+) -> tuple[Figures, dict[str, list[str]]]:
+    found: Figures = {}
+    notes: dict[str, list[str]] = {}
+    shared: dict[str, Result] = {}
+    for scenario in plan.scenarios:
+        # What depends on no intruder is measured once, in the first scenario.
+        names = [n for n in plan.measured if n not in shared]
+        evaluation = evaluate_scenario(plan, scenario, original, made, holdout, names)
+        found[scenario.name] = {**shared, **evaluation.results}
+        notes[scenario.name] = [
+            *evaluation.pair.notes,
+            *(f"{n} was not measured: it {why}" for n, why in evaluation.skipped.items()),
+        ]
+        shared = shared or {
+            n: r for n, r in evaluation.results.items() if not MEASURES[n].info.needs & {"keys", "targets"}
+        }
+    return found, notes
+
+
+def evaluate_scenario(
+    plan: Plan, scenario: Scenario, original: Table, made: Table, holdout: Table | None, names: list[str]
+) -> Evaluation:
+    """Figures about one file in one scenario."""
+    keys, targets = list(scenario.keys), list(scenario.targets)
+    return evaluate(
+        original,
+        made,
+        None,
+        keys,
+        targets,
+        holdout,
+        measures=names,
+        grouping=_grouping(original),
+        name=plan.title,
+    )
+
+
+def _grouping(original: Table) -> Grouping:
+    """Numbers are grouped by the original alone, the same for every candidate."""
+    return Grouping.fit(original)
+
+
+def _stored(result: Result) -> dict[str, Any]:
+    spec = result.chart().to_dict() if result.chart is not None else None
+    return {**result.to_dict(), "chart": None if spec is None else steady(spec)}
+
+
+def steady(spec: dict[str, Any]) -> dict[str, Any]:
+    """A chart's specification with the names Altair counts up numbered from one: the same chart is the same bytes.
+
+    Examples
+    --------
+    >>> steady({"params": [{"name": "param_17"}], "title": "param_17 of view_3"})["params"]
+    [{'name': 'param_1'}]
+    """
+    text = json.dumps(spec, default=str)
+    numbers: dict[str, str] = {}
+    for word in re.findall(r"\b(?:param|view)_\d+\b", text):
+        kind = word.split("_")[0]
+        numbers.setdefault(word, f"{kind}_{1 + sum(w.startswith(kind) for w in numbers)}")
+    found: dict[str, Any] = json.loads(re.sub(r"\b(?:param|view)_\d+\b", lambda m: numbers[m[0]], text))
+    return found
+
+
+def read_figures(path: Path) -> tuple[Figures, dict[str, list[str]]]:
+    """Figures of a finished job, with tables and charts, and the remarks that came with them."""
+    body = json.loads(path.read_text(encoding="utf-8"))
+    found = {s: {n: _restored(n, r) for n, r in results.items()} for s, results in body["figures"].items()}
+    return found, body["notes"]
+
+
+def _restored(name: str, stored: Mapping[str, Any]) -> Result:
+    import altair as alt  # noqa: PLC0415 (charts are loaded when looked at)
+    import polars as pl  # noqa: PLC0415
+
+    spec, rows = stored.get("chart"), stored.get("table")
+    result = Result.from_dict(stored, MEASURES[name].info)
+    chart = None if spec is None else (lambda: alt.Chart.from_dict(spec))
+    return replace(
+        result,
+        chart=chart,
+        table=pl.DataFrame(rows, infer_schema_length=None) if rows else None,
+    )
+
+
+@cache
+def _loaded(path: str, schema: str | None, digest: str) -> Table:
+    return read_table(path, schema=Schema.from_yaml(schema) if schema else None)
+
+
+def load(path: Path, schema: Path | None) -> Table:
+    """A file by its schema, read once as long as it does not change."""
+    marks = [f"{p.stat().st_mtime_ns}:{p.stat().st_size}" for p in (path, schema) if p is not None]
+    return _loaded(str(path), str(schema) if schema else None, " ".join(marks))
+
+
+def source(plan: Plan) -> tuple[Table, Table | None]:
+    """The records the methods may see, and those set aside."""
+    whole = load(plan.input, plan.schema)
+    if isinstance(plan.holdout, Path):
+        return whole, load(plan.holdout, plan.schema)
+    aside = int(whole.rows * plan.holdout)
+    if aside == 0:
+        return whole, None
+    if whole.rows - aside < 2:
+        raise DataError(
+            f"{plan.input.name} has {whole.rows} rows: too few to set a holdout aside; write 'holdout: 0'"
+        )
+    order = generator(plan.seed, "holdout").permutation(whole.rows)
+    units = whole.schema.by_role("household") or whole.schema.by_role("entity")
+    if units:  # a person with several rows, or a household, is set aside as a whole
+        code = whole[units[0]].categories.codes
+        place = np.empty(whole.rows, dtype=np.int64)
+        place[order] = np.arange(whole.rows)
+        first = np.full(int(code.max()) + 1, whole.rows)
+        np.minimum.at(first, code, place)
+        order = np.argsort(first[code], kind="stable")
+    return whole.take(np.sort(order[aside:])), whole.take(np.sort(order[:aside]))

@@ -1,0 +1,99 @@
+"""The report as Markdown, for wikis, e-mail and version control: the same texts and figures, no charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dalenius.core.result import Result, figure
+from dalenius.evaluation import Comparison
+from dalenius.report.provenance import Provenance
+from dalenius.report.story import Story
+from dalenius.report.words import cautions, verdict
+
+
+def render_markdown(
+    comparison: Comparison,
+    provenance: Provenance,
+    *,
+    title: str,
+    public: bool = False,
+    story: Story | None = None,
+) -> str:
+    """Markdown text of a report.
+
+    Examples
+    --------
+    >>> from dalenius.evaluation import compare
+    >>> data = {"sex": ["f", "m"] * 20}
+    >>> compared = compare(data, {"copy": data}, measures=["two-way-utility"])
+    >>> print(render_markdown(compared, Provenance.now(), title="A copy").splitlines()[0])
+    # A copy
+    """
+    version = provenance.versions.get("dalenius", "")
+    lines = [f"# {_safe(title)}", "", f"{provenance.date[:10]}, made with Dalenius {version}.", ""]
+    lines += _story(story) if story is not None else [line + "\n" for line in map(_safe, verdict(comparison))]
+    for name, evaluation in comparison.evaluations.items():
+        lines += ["", f"## {_safe(name)}", "", f"{evaluation.pair.protected.rows:,} records.", ""]
+        lines += [] if public else [f"- {_safe(line)}" for line in cautions(evaluation)]
+        for family, words in (
+            ("risk", "What could be learnt about people"),
+            ("utility", "What the file is good for"),
+        ):
+            lines += _figures(words, evaluation.family(family))
+    if not public:
+        lines += ["", "## Provenance", ""]
+        lines += [f"- SHA-256 of {_safe(name)}: `{digest}`" for name, digest in provenance.inputs.items()]
+        lines += [f"- seed of {_safe(name)}: {seed}" for name, seed in provenance.seeds.items()]
+        lines += [f"- {name} {number}" for name, number in provenance.versions.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _story(story: Story) -> list[str]:
+    lines = [f"**{_safe(line)}**\n" for line in story.decided]
+    parts: Sequence[tuple[str, list[str]]] = (
+        ("What is this file?", story.released),
+        ("What could go wrong?", story.wrong),
+        ("How likely is that?", story.likely),
+        ("What may it be used for?", story.uses),
+    )
+    for head, texts in parts:
+        lines += [f"## {head}", "", *(f"- {_safe(text)}" for text in texts), ""] if texts else []
+    if story.policy:
+        lines += [
+            "## The policy, line by line",
+            "",
+            "| file | policy line | intruder | found |",
+            "|---|---|---|---|",
+        ]
+        lines += [
+            f"| {_cell(r.file)} | {_cell(r.line)} | {_cell(r.scenario)} | {_cell(r.said)} |"
+            for r in story.policy
+        ]
+    for name, ledger in story.ledgers:
+        lines += ["", f"## Privacy budget of {_safe(name)}", "", "```", ledger, "```"]
+    return lines
+
+
+def _figures(head: str, results: Sequence[Result]) -> list[str]:
+    if not results:
+        return []
+    lines = ["", f"### {head}", "", "| figure | value | beside | reading |", "|---|---|---|---|"]
+    for r in results:
+        beside = "; ".join(f"{name} {figure(value, r.unit)}" for name, value in r.yardsticks.items())
+        value = (
+            figure(r.value, r.unit)
+            + (f" {r.interval}" if r.interval else "")
+            + ("" if r.trusted else " (not trusted)")
+        )
+        title = r.info.title if r.info else r.name
+        lines.append(f"| {_cell(title)} | {_cell(value)} | {_cell(beside)} | {_cell(r.sentence)} |")
+    return lines
+
+
+def _safe(text: str) -> str:
+    """Text that Markdown shows as it is: names from the data may hold HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")
+
+
+def _cell(text: str) -> str:
+    return _safe(text).replace("|", "\\|")
