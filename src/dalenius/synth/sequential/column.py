@@ -196,9 +196,9 @@ def _label_count(vector: Vector) -> int:
     return _gaps(vector.column) + len(vector.levels)
 
 
-def _labels(vector: Vector) -> npt.NDArray[np.int32]:
-    """Classes of a category: gaps first (state - 1), then levels."""
-    labels = vector.data.astype(np.int32) + _gaps(vector.column)
+def _labels(vector: Vector) -> IntArray:
+    """Classes of a category: gaps first (state - 1), then levels; in the smallest type, since donors are kept."""
+    labels = compact(vector.data.astype(np.int32) + _gaps(vector.column), _label_count(vector))
     if vector.state is not None:
         gap = vector.state > 0
         labels[gap] = vector.state[gap] - 1
@@ -208,5 +208,5 @@ def _labels(vector: Vector) -> npt.NDArray[np.int32]:
 def _cells(labels: AnyArray, column: Column) -> tuple[AnyArray, npt.NDArray[np.uint8]]:
     gaps = _gaps(column)
     gap = labels < gaps
-    data = compact(np.where(gap, 0, labels - gaps), len(column.levels or ()))
+    data = compact(np.where(gap, 0, labels - gaps), len(column.levels or ()))  # wrapped only where it is a gap
     return data, np.where(gap, labels + 1, 0).astype(np.uint8)

@@ -18,7 +18,8 @@ from dalenius.synth.sequential.trees._kernels import Limits, Response, grow, pic
 
 NONE: Floats = np.zeros(0)
 MOST_SHARES = 40
-NO_LABELS: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+NO_NUMBERS: npt.NDArray[np.float32] = np.zeros(0, np.float32)
+NO_LABELS: npt.NDArray[np.uint16] = np.zeros(0, np.uint16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ class Tree:
         return cls(*(arrays[name] for name in names))
 
 
-def _shares(label: npt.NDArray[np.int32] | None) -> float:
+def _shares(label: IntArray | None) -> float:
     """Free shares that a split adds: it must earn ``evidence`` for each (at most `MOST_SHARES` are charged)."""
     if label is None:
         return 1.0
@@ -113,15 +114,17 @@ def _shares(label: npt.NDArray[np.int32] | None) -> float:
     return float(min(max(found - 1, 1), MOST_SHARES))
 
 
-def _response(target: Target, tuning: Tuning) -> tuple[npt.NDArray[np.int32], Floats, int]:
-    """The response as the kernels take it.
+def _response(target: Target, tuning: Tuning) -> tuple[IntArray, npt.NDArray[np.float32], int]:
+    """The response as the kernels take it, in small types: a tree reads it once per predictor and level.
 
     A yes/no is a number (its Gini gain is its variance gain, and faster). A number enters by its rank: trees then cut
     where the distribution differs instead of fencing in a few extreme values (spec psd08: one outlier, one leaf).
     """
     if target.classes > 2 or (target.classes and tuning.diversity > 1):
-        return target.values.astype(np.int32), NONE, target.classes
+        small = np.uint16 if target.classes < 2**16 else np.int32
+        return target.values.astype(small), NO_NUMBERS, target.classes
     if target.classes:
-        return NO_LABELS, target.values.astype(np.float64), 0
+        return NO_LABELS, target.values.astype(np.float32), 0
     _, inverse, times = np.unique(target.values, return_inverse=True, return_counts=True)
-    return NO_LABELS, ((np.cumsum(times) - times / 2) / max(len(inverse), 1))[inverse], 0
+    middle = (np.cumsum(times) - times / 2) / max(len(inverse), 1) - 0.5
+    return NO_LABELS, middle.astype(np.float32)[inverse], 0
