@@ -98,8 +98,8 @@ def main() -> None:
         if "--exact" in sys.argv and name == "5k":
             begin = time.process_time()
             found = audit(result, intervals="exact", cells="suppressed")
-            print(f"       exact intervals of {len(found.intervals.cells):,} cells: {found.intervals.solved:,} programs, "
-                  f"{time.process_time() - begin:.1f} CPU s", flush=True)  # fmt: skip
+            print(f"       exact intervals of {len(found.intervals.cells):,} cells: {found.intervals.solved:,} "
+                  f"programs, {time.process_time() - begin:.1f} CPU s", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

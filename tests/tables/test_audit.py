@@ -22,8 +22,18 @@ from dalenius.tables import (
 )
 from tests.tables.test_paper import FIRMS2, OWNER3, PATTERNS3, PRIMARY3, ROWS3, firms, table3
 
-VALUES3 = {"AgrP": 3.9, "AgrS": 122.3, "EntI": 2.7, "EntP": 12.2, "EntS": 109.1, "GovP": 64.8, "GovS": 15.5, "IndI": 45.6,
-           "IndP": 83.9, "IndS": 2.3}  # fmt: skip
+VALUES3 = {
+    "AgrP": 3.9,
+    "AgrS": 122.3,
+    "EntI": 2.7,
+    "EntP": 12.2,
+    "EntS": 109.1,
+    "GovP": 64.8,
+    "GovS": 15.5,
+    "IndI": 45.6,
+    "IndP": 83.9,
+    "IndS": 2.3,
+}
 EXPOSED = {
     "none": ({(0, 1)}, "Ind|P Ind|S", "Ent|I Ent|P Gov|S", {(1, 2), (2, 1)}),
     "virtual": (set(), "Ind|P Ind|S", "Ent|I", {(1, 2)}),
@@ -54,10 +64,23 @@ def test_intervals_of_table_3():
     names, matrix = table3()
     inner = np.array([VALUES3[a + b] for a, b in ROWS3])
     expected = {
-        "none": {"Ent|I": (0, 14.9), "Ent|P": (0, 14.9), "Gov|S": (0, 17.8), "Ind|P": (65.7, 98.4), "Ind|S": (0, 17.8),
-                 "Gov|P": (62.5, 80.3), "Ind|I": (33.4, 48.3)},
-        "combinations": {"Ent|I": (0, 48.3), "Ent|P": (0, 124), "Gov|S": (0, 212.1), "Ind|P": (0, 164.8), "Ind|S": (0, 212.1)},
-    }  # fmt: skip
+        "none": {
+            "Ent|I": (0, 14.9),
+            "Ent|P": (0, 14.9),
+            "Gov|S": (0, 17.8),
+            "Ind|P": (65.7, 98.4),
+            "Ind|S": (0, 17.8),
+            "Gov|P": (62.5, 80.3),
+            "Ind|I": (33.4, 48.3),
+        },
+        "combinations": {
+            "Ent|I": (0, 48.3),
+            "Ent|P": (0, 124),
+            "Gov|S": (0, 212.1),
+            "Ind|P": (0, 164.8),
+            "Ind|S": (0, 212.1),
+        },
+    }
     for pattern, bounds in expected.items():
         suppressed = np.isin(names, [*PATTERNS3[pattern][1].split(), *PRIMARY3])
         found = feasibility_intervals(matrix, matrix.T @ inner, ~suppressed)

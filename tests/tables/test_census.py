@@ -1,4 +1,4 @@
-"""Linked hierarchical tables of 10 000 synthetic census persons: suppressed cells and checksums of the R tests (spec a5)."""
+"""Linked hierarchical tables of 10 000 synthetic census persons: counts and checksums of the R tests (spec a5)."""
 
 from __future__ import annotations
 

@@ -21,9 +21,26 @@ def run():
 def test_protect_writes_table_and_page(run, tmp_path):
     (tmp_path / "geo.hrc").write_text("North\n@N1\n@N2\nSouth\n@S1\n@S2\n@S3\n")
     out, page = tmp_path / "out.csv", tmp_path / "out.html"
-    result = run("protect", FOLDER / "data" / "magnitude_firms.csv", "--by", "geo,sector", "--hier", tmp_path / "geo.hrc",
-                 "--rule", "contributors:2", "--rule", "p:10", "--value", "value", "--contributor", "company",
-                 "--out", out, "--html", page)  # fmt: skip
+    result = run(
+        "protect",
+        FOLDER / "data" / "magnitude_firms.csv",
+        "--by",
+        "geo,sector",
+        "--hier",
+        tmp_path / "geo.hrc",
+        "--rule",
+        "contributors:2",
+        "--rule",
+        "p:10",
+        "--value",
+        "value",
+        "--contributor",
+        "company",
+        "--out",
+        out,
+        "--html",
+        page,
+    )
     assert result.exit_code == 0, result.output
     assert "geo \\ sector" in result.output
     table = pl.read_csv(out)
@@ -64,8 +81,20 @@ def test_perturb_repeats_with_the_same_key(run, tmp_path):
     outs = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for method in ("round", "cellkey", "controlled"):
         for out in outs:
-            result = run("perturb", FOLDER / "data" / "freq_region_income.csv", "--by", "region,income", "--freq", "freq",
-                         "--method", method, "--key-file", tmp_path / "key", "--out", out)  # fmt: skip
+            result = run(
+                "perturb",
+                FOLDER / "data" / "freq_region_income.csv",
+                "--by",
+                "region,income",
+                "--freq",
+                "freq",
+                "--method",
+                method,
+                "--key-file",
+                tmp_path / "key",
+                "--out",
+                out,
+            )
             assert result.exit_code == 0, result.output
         assert outs[0].read_text() == outs[1].read_text()
 

@@ -1,4 +1,4 @@
-"""Bad hierarchies, bad microdata, tables that do not add up: one error that lists everything, never a value of the data."""
+"""Bad hierarchies, bad microdata, tables that do not add up: one error lists everything, without values of the data."""
 
 from __future__ import annotations
 

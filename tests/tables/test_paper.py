@@ -123,8 +123,9 @@ FIRMS1 = """Agr|P: B 11.5; Agr|S: A 2.7, D 7.1; Ent|I: B 25.7; Ent|P: D 11.8; En
 Gov|S: A 16.4, B 96.6; Ind|I: A 2.3, B 21.6, C 16.8; Ind|P: B 75.9, C 77.4; Ind|S: B 11.5"""
 FIRMS2 = """Agr|P: C 2, D 1.9; Agr|S: A 25.7, C 96.6; Ent|I: B 2.7; Ent|P: B 12.2; Ent|S: B 75.9, C 16.8, D 16.4;
 Gov|P: A 21.6, C 43.2; Gov|S: B 15.5; Ind|I: A 24.5, B 21.1; Ind|P: D 83.9; Ind|S: D 2.3"""
-MAGNITUDE1 = """Agr|P: A 75.9, B 24.5; Agr|S: A 96.6, B 43.2; Ent|I: B 16.8; Ent|P: B 7.1, D 2.3; Ent|S: A 77.4, B 11.5, C 16.4;
-Gov|P: B 21.6, D 2; Gov|S: C 6.5, D 2.7; Ind|I: B 9.6, C 8.8, D 1.9; Ind|P: B 25.7, D 3.4; Ind|S: C 8.4"""
+MAGNITUDE1 = """Agr|P: A 75.9, B 24.5; Agr|S: A 96.6, B 43.2; Ent|I: B 16.8; Ent|P: B 7.1, D 2.3;
+Ent|S: A 77.4, B 11.5, C 16.4; Gov|P: B 21.6, D 2; Gov|S: C 6.5, D 2.7;
+Ind|I: B 9.6, C 8.8, D 1.9; Ind|P: B 25.7, D 3.4; Ind|S: C 8.4"""
 
 
 def firms(text):

@@ -206,8 +206,10 @@ def perturb_command(
         raise OptionError(f"unknown method {method!r}; there are round, controlled and cellkey")
     frame = model.cells.with_columns(freq=pl.Series(counts))
     loss = information_loss(model, {method: counts})
-    terminal.say(f"{method}: mean change {loss['mean_change'][0]:.3g}, largest {loss['largest_change'][0]:.3g}, "
-                 f"Hellinger distance {loss['hellinger'][0]:.3g}, {loss['not_additive'][0]} totals do not add up.")  # fmt: skip
+    terminal.say(
+        f"{method}: mean change {loss['mean_change'][0]:.3g}, largest {loss['largest_change'][0]:.3g}, "
+        f"Hellinger distance {loss['hellinger'][0]:.3g}, {loss['not_additive'][0]} totals do not add up."
+    )
     if out is not None:
         _write(frame, out, terminal)
     terminal.emit(loss.to_dicts()[0])
@@ -231,9 +233,17 @@ def _trees(hier: list[str] | None, columns: list[str]) -> dict[str, Hierarchy]:
 
 
 def _model(
-    microdata: Path, by: list[str] | None, formula: str | None, hier: list[str] | None, freq: str | None, value: str | None,
-    contributor: str | None, weight: str | None, extend0: bool, terminal: Terminal,
-) -> TableModel:  # fmt: skip
+    microdata: Path,
+    by: list[str] | None,
+    formula: str | None,
+    hier: list[str] | None,
+    freq: str | None,
+    value: str | None,
+    contributor: str | None,
+    weight: str | None,
+    extend0: bool,
+    terminal: Terminal,
+) -> TableModel:
     names = listed(by)
     if (names is None) == (formula is None):
         raise OptionError("give either --by (columns to cross) or --formula")
@@ -268,4 +278,5 @@ def _write(frame: pl.DataFrame, path: Path, terminal: Terminal) -> None:
 
 def _page(result: Suppression) -> str:
     body = result._repr_html_()
-    return f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Protected table</title><body>{body}</body></html>"
+    head = "<meta charset='utf-8'><title>Protected table</title>"
+    return f"<!doctype html><html lang='en'>{head}<body>{body}</body></html>"

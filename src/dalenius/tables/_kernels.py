@@ -215,7 +215,7 @@ def compact(start, length, rows, vals, new_rows, new_vals):
 
 @njit(cache=True)
 def remaining_owner(begin, size, c, row, start, length, rows, vals, owner):
-    """Whose rows are left in column ``c`` after its ``row`` is cleared: one owner's id, 0 nobody's or several, -1 none."""
+    """Whose rows are left in ``c`` after its ``row`` is cleared: an owner, 0 several or nobody, -1 no row."""
     a = vals[locate(rows, begin, size, row)]
     sc, lc = start[c], length[c]
     b = vals[locate(rows, sc, lc, row)]

@@ -1,5 +1,4 @@
-"""Sparse elimination modulo the prime 2³¹ − 1, compiled: what an intruder can compute, found by another
-route.
+"""Sparse elimination modulo the prime 2³¹ − 1, compiled: the audit's own route to what can be computed.
 
 Columns are reduced one by one against the pivots found so far (left-looking), small columns first; the
 suppression itself

@@ -186,8 +186,8 @@ class Audit:
         )
         if self.passed:
             return (
-                f"No protected cell can be computed from the published ones, and all {checked:,} intervals are as wide as "
-                "asked for."
+                "No protected cell can be computed from the published ones, "
+                f"and all {checked:,} intervals are as wide as asked for."
             )
         parts = []
         if shown:
@@ -276,9 +276,16 @@ def audit(
         enough = Enough(np.zeros(0), np.zeros(0), np.zeros(0))
     else:
         bounds = feasibility_intervals(
-            table.matrix, table.amounts, table.published, places, inner=table.inner,
-            enough=enough if intervals == "check" else None, nonnegative=nonnegative, integer=integer, progress=progress,
-        )  # fmt: skip
+            table.matrix,
+            table.amounts,
+            table.published,
+            places,
+            inner=table.inner,
+            enough=enough if intervals == "check" else None,
+            nonnegative=nonnegative,
+            integer=integer,
+            progress=progress,
+        )
     given_away = np.zeros(0, np.bool_)
     if table.differences is not None and table.differences.shape[1]:
         given_away = _known_differences(table, table.differences, nonnegative)

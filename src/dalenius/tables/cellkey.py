@@ -1,5 +1,4 @@
-"""Cell-key perturbation: every count is changed a little, always in the same way (ABS / Eurostat census
-method).
+"""Cell-key perturbation: every count is changed a little, always in the same way.
 
 Each record carries a random key; a cell's key is the sum of its records' keys modulo 1, so the same people
 give the same key
@@ -177,7 +176,8 @@ def inner_cell_keys(model: TableModel, inner_of_record: Ints, keys: Floats) -> F
     Examples
     --------
     >>> from dalenius.tables import define
-    >>> inner_cell_keys(define({"a": ["x", "x", "y"]}, by="a"), np.array([0, 0, 1]), np.array([0.5, 0.75, 0.25])).tolist()
+    >>> model = define({"a": ["x", "x", "y"]}, by="a")
+    >>> inner_cell_keys(model, np.array([0, 0, 1]), np.array([0.5, 0.75, 0.25])).tolist()
     [0.25, 0.25]
     """
     return np.mod(np.bincount(inner_of_record, keys, len(model.counts)), 1.0)

@@ -203,10 +203,17 @@ class _Inner:
             raise DataError(
                 f"extending with zeros would make {size:,} inner cells; use fewer dimensions or extend0=False"
             )
-        moved = np.stack(
-            [np.searchsorted(np.sort(new), own)[old] for new, own, old in zip(leaves, self.leaves, self.codes.T, strict=True)],
-            axis=1,
-        ) if everything else self.codes  # fmt: skip
+        moved = (
+            np.stack(
+                [
+                    np.searchsorted(np.sort(new), own)[old]
+                    for new, own, old in zip(leaves, self.leaves, self.codes.T, strict=True)
+                ],
+                axis=1,
+            )
+            if everything
+            else self.codes
+        )
         leaves = [tuple(sorted(level)) for level in leaves]
         key = _key(moved, radix)
         fresh = np.setdiff1d(np.arange(size), key)
@@ -298,10 +305,17 @@ def _publish(
         keep = np.diff(matrix.indptr) > 0
         matrix, cells = matrix[:, keep], cells[keep]
     codes = _unkey(cells, radix)
-    shown = pl.DataFrame({d.name: np.array(d.hierarchy.codes, object)[codes[:, i]].tolist() for i, d in enumerate(dimensions)},
-                         schema={d.name: pl.String for d in dimensions})  # fmt: skip
-    inside = pl.DataFrame({d.name: np.array(inner.leaves[i], object)[inner.codes[:, i]].tolist() for i, d in enumerate(dimensions)},
-                          schema={d.name: pl.String for d in dimensions})  # fmt: skip
+    shown = pl.DataFrame(
+        {d.name: np.array(d.hierarchy.codes, object)[codes[:, i]].tolist() for i, d in enumerate(dimensions)},
+        schema={d.name: pl.String for d in dimensions},
+    )
+    inside = pl.DataFrame(
+        {
+            d.name: np.array(inner.leaves[i], object)[inner.codes[:, i]].tolist()
+            for i, d in enumerate(dimensions)
+        },
+        schema={d.name: pl.String for d in dimensions},
+    )
     masks: dict[str, Bools] = (
         {name: np.isin(cells, own) for name, own in known.items()} if len(known) > 1 else {}
     )

@@ -36,7 +36,7 @@ SMALL, CONTRIBUTOR, COMBINATION, VIRTUAL, ELSEWHERE = -1, -2, -3, -4, -5
 """Causes that are a rule rather than a cell."""
 
 PUBLISH, REMOVE = -10, -11
-"""Verdicts on a cell that may be published: by elimination, or by deleting rows that everybody then knows to be zero."""
+"""Verdicts on a cell that may be published: by elimination, or by deleting rows then known to be zero."""
 
 
 @dataclass(frozen=True)

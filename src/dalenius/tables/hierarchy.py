@@ -104,8 +104,7 @@ class Hierarchy:
 
     @classmethod
     def from_levels(cls, levels: Sequence[int], codes: Sequence[str], total: str | None = None) -> Hierarchy:
-        """Codes in tree order with their depth (0 or 1 for the top); ``total`` adds a total above the top
-        codes.
+        """Codes in tree order with their depth (0 or 1 for the top); ``total`` adds one above them.
 
         Examples
         --------

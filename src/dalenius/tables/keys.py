@@ -1,5 +1,4 @@
-"""Keys: the same cell gets the same random number in every table, without anybody being able to repeat the
-draw.
+"""Keys: the same cell gets the same random number in every table.
 
 A secret key turns a cell's name (or a record's number) into a uniform number. Fresh noise in every table
 would average out

@@ -88,7 +88,7 @@ def protect_linked(
     Examples
     --------
     >>> from dalenius.tables import define, protect_linked, SmallCount
-    >>> data = {"sex": ["f", "f", "m", "m"], "job": ["a", "b", "a", "b"], "age": ["y", "o", "o", "y"], "n": [2, 9, 8, 7]}
+    >>> data = {"sex": list("ffmm"), "job": list("abab"), "age": list("yooy"), "n": [2, 9, 8, 7]}
     >>> model = define(data, tables={"jobs": ["sex", "job"], "ages": ["sex", "age"]}, freq="n")
     >>> print(protect_linked(model, SmallCount(3), how="consistent"))
     8 of 15 cells are suppressed: 2 because a rule asks for it (small count 2), 6 to protect them. By table:
@@ -195,8 +195,11 @@ def _collect(
             total[places] |= own
         for rule, own in part.marks.items():
             marks.setdefault(rule, np.zeros(cells, np.bool_))[places] |= own
-        cause[places] = np.where(part.secondary, np.where(part.cause >= 0, places[np.maximum(part.cause, 0)], part.cause),
-                                 cause[places])  # fmt: skip
+        cause[places] = np.where(
+            part.secondary,
+            np.where(part.cause >= 0, places[np.maximum(part.cause, 0)], part.cause),
+            cause[places],
+        )
     if whole is None:
         first = next(iter(tables.values()))
         whole = Suppression(model, primary, (votes > 0) & ~primary, forced, hidden, unsafe, marks, cause,

@@ -1,5 +1,4 @@
-"""What can be computed from what is known: cells in the span of the known ones, by random vectors orthogonal
-to them.
+"""What can be computed from what is known: cells in the span of the known ones.
 
 A vector z with ``known.T @ z = 0`` is a change of the inner cells that no known cell shows. A cell is
 computable exactly

@@ -33,8 +33,15 @@ class Problem:
         """Check the input and merge equal columns."""
         matrix = _integers(matrix)
         cells = matrix.shape[1]
-        chosen = [_places(what, name, cells) for what, name in
-                  ((candidates, "candidates"), (primary, "primary"), (forced, "forced"), (hidden, "hidden"))]  # fmt: skip
+        chosen = [
+            _places(what, name, cells)
+            for what, name in (
+                (candidates, "candidates"),
+                (primary, "primary"),
+                (forced, "forced"),
+                (hidden, "hidden"),
+            )
+        ]
         tried, primary, forced, hidden = chosen
         primary = np.setdiff1d(primary, forced)
         tried = tried[
@@ -42,15 +49,15 @@ class Problem:
         ]
         missing = np.setdiff1d(np.arange(cells), np.concatenate([tried, primary, forced, hidden]))
         if len(missing):
-            raise DataError(f"the candidate order misses {len(missing)} of {cells} cells; every cell that is not primary, "
-                            "forced or hidden must be in it")  # fmt: skip
+            raise DataError(f"the candidate order misses {len(missing)} of {cells} cells; "
+                            "every cell that is not primary, forced or hidden must be in it")  # fmt: skip
         place = first_of_kind(signatures(matrix))
         notes = []
         empty = np.diff(matrix.indptr) == 0
         if empty[primary].any():
             notes.append(
-                f"{int(empty[primary].sum())} primary cells have no inner cell and cannot be protected; extend the input "
-                "with zeros if they are not structural"
+                f"{int(empty[primary].sum())} primary cells have no inner cell and cannot be protected; "
+                "extend the input with zeros if they are not structural"
             )
         extra = sp.csc_matrix((matrix.shape[0], 0), dtype=np.int64) if extra is None else _integers(extra)
         if extra.shape[0] != matrix.shape[0]:

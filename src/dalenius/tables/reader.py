@@ -63,8 +63,8 @@ class Reader:
             )[codes]
             rows = ", ".join(str(i + 1) for i in np.flatnonzero(bad)[:3])
             what = "groups of the hierarchy, not leaves" if upper.any() else "not in the hierarchy"
-            self.faults.append(f"column {name!r}: {int(bad.sum())} rows hold {len(np.unique(codes[bad]))} codes that are "
-                               f"{what} (first at rows {rows})")  # fmt: skip
+            self.faults.append(f"column {name!r}: {int(bad.sum())} rows hold {len(np.unique(codes[bad]))} codes "
+                               f"that are {what} (first at rows {rows})")  # fmt: skip
 
     def counts(self, name: str | None) -> Ints:
         """Frequencies: whole numbers of 0 or more; 1 for every row without a column."""

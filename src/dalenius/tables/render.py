@@ -105,8 +105,12 @@ def cross_table(
     lines = [[corner, *heads], *body]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     gap = "  " if columns is not None else " "
-    text = [gap.join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]).rstrip()
-            for line in lines]  # fmt: skip
+    text = [
+        gap.join(
+            [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
+        ).rstrip()
+        for line in lines
+    ]
     return "\n".join(text)
 
 
@@ -122,13 +126,13 @@ CSS = f"""
 
 
 def cross_table_html(result: Suppression, rows: str | None = None, columns: str | None = None) -> str:
-    """The table as HTML: primary cells dark red, secondary ones light red; suppressed values are not in the
-    page.
+    """The table as HTML: primary cells dark red, secondary ones light red.
 
     Examples
     --------
     >>> from dalenius.tables import define, protect, SmallCount
-    >>> page = cross_table_html(protect(define({"a": ["x", "y", "z"], "n": [1, 7, 9]}, by="a", freq="n"), SmallCount(3)))
+    >>> model = define({"a": ["x", "y", "z"], "n": [1, 7, 9]}, by="a", freq="n")
+    >>> page = cross_table_html(protect(model, SmallCount(3)))
     >>> page.count('class="u"'), page.count('class="x"')
     (1, 1)
     """

@@ -52,8 +52,7 @@ def stochastic_round(
     uniforms: npt.ArrayLike | None = None,
     structural: npt.ArrayLike | None = None,
 ) -> Rounded:
-    """Round small counts to 0 or k: k with probability count / k, so that the expectation stays (psd21, Eq.
-    1–2).
+    """Round small counts to 0 or k without bias: k with probability count / k (psd21, Eq. 1–2).
 
     Counts of 0 and of k or more stay. No count of 1 … k − 1 is left. ``uniforms`` gives the random numbers (k
     is published
@@ -166,9 +165,12 @@ def aggregate_runs(
             f"{len(tables)} runs were given, {min_runs} are asked for: few runs show single counts"
         )
     raw = np.stack([_whole(table, k).ravel() for table in tables])
-    rounded = np.stack([
-        stochastic_round(row, k, uniforms=generator(seed, "run", i).random(row.shape)).counts for i, row in enumerate(raw)
-    ])  # fmt: skip
+    rounded = np.stack(
+        [
+            stochastic_round(row, k, uniforms=generator(seed, "run", i).random(row.shape)).counts
+            for i, row in enumerate(raw)
+        ]
+    )
     runs = len(raw)
     treated = (raw > 0) & (raw < k)
     noise = np.sqrt(np.where(treated, raw * (k - raw), 0).mean(axis=0) / runs)
@@ -209,8 +211,7 @@ def recoverable_cells(treated: Bools, rows_exact: bool = True, columns_exact: bo
 
 
 def controlled_round(model: TableModel, base: int = 5, *, time_limit: float = 60.0) -> Ints:
-    """Round all cells to multiples of ``base`` so that everything still adds up, as near to the truth as
-    possible.
+    """Round all cells to multiples of ``base`` so that everything still adds up.
 
     Every inner cell goes to one of its two neighbouring multiples; totals are sums of those, and stay within
     less than

@@ -83,8 +83,7 @@ class FewContributors:
 
 @dataclass(frozen=True)
 class Dominance:
-    """(n, k)-dominance: the n largest contributors make up at least k % of the cell; any of several pairs
-    counts.
+    """(n, k)-dominance: the n largest contributors make up at least k % of the cell.
 
     ``weighting="default"`` compares unweighted contributions with the weighted total; ``"tau-argus"`` spreads
     a
@@ -321,8 +320,9 @@ def cell_mask(model: TableModel, cells: Any) -> Bools:
 
 
 def parse_rule(text: str) -> PrimaryRule:
-    """A rule from its short text: ``freq:3``, ``freq0:3`` (zeros open), ``contributors:2``, ``nk:2,90``,
-    ``p:10``, ``k:1``.
+    """A rule from its short text.
+
+    ``freq:3``, ``freq0:3`` (zeros open), ``contributors:2``, ``nk:2,90``, ``p:10`` or ``k:1``.
 
     Examples
     --------
