@@ -58,7 +58,7 @@ def linkability(
     lineup
         Other halves to choose from, the true one among them.
     bridges
-        Nearest protected records that are tried: several people may share the half that is known.
+        Protected records that are tried, if equally near: several people may share the half that is known.
 
     Examples
     --------
@@ -102,7 +102,10 @@ def _run(
     """Chance of picking the true half, per attacked record (ties share it)."""
     rows = some_rows(len(mine), attacks, seed, "linkability")
     k = min(bridges, len(left.protected))
-    bridge = left.nearest(mine.take(rows), left.protected, k).row
+    near_half = left.nearest(mine.take(rows), left.protected, k)
+    bridge = near_half.row
+    # only protected records as near as the nearest are tried: they share the half that is known
+    equal = near_half.distance <= near_half.distance[:, :1] * (1 + 1e-9)
     rng = generator(seed, "line-up")
     strangers = rng.integers(0, max(len(others) - 1, 1), (len(rows), lineup - 1))
     # a stranger is never the person: skip over his row
@@ -115,7 +118,7 @@ def _run(
             found.num, found.cat, others.num, others.cat, right.num_weights, right.cat_weights, right.cap,
             right.euclid, shown,
         )  # fmt: skip
-        gap = np.minimum(gap, near)
+        gap = np.where(equal[:, i : i + 1], np.minimum(gap, near), gap)
     best = gap.min(axis=1, keepdims=True)
     tied = (gap <= best).sum(axis=1)
     return (gap[:, 0] <= best[:, 0]) / tied

@@ -40,7 +40,7 @@ from dalenius.risk.units import Units
     )
 )
 def singling_out(
-    pair: Pair, attacks: int = 2000, columns: int = 4, descriptions: int = 50, seed: Seed = SEED
+    pair: Pair, attacks: int = 5000, columns: int = 4, descriptions: int = 100, seed: Seed = SEED
 ) -> Result:
     """Singling-out attack.
 

@@ -88,7 +88,7 @@ def membership_distance(
 def membership_density(
     pair: Pair,
     metric: Metric = "gower",
-    neighbours: int = 3,
+    neighbours: int = 1,
     most: int = 2000,
     seed: Seed = SEED,
     records: bool = False,

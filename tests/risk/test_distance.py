@@ -1,0 +1,89 @@
+"""Nearest neighbours are exact, whatever the tree, the threads and the gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dalenius import DaleniusError, Pair
+from dalenius.data import examples
+from dalenius.risk import Space, adversarial, dcr, identical_matches, nndr
+
+COLUMNS = ["region", "sex", "age", "income", "bmi", "occupation", "visits", "health"]
+
+
+def people(rows: int, seed: int) -> pl.DataFrame:
+    return examples.survey(rows, seed=seed).select(COLUMNS)
+
+
+def brute(space: Space, a, b) -> np.ndarray:
+    gap = np.minimum(np.abs(a.num[:, None] - b.num[None]), space.cap) * space.num_weights
+    other = (a.cat[:, None] != b.cat[None]) * space.cat_weights
+    if space.euclid:
+        return np.sqrt((gap**2).sum(axis=2) + other.sum(axis=2))
+    return gap.sum(axis=2) + other.sum(axis=2)
+
+
+@pytest.mark.parametrize("metric", ["gower", "heom"])
+def test_neighbours_are_exact(metric: str) -> None:
+    space = Space.of(Pair(people(900, 1), people(700, 2)), metric=metric)
+    found = space.nearest(space.protected, space.original, 3)
+    np.testing.assert_allclose(
+        found.distance, np.sort(brute(space, space.protected, space.original), axis=1)[:, :3], atol=1e-9
+    )
+    own = space.nearest(space.original, space.original, leave_out_self=True)
+    every = brute(space, space.original, space.original)
+    np.fill_diagonal(every, np.inf)
+    np.testing.assert_allclose(own.distance[:, 0], every.min(axis=1), atol=1e-9)
+
+
+def test_gaps_are_far_from_values_and_equal_to_each_other() -> None:
+    pair = Pair({"x": [1.5, None, 3.5], "c": ["a", None, "b"]}, {"x": [None, 1.5], "c": [None, "b"]})
+    space = Space.of(pair)
+    found = space.nearest(space.protected, space.original)
+    assert found.distance[:, 0].tolist() == [0.0, 0.5]
+    assert found.row[0, 0] == 1
+
+
+def test_progress_counts_up_to_the_end() -> None:
+    space = Space.of(Pair(people(300, 1), people(5000, 2)))
+    marks: list[tuple[int, int]] = []
+    space.nearest(space.protected, space.original, progress=lambda done, total: marks.append((done, total)))
+    assert [total for _, total in marks] == [5000, 5000]
+    assert marks[-1][0] == 5000
+
+
+def test_copy_is_at_distance_zero() -> None:
+    original, outside = people(400, 1), people(400, 2)
+    pair = Pair(original, original.sample(fraction=1, shuffle=True, seed=1), outside)
+    assert dcr(pair).value > 99
+    assert identical_matches(pair).value == 100
+    assert nndr(pair).value == 0
+    assert adversarial(pair).value == pytest.approx(0.5, abs=0.1)
+
+
+def test_missing_holdout_is_said() -> None:
+    pair = Pair(people(200, 1), people(200, 3))
+    for result in (identical_matches(pair), nndr(pair)):
+        assert not result.trusted
+        assert "holdout" in result.sentence
+    from dalenius.counts.measure import MEASURES
+
+    with pytest.raises(DaleniusError, match="holdout"):
+        MEASURES["dcr"](pair)
+
+
+def test_different_sizes_levels_and_column_order() -> None:
+    original, outside = people(300, 1), people(250, 2)
+    other = people(120, 3).select(COLUMNS[::-1]).with_columns(pl.lit("new level").alias("region"))
+    assert 0 <= dcr(Pair(original, other, outside)).value <= 100
+
+
+def test_bad_metric_and_too_few_records() -> None:
+    pair = Pair({"x": [1.5, 2.5]}, {"x": [1.5, 2.5]})
+    with pytest.raises(DaleniusError):
+        Space.of(pair, metric="taxi")
+    space = Space.of(pair)
+    with pytest.raises(DaleniusError):
+        space.nearest(space.original, space.original, 2, leave_out_self=True)

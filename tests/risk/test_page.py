@@ -1,0 +1,117 @@
+"""The risk page and the command: complete, honest about a missing holdout, and silent about confidential values."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from dalenius import Pair, Schema, Table
+from dalenius.cli import app
+from dalenius.counts.measure import MEASURES
+from dalenius.risk import disco, exposed_combinations, risk_page
+
+SECRETS = ["Zyxwort", "Qvintara", "Mzunguko"]
+
+
+def files(rows: int = 120) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Every original row holds made-up words that would be recognised anywhere."""
+    original = pl.DataFrame(
+        {
+            "town": [f"{SECRETS[i % 3]}{i % 17}" for i in range(rows)],
+            "age": [20 + i // 2 for i in range(rows)],
+            "ill": [f"Malady{SECRETS[(i * i) % 3]}" for i in range(rows)],
+            "pay": [1000.5 + 7.25 * i for i in range(rows)],
+        }
+    )
+    return original, original.sample(fraction=1, shuffle=True, seed=1)
+
+
+def test_nothing_confidential_in_results_pages_or_logs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    original, protected = files()
+    pair = Pair(original, protected, original.head(60), keys=["town", "age"], targets=["ill"])
+    texts = []
+    for measure in MEASURES.values():
+        if measure.info.family == "risk":
+            result = measure(pair)
+            texts += [str(result), json.dumps(result.to_dict(), default=str), result._repr_html_()]
+            texts.append(
+                json.dumps(result.chart().to_dict(), default=str) if result.chart is not None else ""
+            )
+    page = risk_page(pair, attacks=True)
+    texts += [page.to_markdown(), json.dumps(page.to_dict(), default=str), caplog.text]
+    for text in texts:
+        assert not any(word in text for word in SECRETS)
+
+
+def test_values_are_named_only_when_asked_for() -> None:
+    original, protected = files()
+    pair = Pair(original, protected, keys=["town", "age"], targets=["ill"])
+    hidden, shown = exposed_combinations(pair), exposed_combinations(pair, reveal=True)
+    assert not any(word in str(hidden.table.rows()) for word in SECRETS)
+    assert any(word in str(shown.table.rows()) for word in SECRETS)
+    assert hidden.table.height <= 10
+    assert "confidential" in shown.sentence
+    assert any(word in str(disco(pair, records=True).records.rows()) for word in SECRETS)
+
+
+def test_missing_holdout_says_what_cannot_be_read() -> None:
+    original, protected = files()
+    page = risk_page(Pair(original, protected, keys=["town"], targets=["ill"]), attacks=True)
+    text = page.to_markdown()
+    assert "not trusted" in text
+    assert any("Distance to closest record" in line for line in page.cannot_be_read)
+    assert not page.results["singling-out"].trusted
+    assert not page.results["inference"].trusted
+    whole = risk_page(Pair(original, protected, original.head(50), keys=["town"], targets=["ill"]))
+    assert whole.cannot_be_read == ()
+
+
+def test_units_are_named_on_the_page() -> None:
+    original, protected = files()
+    owned = original.with_columns(pl.Series("person", [i // 2 for i in range(original.height)]))
+    schema = Schema.infer(owned).with_roles(entity="person", keys=["town"], targets=["ill"])
+    page = risk_page(Pair(Table.from_frame(owned, schema), protected, keys=["town"], targets=["ill"]))
+    assert "units of protection (column person)" in page.intruder
+    assert "units (person)" in page.results["disco"].sentence
+
+
+def test_grouped_numeric_keys() -> None:
+    original, protected = files()
+    pair = Pair(original, protected, keys=["age", "pay"], targets=["ill"])
+    fine, coarse = disco(pair), disco(pair, grouped=True)
+    assert fine.yardsticks["original"] == 100 > coarse.yardsticks["original"]
+
+
+def write(tmp_path: Path) -> list[str]:
+    original, protected = files()
+    paths = [tmp_path / name for name in ("original.csv", "protected.csv", "outside.csv")]
+    for frame, path in zip((original, protected, original.head(60)), paths, strict=True):
+        frame.write_csv(path)
+    return [str(path) for path in paths]
+
+
+def test_command(tmp_path: Path) -> None:
+    first, second, third = write(tmp_path)
+    page = tmp_path / "page.md"
+    call = ["risk", first, second, "--keys", "town,age", "--target", "ill", "--holdout", third]
+    shown = CliRunner().invoke(app, [*call, "--output", str(page)])
+    assert shown.exit_code == 0, shown.output
+    assert "DiSCO" in shown.output
+    assert not any(word in shown.output + page.read_text() for word in SECRETS)
+    data = CliRunner().invoke(app, [*call, "--json", "--quiet"])
+    found = json.loads(data.stdout)
+    assert found["results"]["disco"]["value"] > 50
+    revealed = CliRunner().invoke(app, [*call, "--reveal"])
+    assert any(word in revealed.output for word in SECRETS)
+
+
+def test_command_names_a_wrong_column(tmp_path: Path) -> None:
+    first, second, _ = write(tmp_path)
+    shown = CliRunner().invoke(app, ["risk", first, second, "--keys", "nothing"])
+    assert shown.exit_code == 2
