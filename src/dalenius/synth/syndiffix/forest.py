@@ -25,13 +25,15 @@ from dalenius.synth.syndiffix.noise._kernels import PRECISION, Noise, keyed
 from dalenius.synth.syndiffix.noise.make import make_noise, name_hash
 from dalenius.synth.syndiffix.options import Anonymity, Growth
 from dalenius.synth.syndiffix.tree import Tree
-from dalenius.synth.syndiffix.trees._kernels import DEPTH, END, START, Items, Rule, grow, lowest_root, prune
+from dalenius.synth.syndiffix.trees._kernels import DEPTH, END, START, Items, Rule, collapse, grow, lowest_root, prune
 from dalenius.synth.syndiffix.units import Units
 
 Combination = tuple[int, ...]
 Mask = npt.NDArray[np.bool_] | None
 MOST_DIMENSIONS = 10
 """Columns one tree may have: 2 to this power children per node, and as many trees below."""
+FEW_ROWS = 200
+"""Below this, looking for equal rows is not worth it."""
 T, R = TypeVar("T"), TypeVar("R")
 
 
@@ -115,7 +117,13 @@ class Forest:
         if outside is not None:
             counts, hashes = np.where(outside, 0, counts), np.where(outside, 0, hashes)
             codes = np.where(outside, np.int32(-1), codes)
-        return Items(cells, cells, self.rows, counts, hashes, codes, units.code_hashes)
+        rows = self.rows
+        if units.is_single and len(rows) > FEW_ROWS:
+            held, sums = collapse(cells, rows, counts, hashes)
+            if held.shape[1]:
+                cells, (rows, counts, hashes) = held, sums
+                codes = np.zeros((0, len(rows)), np.int32)
+        return Items(cells, cells, rows, counts, hashes, codes, units.code_hashes)
 
     def rule(self, combination: Combination, safe: bool = False) -> Rule:
         """When nodes of this tree split."""
@@ -163,7 +171,8 @@ class Forest:
                 outside = (held < low) | (held > high)
                 held = (np.clip(held, low, high) - (cell << (BITS - level))) << level
                 ints, wide, perm = self._grow_one(held, rule, outside)
-        return axis, held, outside, self._finish((i,), [axis], ints, wide, perm, safe, (), self._items(held[None, :], outside))
+        items = None if self.units.is_single else self._items(held[None, :], outside)
+        return axis, held, outside, self._finish((i,), [axis], ints, wide, perm, safe, (), items)
 
     def _grow_one(
         self, codes: Codes, rule: Rule, outside: Mask
@@ -185,11 +194,12 @@ class Forest:
 
     def _finish(
         self, combination: Combination, axes: Sequence[Axis], ints: npt.NDArray[np.int32],
-        wide: npt.NDArray[np.int64], perm: npt.NDArray[np.int32], safe: bool, below: Sequence[Tree], items: Items,
+        wide: npt.NDArray[np.int64], perm: npt.NDArray[np.int32], safe: bool, below: Sequence[Tree],
+        items: Items | None,
     ) -> Tree:  # fmt: skip
         """Noisy counts and buckets of a grown tree."""
         seeds = cell_seeds(self.noise, self.frame(axes, combination), ints, wide)
-        if self.units.is_single:
+        if items is None or self.units.is_single:
             noisy = count_single(self.noise, wide, seeds)
         else:
             noisy = count_units(self.noise, self._flat, ints, perm, items.rows, items.units, items.unit_hashes, seeds)

@@ -91,7 +91,9 @@ def look(
     if axis.kind != "levels":
         return Outlook(axis, edges, known=safe if known or public else safe[:0])
     ranges = np.concatenate([rank_ranges(axis, b.low[:, j], b.high[:, j]) for b, j in sets] or [np.zeros((0, 2), int)])
-    ranges = np.unique(ranges[ranges[:, 0] < ranges[:, 1]], axis=0)
+    keys = np.unique((ranges[:, 0] << 32) | ranges[:, 1])
+    ranges = np.column_stack([keys >> 32, keys & 0xFFFFFFFF])
+    ranges = ranges[ranges[:, 0] < ranges[:, 1]]
     order = rank_order(original)
     levels: list[Level] = [level for _, level in sorted(zip(order.tolist(), original.levels or (), strict=True), key=lambda pair: pair[0])]
     if original.domain == "declared" or original.kind is Kind.BOOLEAN:

@@ -300,6 +300,51 @@ def grow(items, noise, rule, subs, sub_roots):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def collapse(cells, rows, counts, hashes):  # type: ignore[no-untyped-def]
+    """Put equal rows together: one item with their counts added and their hashes combined.
+
+    Gives up (returns no items) as soon as a third of the rows differ: then there is nothing to gain.
+    """
+    d, n = cells.shape
+    size = 1
+    while size < n:
+        size *= 2
+    slots = np.full(size, -1, np.int32)
+    most = n // 3
+    first = np.empty(most + 1, np.int32)
+    sums = np.zeros((3, most + 1), np.int64)
+    found = 0
+    for r in range(n):
+        h = np.uint64(0)
+        for j in range(d):
+            h = (h ^ np.uint64(cells[j, r])) * np.uint64(0x9E3779B97F4A7C15)
+            h ^= h >> np.uint64(29)
+        at = np.int64(h & np.uint64(size - 1))
+        while slots[at] >= 0:
+            same = True
+            for j in range(d):
+                same = same and cells[j, first[slots[at]]] == cells[j, r]
+            if same:
+                break
+            at = (at + 1) & (size - 1)
+        item = slots[at]
+        if item < 0:
+            if found == most:
+                return cells[:, :0].copy(), sums[:, :0].copy()
+            item = found
+            slots[at], first[item] = item, r
+            found += 1
+        sums[0, item] += rows[r]
+        sums[1, item] += counts[r]
+        sums[2, item] ^= hashes[r]
+    held = np.empty((d, found), np.int64)
+    for j in range(d):
+        for item in range(found):
+            held[j, item] = cells[j, first[item]]
+    return held, sums[:, :found].copy()
+
+
+@njit(cache=True, nogil=True)
 def lowest_root(ints):  # type: ignore[no-untyped-def]
     """Node of a one-dimensional tree to which its root can be pushed down: one side empty or suppressed, again and again."""
     root = 0
