@@ -7,7 +7,7 @@ into components that can be solved one by one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Region:
     ceiling: Floats
     nonnegative: bool
     integer: bool
+    parts: dict[tuple[int, ...], tuple[Ints, Any, Floats]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, known: Any, amounts: Floats, *, nonnegative: bool = True, integer: bool = False) -> Region:
@@ -104,14 +105,18 @@ class Region:
             integer,
         )
 
+    def _part(self, components: tuple[int, ...]) -> tuple[Ints, Any, Floats]:
+        """Free cells, constraints and sums of some components; kept, because many goals lie in the same ones."""
+        if components not in self.parts:
+            places = np.flatnonzero(np.isin(self.component, components))
+            equations = sp.csr_matrix(sp.csc_matrix(self.equations)[:, places])
+            used = np.diff(equations.indptr) > 0
+            self.parts[components] = (places, equations[used], self.sums[used])
+        return self.parts[components]
+
     def extreme(self, goal: Floats, sense: int) -> tuple[float, Floats]:
         """The largest (``sense`` 1) or smallest (-1) value of a combination of free cells, and where it is attained."""
-        wanted = np.flatnonzero(goal)
-        inside = np.isin(self.component, self.component[wanted])
-        places = np.flatnonzero(inside)
-        equations = self.equations[:, places]
-        used = np.diff(sp.csr_matrix(equations).indptr) > 0
-        equations, sums = sp.csr_matrix(equations)[used], self.sums[used]
+        places, equations, sums = self._part(tuple(np.unique(self.component[np.flatnonzero(goal)]).tolist()))
         low = 0.0 if self.nonnegative else -np.inf
         # Tolerances of the solver are absolute, so large values are brought down to its range.
         scale = 1.0 if self.integer else max(1.0, float(np.abs(sums).max(initial=0.0)) / 1e4)
