@@ -1,0 +1,179 @@
+"""The sequential engine: reproducibility, rules, missingness, visit sequences, partial synthesis, plans."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dalenius.core.errors import OptionError, SchemaError
+from dalenius.data import Schema, Table
+from dalenius.data.examples import survey, survey_schema, violations
+from dalenius.synth import load_model, save_model
+from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, from_mapping, syntheses
+
+PEOPLE = survey(1500, seed=4)
+
+
+def people() -> Table:
+    return Table.from_frame(PEOPLE, survey_schema())
+
+
+def same(first: Table, second: Table) -> bool:
+    return first.to_frame("polars").equals(second.to_frame("polars"))
+
+
+@pytest.mark.parametrize("kind", [CartSynthesizer, ParametricSynthesizer])
+def test_same_seed_same_rows_with_one_and_two_threads_and_after_saving(kind, tmp_path):
+    table = people().select(["region", "district", "sex", "age", "employment", "income", "bmi", "health", "smoker"])
+    one, two = (kind(threads=n).fit(table, seed=5) for n in (1, 2))
+    save_model(one, tmp_path / "one")
+    save_model(two, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    drawn = one.sample(700, seed=6)
+    assert same(drawn, two.sample(700, seed=6))
+    assert same(drawn, load_model(tmp_path / "one").sample(700, seed=6))
+    assert not same(drawn, one.sample(700, seed=7))
+
+
+def test_every_rule_of_the_survey_is_kept_when_given_and_broken_when_not():
+    table = people()
+    with_rules = CartSynthesizer().fit(table, seed=1).sample(seed=2).to_frame()
+    assert sum(violations(with_rules).values()) == 0
+    without = CartSynthesizer(rules=()).fit(table, seed=1).sample(seed=2).to_frame()
+    assert sum(violations(without).values()) > 100
+
+
+def test_a_column_missing_by_rule_keeps_the_rule_exactly():
+    rng = np.random.default_rng(1)
+    smoker = rng.choice(["no", "yes"], 2000, p=[0.7, 0.3])
+    cigarettes = [int(c) if s == "yes" else None for s, c in zip(smoker, rng.integers(1, 40, 2000), strict=True)]
+    frame = {"smoker": smoker, "cigarettes": cigarettes}
+    rules = ["smoker == 'no' -> is_missing(cigarettes)"]
+    for options in ({"rules": rules}, {}):  # the tree finds the rule by itself; stated, it is sure
+        out = pl.DataFrame(CartSynthesizer(**options).fit(Table.from_frame(frame), seed=1).sample(seed=2).to_frame())
+        assert out.filter(pl.col("smoker") == "no")["cigarettes"].null_count() == (out["smoker"] == "no").sum()
+        assert out.filter(pl.col("smoker") == "yes")["cigarettes"].null_count() == 0
+
+
+@pytest.mark.parametrize("kind", [CartSynthesizer, ParametricSynthesizer])
+def test_a_column_missing_at_random_keeps_rate_and_dependence(kind):
+    rng = np.random.default_rng(2)
+    age = rng.integers(18, 90, 6000)
+    gone = rng.random(6000) < np.where(age > 60, 0.5, 0.1)
+    income = rng.normal(1000 + 10 * age, 100).round()
+    frame = pl.DataFrame({"age": age, "income": np.where(gone, np.nan, income)}).with_columns(pl.col("income").fill_nan(None))
+    out = kind().fit(Table.from_frame(frame), seed=1).sample(seed=2).to_frame()
+    assert out["income"].is_null().mean() == pytest.approx(gone.mean(), abs=0.02)
+    tolerance = 0.04 if kind is CartSynthesizer else 0.12  # a logistic curve has no step at 60
+    for old in (False, True):
+        part = out.filter((pl.col("age") > 60) == old)["income"].is_null().mean()
+        assert part == pytest.approx(gone[(age > 60) == old].mean(), abs=tolerance)
+    known = out.drop_nulls()
+    assert known["age"].cast(float).to_frame().with_columns(known["income"]).corr()[0, 1] > 0.8
+
+
+def test_nested_columns_stay_nested_in_either_order():
+    table = people().select(["region", "district", "municipality"])
+    for visit in (["region", "district", "municipality"], ["municipality", "region", "district"]):
+        out = CartSynthesizer(rules=(), visit=visit).fit(table, seed=1).sample(seed=2).to_frame("polars")
+        assert (out["municipality"].str.head(5) == out["district"]).all()
+        assert (out["district"].str.head(2) == out["region"]).all()
+
+
+def test_partial_synthesis_keeps_columns_and_rows():
+    table = people().select(["sex", "age", "income", "health"])
+    model = CartSynthesizer(keep=["sex", "age"]).fit(table, seed=1)
+    out = model.sample(seed=2)
+    assert same(out.select(["sex", "age"]), table.select(["sex", "age"]))
+    assert not same(out.select(["income"]), table.select(["income"]))
+    with pytest.raises(OptionError, match="as many rows as the original"):
+        model.sample(10, seed=1)
+
+
+def test_strata_are_modelled_apart():
+    rng = np.random.default_rng(3)
+    g = rng.choice(["a", "b"], 3000)
+    x = rng.normal(size=3000)
+    y = np.where(g == "a", x, -x) + 0.1 * rng.normal(size=3000)
+    table = Table.from_frame({"g": g, "x": x, "y": y})
+    out = ParametricSynthesizer(strata=["g"]).fit(table, seed=1).sample(seed=2).to_frame()
+    for level, sign in (("a", 1), ("b", -1)):
+        mine = np.array(out["g"]) == level
+        assert sign * np.corrcoef(np.array(out["x"])[mine], np.array(out["y"])[mine])[0, 1] > 0.9
+
+
+def test_passive_columns_are_computed_and_predictors_can_be_chosen():
+    rng = np.random.default_rng(4)
+    height, weight = rng.normal(170, 10, 500).round(), rng.normal(75, 12, 500).round()
+    frame = {"height": height, "weight": weight, "bmi": (weight / (height / 100) ** 2).round(1)}
+    schema = Schema.infer(frame)
+    model = CartSynthesizer(
+        passive={"bmi": "weight / (height / 100) / (height / 100)"}, predictors={"weight": []}
+    ).fit(Table.from_frame(frame, schema), seed=1)
+    out = model.sample(seed=2).to_frame()
+    expected = np.array(out["weight"]) / (np.array(out["height"]) / 100) ** 2
+    assert np.abs(np.array(out["bmi"]) - expected).max() <= 0.051
+    assert "bmi" not in model.columns
+
+
+def test_visit_by_cardinality_and_dependence_give_every_column():
+    table = people().select(["region", "sex", "age", "health", "income"])
+    for visit in ("cardinality", "dependence"):
+        model = CartSynthesizer(visit=visit).fit(table, seed=1)
+        assert sorted(model.visit) == sorted(table.names)
+        assert model.sample(seed=1).names == table.names
+
+
+def test_a_factor_of_many_levels_does_not_hang():
+    rng = np.random.default_rng(5)
+    code = rng.integers(0, 300, 4000)
+    frame = {
+        "place": [f"p{c}" for c in code],
+        "kind": [f"k{(c + e) % 12}" for c, e in zip(code, rng.integers(0, 2, 4000), strict=True)],
+        "job": [f"j{c % 40}" for c in code],
+    }
+    out = CartSynthesizer(evidence=0).fit(Table.from_frame(frame), seed=1).sample(seed=2).to_frame()
+    right = [int(k[1:]) in (int(p[1:]) % 12, (int(p[1:]) + 1) % 12) for p, k in zip(out["place"], out["kind"], strict=True)]
+    assert np.mean(right) > 0.8
+
+
+def test_m_syntheses_differ_and_a_proper_one_is_fitted_anew():
+    table = people().select(["sex", "age", "health"])
+    plain = syntheses(table, 3, CartSynthesizer(), rows=200, seed=1)
+    assert len(plain) == 3
+    assert not plain.proper
+    assert not same(plain.tables[0], plain.tables[1])
+    assert syntheses(table, 2, CartSynthesizer(proper=True), seed=1).proper
+    with pytest.raises(OptionError, match="at least 1"):
+        syntheses(table, 0)
+
+
+def test_a_plan_reports_every_fault_at_once():
+    with pytest.raises(OptionError) as error:
+        from_mapping({"visits": 1, "minbucket": "five", "methods": {"age": "magic"}, "tuning": {"age": {"leaf": 3}}})
+    for word in ("visits", "minbucket", "methods", "leaf"):
+        assert word in str(error.value)
+    options = from_mapping(
+        {"keep": ["nose"], "methods": {"sex": "norm", "chin": "cart"}, "predictors": {"age": ["ear"]}, "rules": ["age ==="]}
+    )
+    with pytest.raises(SchemaError) as error:
+        options.fit(people().select(["sex", "age"]), seed=1)
+    for word in ("nose", "chin", "ear", "is for numbers", "age ==="):
+        assert word in str(error.value)
+
+
+def test_times_to_an_event_follow_their_hazard():
+    rng = np.random.default_rng(6)
+    group = rng.choice(["slow", "fast"], 3000)
+    true = rng.exponential(np.where(group == "fast", 1.0, 4.0))
+    cut = rng.exponential(6.0, 3000)
+    frame = {"group": group, "time": np.minimum(true, cut).round(4), "event": np.where(true <= cut, "yes", "no")}
+    out = pl.DataFrame(CartSynthesizer(event={"time": "event"}).fit(Table.from_frame(frame), seed=1).sample(seed=2).to_frame())
+    original = pl.DataFrame(frame)
+    for name in ("slow", "fast"):
+        hazard = [
+            (part["event"] == "yes").sum() / part["time"].sum()
+            for part in (original.filter(pl.col("group") == name), out.filter(pl.col("group") == name))
+        ]
+        assert hazard[1] == pytest.approx(hazard[0], rel=0.15)
