@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
@@ -22,6 +21,8 @@ from dalenius.utility.charts import plain_bars
 from dalenius.utility.tables import reading
 
 DIGITS = 15
+WHOLE = 4_000_000
+"""Whole numbers over a range up to this are counted instead of sorted."""
 
 
 def ks_distance(first: AnyArray, second: AnyArray) -> float:
@@ -32,12 +33,7 @@ def ks_distance(first: AnyArray, second: AnyArray) -> float:
     >>> ks_distance(np.array([1, 2, 3, 4]), np.array([1, 2, 3, 10]))
     0.25
     """
-    if len(first) == 0 or len(second) == 0:
-        return float("nan")
-    a, b = np.sort(first), np.sort(second)
-    both = np.concatenate([a, b])
-    below = [np.searchsorted(side, both, side="right") / len(side) for side in (a, b)]
-    return float(np.max(np.abs(below[0] - below[1])))
+    return _distances(first, second)[0]
 
 
 def wasserstein(first: AnyArray, second: AnyArray) -> float:
@@ -48,10 +44,55 @@ def wasserstein(first: AnyArray, second: AnyArray) -> float:
     >>> wasserstein(np.array([0.0, 2.0]), np.array([1.0, 3.0]))
     1.0
     """
+    return _distances(first, second)[1]
+
+
+def _distances(first: AnyArray, second: AnyArray) -> tuple[float, float]:
+    """Kolmogorov–Smirnov and earth mover's distance from one pair of distribution functions."""
     if len(first) == 0 or len(second) == 0:
-        return float("nan")
+        return float("nan"), float("nan")
+    grid, d, s = _histograms(first, second)
+    gap = np.abs(np.cumsum(d) / len(first) - np.cumsum(s) / len(second))
     spread = float(np.std(first))
-    return float(stats.wasserstein_distance(first, second)) / (spread if spread > 0 else 1.0)
+    moved = float(np.sum(gap[:-1] * np.diff(grid))) / (spread if spread > 0 else 1.0)
+    return float(gap.max()), moved
+
+
+def _histograms(first: AnyArray, second: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """All values that occur and how often in each sample; whole numbers are counted, others sorted."""
+    low = float(min(first.min(), second.min()))
+    size = float(max(first.max(), second.max())) - low
+    if size < WHOLE and np.all(first == np.floor(first)) and np.all(second == np.floor(second)):
+        d, s = (
+            np.bincount((side - low).astype(np.int64), minlength=int(size) + 1) for side in (first, second)
+        )
+        return low + np.arange(int(size) + 1), d, s
+    grid, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+    d, s = (np.bincount(side, minlength=len(grid)) for side in (place[: len(first)], place[len(first) :]))
+    return grid, d, s
+
+
+def shape_scores(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
+    """SDMetrics' column shapes alone: 1 − KS of numbers, 1 − TVD of categories.
+
+    Examples
+    --------
+    >>> shape_scores(Pair({"a": ["x", "x", "y", "z"]}, {"a": ["x", "x", "y", "y"]}), ["a"])
+    {'a': 0.75}
+    """
+    found = {}
+    for name in columns:
+        if pair.original[name].is_number:
+            found[name] = 1 - _distances(*_finite(pair, name))[0]
+        else:
+            found[name] = _category_figures(pair, name)["shape"]
+    return found
+
+
+def _finite(pair: Pair, name: str) -> tuple[AnyArray, AnyArray]:
+    sides = [v.values.astype(np.float64) for v in (pair.original[name], pair.protected[name])]
+    rounded = [np.round(side, DIGITS) if np.any(side != np.floor(side)) else side for side in sides]
+    return rounded[0][np.isfinite(rounded[0])], rounded[1][np.isfinite(rounded[1])]
 
 
 def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -71,7 +112,7 @@ def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataF
     rows = []
     for name in columns if columns is not None else pair.columns:
         original, protected = pair.original[name], pair.protected[name]
-        found = _number_figures(original, protected) if original.is_number else _category_figures(pair, name)
+        found = _number_figures(*_finite(pair, name)) if original.is_number else _category_figures(pair, name)
         counted = pair.counts([name])
         table = table_statistics(*paired(counted.original, counted.protected), ranked=False)
         rows.append(
@@ -109,14 +150,12 @@ def _gaps(vector: Vector) -> float:
     return float(np.mean(gap))
 
 
-def _number_figures(original: Vector, protected: Vector) -> dict[str, float]:
-    a, b = (np.round(v.values.astype(np.float64), DIGITS) for v in (original, protected))
-    a, b = a[np.isfinite(a)], b[np.isfinite(b)]
-    ks = ks_distance(a, b)
+def _number_figures(a: AnyArray, b: AnyArray) -> dict[str, float]:
+    ks, moved = _distances(a, b)
     found = dict.fromkeys(_FIGURES, float("nan")) | {
         "shape": 1 - ks,
         "KS": ks,
-        "Wasserstein": wasserstein(a, b),
+        "Wasserstein": moved,
     }
     if len(a) and len(b):
         low, high = float(a.min()), float(a.max())

@@ -20,7 +20,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, Categories
 from dalenius.utility.cells import paired, table_statistics
 from dalenius.utility.charts import square_map
-from dalenius.utility.distributions import column_figures
+from dalenius.utility.distributions import shape_scores
 
 Correlation = Literal["pearson", "spearman", "kendall"]
 Names = tuple[str, str]
@@ -107,7 +107,7 @@ def _correlations(table: Table, names: Sequence[str], method: Correlation = "pea
     result = np.full((size, size), np.nan)
     if size == 0:
         return result
-    data = np.stack([table[name].floats() for name in names], axis=1)
+    data = np.stack([table[name].floats() for name in names], axis=1).copy(order="F")
     data[~np.isfinite(data)] = np.nan
     if method == "spearman":
         data = np.stack([_ranks(column) for column in data.T], axis=1)
@@ -126,9 +126,10 @@ def _pearson(x: AnyArray, y: AnyArray) -> float:
     if len(x) < 2:
         return float("nan")
     a, b = x - x.mean(), y - y.mean()
-    size = float(np.sqrt((a @ a) * (b @ b)))
+    # Plain sums: for vectors of this size the threads of a matrix library cost more than they bring.
+    size = float(np.sqrt(np.sum(a * a) * np.sum(b * b)))
     flat = np.ptp(x) == 0 or np.ptp(y) == 0 or size == 0
-    return float("nan") if flat else float(np.clip(a @ b / size, -1, 1))
+    return float("nan") if flat else float(np.clip(np.sum(a * b) / size, -1, 1))
 
 
 def _kendall(x: AnyArray, y: AnyArray) -> float:
@@ -169,7 +170,7 @@ def pair_trends(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     scores = table["score"].drop_nans()
     value = float(scores.mean()) if len(scores) else 1.0  # type: ignore[arg-type]
     strong = table.filter("strong")["score"].drop_nans()
-    shapes = column_figures(pair, used)["shape"].drop_nans()
+    shapes = pl.Series(shape_scores(pair, used).values(), dtype=pl.Float64).drop_nans()
     parts = [float(part.mean()) for part in (shapes, strong) if len(part)]  # type: ignore[arg-type]
     quality = float(np.mean(parts)) if parts else value
     worst = table.filter(pl.col("score").is_not_nan()).head(1)
