@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from dalenius.cli._console import Commands
+from dalenius.cli.app import serve
 from dalenius.cli.check import register as register_check
 from dalenius.cli.demo import demo
 from dalenius.cli.evaluate import compare, evaluate
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 for command in (demo, schema, synth, sample, evaluate, compare, risk, plan, release, verify, methods, version):
     app.command()(command)
+app.command("app")(serve)
 register_sweep(app)
 register_check(app)
 app.add_typer(tables, name="tables")

@@ -1,0 +1,179 @@
+"""The workspace: a folder that holds the runs of the page, one folder each; a restart finds them again.
+
+Names of run folders are made here, never taken from a request; a request can only name one that exists.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dalenius.core.errors import DataError
+from dalenius.data.atomic import write_text
+from dalenius.data.files import read_table
+from dalenius.data.schema import Schema
+from dalenius.data.table import Table
+
+ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
+_NAME = re.compile(r"[0-9a-f]{12}")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its data, schema, plan, state and pack, all inside one folder."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """Name in addresses."""
+        return self.folder.name
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was noted when the data were opened."""
+        return _read(self.folder / "run.json")
+
+    @property
+    def data(self) -> Path:
+        """The data file."""
+        return self.folder / str(self.facts["file"])
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are, as guessed and corrected."""
+        return Schema.from_yaml(self.folder / "schema.yaml")
+
+    def table(self) -> Table:
+        """The data, by the schema."""
+        return read_table(self.data, schema=self.schema)
+
+    @property
+    def plan(self) -> Path:
+        """The plan of the run."""
+        return self.folder / "plan.yaml"
+
+    @property
+    def pack(self) -> Path:
+        """The release pack."""
+        return self.folder / "release"
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Where the run is: "new", "running", "done", "refused", "failed" or "stopped"."""
+        found = _read(self.folder / "state.json") or {"state": "new"}
+        if found["state"] == "running" and not _alive(int(found.get("pid", 0))):
+            return {**found, "state": "stopped"}
+        return found
+
+    def start(self) -> None:
+        """Carry out the plan in a process of its own, so that it can be stopped and the page stays quick."""
+        if self.state["state"] == "running":
+            return
+        note_state(self.folder, state="running", done=0, of=0, now="starting", pid=os.getpid())
+        log = (self.folder / "log.txt").open("wb")
+        with log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dalenius.web.runner", str(self.folder)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        _STARTED[self.name] = process
+        note_state(self.folder, state="running", done=0, of=0, now="starting", pid=process.pid)
+
+    def cancel(self) -> None:
+        """Stop the run; what is finished is kept, and starting again continues."""
+        found = self.state
+        process = _STARTED.pop(self.name, None)
+        if process is not None and process.poll() is None:
+            process.kill()
+            process.wait()
+        if found["state"] == "running":
+            note_state(self.folder, **{**found, "state": "stopped"})
+
+
+_STARTED: dict[str, subprocess.Popen[bytes]] = {}
+"""Processes this server started; only these are ever stopped."""
+
+
+class Workspace:
+    """All runs of one folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Workspace(Path(tempfile.mkdtemp()))
+    >>> place.runs()
+    []
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        (self.folder / "runs").mkdir(parents=True, exist_ok=True)
+
+    def runs(self) -> list[Run]:
+        """Runs, newest first."""
+        held = [p for p in (self.folder / "runs").iterdir() if _NAME.fullmatch(p.name) and (p / "run.json").is_file()]
+        return [Run(p) for p in sorted(held, key=lambda p: -(p / "run.json").stat().st_mtime)]
+
+    def run(self, name: str) -> Run | None:
+        """A run by name; None for anything that is not the name of one."""
+        folder = self.folder / "runs" / name
+        if not _NAME.fullmatch(name) or not (folder / "run.json").is_file():
+            return None
+        return Run(folder)
+
+    def open(self, source: Path, title: str) -> Run:
+        """A new run from a data file, which is moved into the workspace under a name of ours."""
+        ending = source.suffix.lower()
+        if ending not in ENDINGS:
+            raise DataError(f"the page reads {', '.join(ENDINGS)} files")
+        folder = self.folder / "runs" / secrets.token_hex(6)
+        folder.mkdir(parents=True)
+        try:
+            data = folder / f"data{ending}"
+            shutil.move(source, data)
+            table = read_table(data)
+            if not table.rows:
+                raise DataError("the file has no rows")
+            table.schema.to_yaml(folder / "schema.yaml")
+            write_text(folder / "run.json", json.dumps({"file": data.name, "title": title[:120]}))
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return Run(folder)
+
+
+def note_state(folder: Path, **facts: Any) -> None:
+    """Write where a run is."""
+    write_text(folder / "state.json", json.dumps(facts))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _alive(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    for process in _STARTED.values():
+        if process.pid == pid:
+            return process.poll() is None
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
