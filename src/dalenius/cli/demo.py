@@ -22,6 +22,7 @@ from dalenius.synth import SYNTHESIZERS, make_synthesizer
 
 KEYS = ["sex", "age", "region", "marital", "education"]
 TARGETS = ["diagnosis", "income", "life_satisfaction"]
+HEADLINES = ("replicated-uniques", "disco", "two-way-utility")
 COLUMNS = [
     "region", "sex", "age", "marital", "education", "employment", "income", "hours", "health", "smoker", "cigarettes",
     "bmi", "diagnosis", "life_satisfaction", "visits",
@@ -52,7 +53,8 @@ def demo(
             write_table(table, output / f"synthetic-{name}.csv")
     with terminal.progress("measuring") as show:
         comparison = compare(original, made, holdout=holdout, progress=show)
-    show_many(comparison, terminal)
+    show_many(comparison, terminal, HEADLINES)
+    terminal.say("\nThese are a few of the figures; the report has them all, with what they mean.")
     digest = hashlib.sha256((output / "survey.csv").read_bytes()).hexdigest()
     path = output / "report.html"
     write_report(

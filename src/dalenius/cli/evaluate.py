@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -116,15 +117,32 @@ def _show_one(evaluation: Evaluation, terminal: Terminal) -> None:
         terminal.note(note)
 
 
-def show_many(comparison: Comparison, terminal: Terminal) -> None:
-    """Print candidates side by side."""
+FEW = 6
+"""Measures that fit beside each other on a screen; more become rows."""
+
+
+def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | None = None) -> None:
+    """Print candidates side by side, all measures or only some."""
     some = next(iter(comparison.evaluations.values()))
-    results = list(some.results.values())
+    results = [r for r in some.results.values() if only is None or r.name in only]
+    if len(results) > FEW:
+        _show_by_measure(comparison, results, terminal)
+        return
     arrows = [f"{_title(r)} ({r.info.better} is better)" if r.info else r.name for r in results]
     grid = Grid("candidate", *arrows, box=None, header_style="bold")
     for name, evaluation in comparison.evaluations.items():
-        grid.add_row(name, *(_value(result) for result in evaluation.results.values()))
+        grid.add_row(name, *(_value(evaluation.results[r.name]) for r in results))
     grid.add_row("[dim]yardstick[/dim]", *(f"[dim]{_shared_yardstick(comparison, r)}[/dim]" for r in results))
+    terminal.say(grid)
+
+
+def _show_by_measure(comparison: Comparison, results: Sequence[Result], terminal: Terminal) -> None:
+    grid = Grid("measure", "better", *comparison.evaluations, "yardstick", box=None, header_style="bold")
+    for result in results:
+        cells = [e.results[result.name] for e in comparison.evaluations.values()]
+        better = result.info.better if result.info else ""
+        yardstick = f"[dim]{_shared_yardstick(comparison, result)}[/dim]"
+        grid.add_row(result.name, better, *(figure(r.value, r.unit) for r in cells), yardstick)
     terminal.say(grid)
 
 

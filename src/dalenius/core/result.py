@@ -110,7 +110,7 @@ class Result:
             "better": self.info.better if self.info else None,
             "trusted": self.trusted,
             "sentence": self.sentence,
-            "table": None if self.table is None else [_plain_row(r) for r in self.table.to_dicts()],
+            "table": None if self.table is None else plain(self.table.to_dicts()),
         }
 
     @classmethod
@@ -161,20 +161,20 @@ def figure(value: float, unit: str = "") -> str:
 
 
 def plain(value: Any) -> Any:
-    """JSON has no NaN: not-a-number becomes None, infinities become words.
+    """JSON has no NaN: not-a-number becomes None, infinities become words, also inside lists and mappings.
 
     Examples
     --------
-    >>> plain(float("nan")), plain(float("inf")), plain(2.0)
-    (None, 'Infinity', 2.0)
+    >>> plain(float("nan")), plain([float("inf")]), plain({"a": 2.0})
+    (None, ['Infinity'], {'a': 2.0})
     """
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     return value
-
-
-def _plain_row(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: plain(value) for key, value in row.items()}
 
 
 def _number(value: Any) -> float:

@@ -13,7 +13,7 @@ import polars as pl
 import vl_convert
 
 from dalenius.core.maps import risk_utility_map
-from dalenius.core.result import Result, figure
+from dalenius.core.result import Result, figure, plain
 from dalenius.core.style import configured
 from dalenius.counts.pair import Pair
 from dalenius.data.atomic import write_text
@@ -121,7 +121,7 @@ class Charts:
 
     def to_json(self) -> str:
         """All specifications, safe inside a script element."""
-        return json.dumps(self.specs, default=str).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+        return json.dumps(plain(self.specs), default=str, allow_nan=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
 
 def _candidate(evaluation: Evaluation, charts: Charts, threshold: int, public: bool) -> dict[str, Any]:
