@@ -14,6 +14,7 @@ from dalenius.cli.release import plan, release, verify
 from dalenius.cli.risk import risk
 from dalenius.cli.schema import schema
 from dalenius.cli.sweep import register as register_sweep
+from dalenius.cli.syndiffix import register as register_syndiffix
 from dalenius.cli.synth import sample, synth
 from dalenius.cli.tables import app as tables
 
@@ -25,10 +26,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for command in (demo, schema, synth, sample, evaluate, compare, risk, plan, release, verify, methods, version):
+for command in (
+    demo,
+    schema,
+    synth,
+    sample,
+    evaluate,
+    compare,
+    risk,
+    plan,
+    release,
+    verify,
+    methods,
+    version,
+):
     app.command()(command)
 app.command("app")(serve)
 register_sweep(app)
+register_syndiffix(app)
 register_check(app)
 app.add_typer(tables, name="tables")
 

@@ -72,7 +72,7 @@ class Casting:
             axis = Axis(plain, "moment", 0, 0, step=float(resolution(micro)))
             return self._whole(to_natural(micro), axis, None)
         if column.kind is Kind.INTEGER:
-            width = self._width(column.name, whole=True)
+            width = self.width(column.name, whole=True)
             step = 1 if width is None else max(1, round(width))
             return self._whole(values // step * step, Axis(plain, "whole", 0, 0, step=float(step)), _bounds(column))
         return self._real(vector, plain)
@@ -88,7 +88,7 @@ class Casting:
 
     def _real(self, vector: Vector, plain: Column) -> tuple[AnyArray, Axis]:
         values = np.clip(vector.values.astype(np.float64), -LARGEST, LARGEST)
-        width = self._width(plain.name, whole=False)
+        width = self.width(plain.name, whole=False)
         if width is not None:
             values = np.floor(values / width) * width
         elif plain.decimals is not None:
@@ -103,7 +103,8 @@ class Casting:
             lower, power = snap(low, low + abs(low) / 2 or 1.0)
         return values, replace(axis, base=round(math.ldexp(lower, 1 - power)), exponent=power)
 
-    def _width(self, name: str, whole: bool) -> float | None:
+    def width(self, name: str, whole: bool) -> float | None:
+        """Finest width of a column, snapped to a power of two; None without one."""
         if name not in self.precision:
             return None
         wanted = self.precision[name]

@@ -37,6 +37,8 @@ class SynDiffix(Synthesizer):
         Secret that makes the noise; without one, the user's own, made once and kept in a private file.
     columns
         Columns to synthesize; all by default. A text with commas is taken apart.
+    entity
+        Column that names the unit of protection, if the schema does not: a unit may own many rows.
     target
         Column to be predicted: clusters are built around it from its best features.
     clustering
@@ -73,6 +75,7 @@ class SynDiffix(Synthesizer):
 
     salt: str | bytes | None = field(default=None, repr=False)
     columns: Sequence[str] | str | None = None
+    entity: str | None = None
     target: str | None = None
     clustering: Clustering = "auto"
     snapping: Snapping = "data"
@@ -119,6 +122,8 @@ class SynDiffix(Synthesizer):
 
     def _fit(self, table: Table, seed: Seed) -> SynDiffixModel:
         chosen = _names(self.columns)
+        if self.entity is not None:
+            table = table.with_schema(table.schema.with_roles(entity=self.entity))
         ground = Ground.of(table, resolve_salt(self.salt), self.settings, chosen or None)
         features: list[str] = []
         if self.target is not None:

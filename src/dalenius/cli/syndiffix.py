@@ -1,0 +1,69 @@
+"""`dalenius syndiffix build` and `draw`: one file of anonymised buckets, and tables drawn from it later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalenius.cli import _options as opt
+from dalenius.cli._console import Terminal
+from dalenius.cli._input import load
+from dalenius.data import write_table
+from dalenius.synth.syndiffix import BucketStore
+
+app = typer.Typer(help="SynDiffix bucket stores: build once, draw any table of their columns later.", no_args_is_help=True)
+Store = Annotated[Path, typer.Argument(help="Bucket store.", exists=True, dir_okay=False)]
+
+
+def register(parent: typer.Typer) -> None:
+    """Mount the commands."""
+    parent.add_typer(app, name="syndiffix")
+
+
+@app.command()
+def build(
+    data: opt.Original,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Store to write.")],
+    schema: opt.SchemaFile = None,
+    width: Annotated[int, typer.Option("--width", help="All combinations of up to this many columns.", min=1, max=6)] = 3,
+    also: Annotated[list[str] | None, typer.Option("--also", help="A further set of columns, a,b,c,d.")] = None,
+    entity: Annotated[str | None, typer.Option("--entity", help="Column that names the unit of protection.")] = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Anonymise a file into a bucket store; the file itself is no longer needed afterwards."""
+    terminal = Terminal(quiet, False)
+    table = load(data, schema, terminal).table
+    if entity is not None:
+        table = table.with_schema(table.schema.with_roles(entity=entity))
+    sets = [[name.strip() for name in text.split(",")] for text in also or ()]
+    store = BucketStore.build(table, width=width, also=sets)
+    store.save(output)
+    terminal.say(f"{output}: {len(store.sets):,} bucket sets over {len(store.schema)} columns")
+
+
+@app.command()
+def draw(
+    store: Store,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    columns: Annotated[str | None, typer.Option("--columns", help="Columns, a,b,c; all by default.")] = None,
+    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Rows to draw.", min=0)] = None,
+    seed: opt.SeedOption = 0,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Draw a synthetic table of some columns from a store."""
+    terminal = Terminal(quiet, False)
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    model = BucketStore.open(store).model(names)
+    write_table(model.sample(rows, seed=seed), output)
+    for note in model.notes:
+        terminal.note(note)
+    terminal.say(f"{output}: {rows if rows is not None else model.rows:,} rows")
+
+
+@app.command()
+def contents(store: Store) -> None:
+    """List the bucket sets of a store."""
+    for names in BucketStore.open(store).contents:
+        typer.echo(", ".join(names))
