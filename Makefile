@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test slow check format bench docs clean
 
 help:
 	@echo "make demo   example survey, every method, figures and a report"
-	@echo "make test   all tests"
+	@echo "make test   all tests but the slow ones, in a few minutes"
+	@echo "make slow   the slow tests: simulations, audits, browsers"
 	@echo "make check  lint, format, types, import layers"
 	@echo "make bench  benchmarks against peers (slow)"
 	@echo "make docs   documentation site in site/"
@@ -34,7 +35,10 @@ demo: $(VENV)/.installed
 	$(BIN)/dalenius demo
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+slow: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n 2 -m slow
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -32,11 +32,11 @@ class Evaluation:
     Examples
     --------
     >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40))}
-    >>> evaluation = evaluate(data, data, keys=["age"], targets=["sex"])
+    >>> evaluation = evaluate(data, data, keys=["age"], measures=["replicated-uniques", "disco"])
     >>> evaluation["replicated-uniques"].value
     100.0
     >>> evaluation.skipped
-    {}
+    {'disco': 'needs targets'}
     """
 
     name: str

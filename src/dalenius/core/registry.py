@@ -114,7 +114,8 @@ class Registry(Generic[T]):
         if name in self._items:
             return self._items[name]
         close = difflib.get_close_matches(name, self._items, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self._items)}"
+        some = ", ".join(list(self._items)[:8]) + (" …" if len(self._items) > 8 else "")
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {some} ('dalenius methods' lists all)"
         raise OptionError(f"unknown {self.noun} {name!r}; {hint}")
 
     def __iter__(self) -> Iterator[str]:
