@@ -130,10 +130,10 @@ def test_gaussian_noise_of_counts():
         lambda side: float(add_gaussian(np.array([5 + side]), sigma)[0]), ONE, delta=delta, runs=6000
     )
     assert not honest.refuted
-    third = audit(
+    quarter = audit(
         lambda side: float(add_gaussian(np.array([5 + side]), sigma / 4)[0]), ONE, delta=delta, runs=6000
     )
-    assert third.refuted
+    assert quarter.refuted, "the conversion from zCDP leaves room for half"
 
 
 def test_exponential_mechanism():
