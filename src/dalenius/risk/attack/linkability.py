@@ -44,7 +44,7 @@ def linkability(
     pair: Pair,
     first: Sequence[str] | None = None,
     second: Sequence[str] | None = None,
-    attacks: int = 1000,
+    attacks: int = 2000,
     lineup: int = 50,
     bridges: int = 5,
     seed: Seed = SEED,

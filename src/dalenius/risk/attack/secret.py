@@ -44,7 +44,7 @@ def inference(
     pair: Pair,
     targets: Sequence[str] | None = None,
     known: Sequence[str] | None = None,
-    attacks: int = 1000,
+    attacks: int = 2000,
     tolerance: float = 0.05,
     seed: Seed = SEED,
 ) -> Result:
