@@ -141,6 +141,11 @@ def test_small_count_noise_leaves_large_counts():
     large = table.frequency > 5
     assert (noisy[large] == table.frequency[large]).all()
     assert (noisy >= 0).all()
+    narrow = define({"r": table.inner["r"].to_list(), "n": table.counts.tolist()}, by="r", freq="n")
+    again = small_count_noise(narrow, 500, key=b"k")
+    wide = small_count_noise(table, 500, key=b"k")
+    for code in narrow.cells["r"]:
+        assert again[narrow.find(r=code)].tolist() == wide[table.find(r=code)].tolist()
 
 
 def test_information_loss_side_by_side():

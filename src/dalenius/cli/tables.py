@@ -25,14 +25,13 @@ from dalenius.tables import (
     define,
     information_loss,
     parse_rule,
-    perturb,
     protect,
     read_hierarchy,
     read_suppressed,
     round_table,
 )
 from dalenius.tables import audit as audit_table
-from dalenius.tables.keys import fresh_key, keyed_uniforms
+from dalenius.tables.keys import cell_names, fresh_key, keyed_uniforms
 
 app = typer.Typer(
     name="tables", help="Protect tables: suppression, audit, rounding, cell keys.", no_args_is_help=True
@@ -200,8 +199,8 @@ def perturb_command(
     elif method == "controlled":
         counts = controlled_round(model, base)
     elif method == "cellkey":
-        names = ["|".join(row) for row in model.inner.iter_rows()]
-        counts = perturb(model, PTable.make(base, base / 2), keyed_uniforms(names, key, "cell keys"))
+        keys = keyed_uniforms(cell_names(model), key, "cell keys")
+        counts = model.frequency + PTable.make(base, base / 2).deviation(model.frequency, keys)
     else:
         raise OptionError(f"unknown method {method!r}; there are round, controlled and cellkey")
     frame = model.cells.with_columns(freq=pl.Series(counts))

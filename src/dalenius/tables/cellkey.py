@@ -17,7 +17,7 @@ from scipy.optimize import linprog, minimize
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed, generator
-from dalenius.tables.keys import keyed_uniforms
+from dalenius.tables.keys import cell_names, keyed_uniforms
 from dalenius.tables.model import Floats, Ints, TableModel
 
 
@@ -186,7 +186,7 @@ def inner_cell_keys(model: TableModel, inner_of_record: Ints, keys: Floats) -> F
 def small_count_noise(
     model: TableModel, most: int = 5, *, largest: int = 2, variance: float = 1.0, key: bytes
 ) -> Ints:
-    """Unbiased noise on counts up to ``most`` only, the same for the same cell in every table.
+    """Unbiased noise on counts up to ``most`` only, the same under the same names in every table.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def small_count_noise(
     >>> small_count_noise(model, 5, key=b"secret").tolist()[:2]
     [11, 9]
     """
-    names = ["|".join(row) for row in model.inner.iter_rows()]
-    return perturb(
-        model, PTable.make(largest, variance), keyed_uniforms(names, key, "small counts"), small_only=most
-    )
+    # Keys by the cell's own name, not by its inner cells: those differ between tables with other dimensions.
+    keys = keyed_uniforms(cell_names(model), key, "small counts")
+    change = PTable.make(largest, variance).deviation(model.frequency, keys)
+    return np.asarray(model.frequency + np.where(model.frequency <= most, change, 0), np.int64)
