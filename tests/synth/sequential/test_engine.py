@@ -25,7 +25,9 @@ def same(first: Table, second: Table) -> bool:
 
 @pytest.mark.parametrize("kind", [CartSynthesizer, ParametricSynthesizer])
 def test_same_seed_same_rows_with_one_and_two_threads_and_after_saving(kind, tmp_path):
-    table = people().select(["region", "district", "sex", "age", "employment", "income", "bmi", "health", "smoker"])
+    table = people().select(
+        ["region", "district", "sex", "age", "employment", "income", "bmi", "health", "smoker"]
+    )
     one, two = (kind(threads=n).fit(table, seed=5) for n in (1, 2))
     save_model(one, tmp_path / "one")
     save_model(two, tmp_path / "two")
@@ -47,12 +49,18 @@ def test_every_rule_of_the_survey_is_kept_when_given_and_broken_when_not():
 def test_a_column_missing_by_rule_keeps_the_rule_exactly():
     rng = np.random.default_rng(1)
     smoker = rng.choice(["no", "yes"], 2000, p=[0.7, 0.3])
-    cigarettes = [int(c) if s == "yes" else None for s, c in zip(smoker, rng.integers(1, 40, 2000), strict=True)]
+    cigarettes = [
+        int(c) if s == "yes" else None for s, c in zip(smoker, rng.integers(1, 40, 2000), strict=True)
+    ]
     frame = {"smoker": smoker, "cigarettes": cigarettes}
     rules = ["smoker == 'no' -> is_missing(cigarettes)"]
     for options in ({"rules": rules}, {}):  # the tree finds the rule by itself; stated, it is sure
-        out = pl.DataFrame(CartSynthesizer(**options).fit(Table.from_frame(frame), seed=1).sample(seed=2).to_frame())
-        assert out.filter(pl.col("smoker") == "no")["cigarettes"].null_count() == (out["smoker"] == "no").sum()
+        out = pl.DataFrame(
+            CartSynthesizer(**options).fit(Table.from_frame(frame), seed=1).sample(seed=2).to_frame()
+        )
+        assert (
+            out.filter(pl.col("smoker") == "no")["cigarettes"].null_count() == (out["smoker"] == "no").sum()
+        )
         assert out.filter(pl.col("smoker") == "yes")["cigarettes"].null_count() == 0
 
 
@@ -62,7 +70,9 @@ def test_a_column_missing_at_random_keeps_rate_and_dependence(kind):
     age = rng.integers(18, 90, 6000)
     gone = rng.random(6000) < np.where(age > 60, 0.5, 0.1)
     income = rng.normal(1000 + 10 * age, 100).round()
-    frame = pl.DataFrame({"age": age, "income": np.where(gone, np.nan, income)}).with_columns(pl.col("income").fill_nan(None))
+    frame = pl.DataFrame({"age": age, "income": np.where(gone, np.nan, income)}).with_columns(
+        pl.col("income").fill_nan(None)
+    )
     out = kind().fit(Table.from_frame(frame), seed=1).sample(seed=2).to_frame()
     assert out["income"].is_null().mean() == pytest.approx(gone.mean(), abs=0.02)
     tolerance = 0.04 if kind is CartSynthesizer else 0.12  # a logistic curve has no step at 60
@@ -134,7 +144,10 @@ def test_a_factor_of_many_levels_does_not_hang():
         "job": [f"j{c % 40}" for c in code],
     }
     out = CartSynthesizer(evidence=0).fit(Table.from_frame(frame), seed=1).sample(seed=2).to_frame()
-    right = [int(k[1:]) in (int(p[1:]) % 12, (int(p[1:]) + 1) % 12) for p, k in zip(out["place"], out["kind"], strict=True)]
+    right = [
+        int(k[1:]) in (int(p[1:]) % 12, (int(p[1:]) + 1) % 12)
+        for p, k in zip(out["place"], out["kind"], strict=True)
+    ]
     assert np.mean(right) > 0.8
 
 
@@ -151,11 +164,18 @@ def test_m_syntheses_differ_and_a_proper_one_is_fitted_anew():
 
 def test_a_plan_reports_every_fault_at_once():
     with pytest.raises(OptionError) as error:
-        from_mapping({"visits": 1, "minbucket": "five", "methods": {"age": "magic"}, "tuning": {"age": {"leaf": 3}}})
+        from_mapping(
+            {"visits": 1, "minbucket": "five", "methods": {"age": "magic"}, "tuning": {"age": {"leaf": 3}}}
+        )
     for word in ("visits", "minbucket", "methods", "leaf"):
         assert word in str(error.value)
     options = from_mapping(
-        {"keep": ["nose"], "methods": {"sex": "norm", "chin": "cart"}, "predictors": {"age": ["ear"]}, "rules": ["age ==="]}
+        {
+            "keep": ["nose"],
+            "methods": {"sex": "norm", "chin": "cart"},
+            "predictors": {"age": ["ear"]},
+            "rules": ["age ==="],
+        }
     )
     with pytest.raises(SchemaError) as error:
         options.fit(people().select(["sex", "age"]), seed=1)
@@ -168,8 +188,17 @@ def test_times_to_an_event_follow_their_hazard():
     group = rng.choice(["slow", "fast"], 3000)
     true = rng.exponential(np.where(group == "fast", 1.0, 4.0))
     cut = rng.exponential(6.0, 3000)
-    frame = {"group": group, "time": np.minimum(true, cut).round(4), "event": np.where(true <= cut, "yes", "no")}
-    out = pl.DataFrame(CartSynthesizer(event={"time": "event"}).fit(Table.from_frame(frame), seed=1).sample(seed=2).to_frame())
+    frame = {
+        "group": group,
+        "time": np.minimum(true, cut).round(4),
+        "event": np.where(true <= cut, "yes", "no"),
+    }
+    out = pl.DataFrame(
+        CartSynthesizer(event={"time": "event"})
+        .fit(Table.from_frame(frame), seed=1)
+        .sample(seed=2)
+        .to_frame()
+    )
     original = pl.DataFrame(frame)
     for name in ("slow", "fast"):
         hazard = [

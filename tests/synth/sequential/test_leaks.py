@@ -21,25 +21,39 @@ def test_no_unique_float_of_the_original_comes_out_when_smoothed(smoothing, deci
     rng = np.random.default_rng(1)
     frame = {"g": rng.choice(["a", "b"], 2000), "x": np.round(rng.lognormal(6, 1, 2000), decimals)}
     frame["x"][:400] = 100.0  # a heap: everybody's value, left alone
-    out = np.array(CartSynthesizer(smoothing=smoothing).fit(Table.from_frame(frame), seed=1).sample(6000, seed=2).to_frame()["x"])
+    out = np.array(
+        CartSynthesizer(smoothing=smoothing)
+        .fit(Table.from_frame(frame), seed=1)
+        .sample(6000, seed=2)
+        .to_frame()["x"]
+    )
     values, times = np.unique(frame["x"], return_counts=True)
     assert not np.isin(out, values[times == 1]).any()
     assert np.mean(out == 100.0) == pytest.approx(0.2, abs=0.03)
     assert out.min() >= values.min()
     assert out.max() <= values.max()
     assert decimals > 2 or np.array_equal(np.round(out, decimals), out)
-    assert np.quantile(out, [0.25, 0.5, 0.75]) == pytest.approx(np.quantile(frame["x"], [0.25, 0.5, 0.75]), rel=0.25)
+    assert np.quantile(out, [0.25, 0.5, 0.75]) == pytest.approx(
+        np.quantile(frame["x"], [0.25, 0.5, 0.75]), rel=0.25
+    )
 
 
 def test_without_smoothing_values_are_observed_ones():
     rng = np.random.default_rng(2)
     x = rng.normal(size=500)
-    out = CartSynthesizer(smoothing="none").fit(Table.from_frame({"x": x, "y": x + 1}), seed=1).sample(seed=2).to_frame()
+    out = (
+        CartSynthesizer(smoothing="none")
+        .fit(Table.from_frame({"x": x, "y": x + 1}), seed=1)
+        .sample(seed=2)
+        .to_frame()
+    )
     assert np.isin(out["x"], x).all()
 
 
 def test_replicated_uniques_are_removed_on_all_columns_or_on_keys():
-    table = Table.from_frame(survey(2000, seed=1), survey_schema()).select(["region", "sex", "age", "marital", "education"])
+    table = Table.from_frame(survey(2000, seed=1), survey_schema()).select(
+        ["region", "sex", "age", "marital", "education"]
+    )
     drawn = CartSynthesizer().fit(table, seed=1).sample(seed=2)
     for keys in (None, ["region", "sex", "age", "marital"]):
         found = replicated_uniques(table, drawn, keys)
@@ -80,10 +94,14 @@ def test_every_leaf_has_as_many_values_as_asked_for():
 
 
 def test_coding_recoding_smoothing_and_label():
-    real = {"age": [20, 91, 35, 64], "pay": [1.25, 7.5, 3.75, 9.25], "job": ["judge", "clerk", "clerk", "nurse"]}
+    real = {
+        "age": [20, 91, 35, 64],
+        "pay": [1.25, 7.5, 3.75, 9.25],
+        "job": ["judge", "clerk", "clerk", "nurse"],
+    }
     done = protect(
-        real, real, bottom={"age": 25}, top={"age": 90}, smooth=["pay"], recode={"job": {"judge": "other", "nurse": "other"}},
-        label="SYNTHETIC DATA", seed=1,
+        real, real, bottom={"age": 25}, top={"age": 90}, smooth=["pay"], recode={"job": {"judge": "other",
+        "nurse": "other"}}, label="SYNTHETIC DATA", seed=1,
     )  # fmt: skip
     out = pl.DataFrame(done.table.to_frame())
     assert out.columns == ["label", "age", "pay", "job"]

@@ -51,14 +51,14 @@ def test_regressions_give_their_parameters_back(proper):
         assert np.abs(gap).max() < 4.5, formula  # two noises of one standard error each, and one more when proper
 
 
-@pytest.mark.parametrize("method", ["norm", "normrank", "pmm", "lognorm", "sqrtnorm", "cubertnorm", "cart", "ctree", "rf", "bag"])
-def test_numbers_keep_their_regression(method):
+@pytest.mark.parametrize("method", ["norm", "normrank", "pmm", "lognorm", "sqrtnorm", "cubertnorm", "cart",
+"ctree", "rf", "bag"]) def test_numbers_keep_their_regression(method):
     rng = np.random.default_rng(3)
     x = rng.uniform(0, 10, 3000)
     table = Table.from_frame({"x": x.round(3), "y": (50 + 4 * x + rng.normal(size=3000)).round(3)})
     drawn = Sequential.fit(CartSynthesizer(methods={"y": method}, smoothing="none"), table, seed=1).sample(seed=2)
     found = fit_model("y ~ x", drawn)
-    assert found.estimates == pytest.approx([50, 4], rel=0.03)
+    assert found.estimates == pytest.approx([50, 4], rel=0.05)
     y = drawn["y"].floats()
     assert y.min() >= table["y"].floats().min()
     assert np.array_equal(np.round(y, 3), y)

@@ -119,10 +119,23 @@ def _edges(values: AnyArray) -> npt.NDArray[np.float64]:
 
 
 def _distinct(values: AnyArray) -> AnyArray:
-    """Distinct finite values in order; for whole numbers of small range by counting instead of sorting."""
+    """Distinct finite values in order."""
+    return distinct_counts(values[np.isfinite(values)] if values.dtype.kind == "f" else values)[0]
+
+
+def distinct_counts(values: AnyArray) -> tuple[AnyArray, npt.NDArray[np.int64]]:
+    """Distinct values in order and how often each occurs; whole numbers of small range are counted, not sorted.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in distinct_counts(np.array([7, 5, 7]))]
+    [[5, 7], [1, 2]]
+    """
     if len(values) and values.dtype.kind in "iu":
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * len(values):
-            return np.flatnonzero(np.bincount(values - low)) + low
-    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    return np.unique(finite)
+            times = np.bincount(values - low)
+            found = np.flatnonzero(times)
+            return found + low, times[found]
+    distinct, times = np.unique(values, return_counts=True)
+    return distinct, times.astype(np.int64)

@@ -41,6 +41,8 @@ class Recipe:
         Places of the columns within whose combinations the model is fitted apart, and the rows a group must have.
     spikes
         Values of a number that are modelled as categories.
+    smoothing, observed
+        Smoothing of a number, and whether the method gives out observed values only.
     """
 
     method: str
@@ -50,6 +52,7 @@ class Recipe:
     least: int = 1
     spikes: tuple[float, ...] = ()
     smoothing: Smoothing = "none"
+    observed: bool = True
     tuning: Tuning = field(default_factory=Tuning)
 
 
@@ -103,7 +106,7 @@ class ColumnModel:
         if len(ordinary):
             target = Target(vector.data, weights=weights, event=event)
             value = _fit(recipe.method, recipe, target, design, ordinary, sequence(seed, "value"))
-        finish = Finish.fit(vector, recipe.smoothing)
+        finish = Finish.fit(vector, recipe.smoothing, recipe.observed)
         return cls(vector.column, place, split, found, value, finish, np.array(recipe.spikes, np.float64))
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> tuple[AnyArray, npt.NDArray[np.uint8]]:
@@ -208,5 +211,7 @@ def _labels(vector: Vector) -> IntArray:
 def _cells(labels: AnyArray, column: Column) -> tuple[AnyArray, npt.NDArray[np.uint8]]:
     gaps = _gaps(column)
     gap = labels < gaps
-    data = compact(np.where(gap, 0, labels - gaps), len(column.levels or ()))  # wrapped only where it is a gap
+    data = compact(
+        np.where(gap, 0, labels - gaps), len(column.levels or ())
+    )  # wrapped only where it is a gap
     return data, np.where(gap, labels + 1, 0).astype(np.uint8)

@@ -17,6 +17,7 @@ from scipy.interpolate import PchipInterpolator
 from dalenius.core.random import Seed, generator
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray, Vector
+from dalenius.synth.sequential.coding import distinct_counts
 from dalenius.synth.sequential.design import Floats
 
 Smoothing = Literal["none", "auto", "density", "spline"]
@@ -47,6 +48,8 @@ class Finish:
         Values that occur once in the original and are never given out when smoothing is on.
     knots
         Smoothed quantiles of the original for the spline smoothing.
+    exact
+        Whether drawn numbers are observed values, which need no rounding.
     """
 
     dtype: str
@@ -58,13 +61,15 @@ class Finish:
     heaps: Floats
     uniques: Floats
     knots: Floats
+    exact: bool = True
 
     @classmethod
-    def fit(cls, vector: Vector, smoothing: Smoothing) -> Finish:
+    def fit(cls, vector: Vector, smoothing: Smoothing, exact: bool = True) -> Finish:
         """Read grid, range and rare values off one column of numbers."""
-        values = vector.values.astype(np.float64)
-        values = values[np.isfinite(values)]
-        distinct, times = np.unique(values, return_counts=True)
+        values = vector.values
+        values = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+        found, times = distinct_counts(values)
+        distinct = found.astype(np.float64)
         uniques = distinct[times == 1]
         chosen = _choose(vector, smoothing, len(uniques), len(values))
         low, high = (float(distinct[0]), float(distinct[-1])) if len(distinct) else (0.0, 0.0)
@@ -73,7 +78,7 @@ class Finish:
         return cls(
             vector.data.dtype.str, _step(vector, distinct), low, high, chosen,
             _bandwidth(values) if smooth else 0.0, distinct[times >= HEAPED] if smooth else empty,
-            uniques if smooth else empty, _knots(values) if chosen == "spline" else empty,
+            uniques if smooth else empty, _knots(values) if chosen == "spline" else empty, exact,
         )  # fmt: skip
 
     def apply(self, drawn: AnyArray, seed: Seed) -> AnyArray:
@@ -81,7 +86,7 @@ class Finish:
         numbers = drawn.astype(np.float64)
         if self.smoothing != "none" and len(numbers):
             numbers = self._smoothed(numbers, generator(seed, "smooth"))
-        elif drawn.dtype == np.dtype(self.dtype):
+        elif self.exact:
             return drawn
         return self._cast(self._avoid(self._gridded(numbers)))
 
@@ -138,7 +143,10 @@ class Finish:
 
     def parts(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """JSON facts and arrays, for a saved model."""
-        facts = {name: getattr(self, name) for name in ("dtype", "step", "low", "high", "smoothing", "width")}
+        facts = {
+            name: getattr(self, name)
+            for name in ("dtype", "step", "low", "high", "smoothing", "width", "exact")
+        }
         return facts, {"heaps": self.heaps, "uniques": self.uniques, "knots": self.knots}
 
     @classmethod
@@ -173,7 +181,7 @@ def _step(vector: Vector, distinct: Floats) -> float:
     return 0.0
 
 
-def _bandwidth(values: Floats) -> float:
+def _bandwidth(values: AnyArray) -> float:
     """Silverman's rule of thumb with the smaller of standard deviation and scaled quartile range (1986, eq. 3.31)."""
     if len(values) < 2:
         return 0.0
@@ -182,7 +190,7 @@ def _bandwidth(values: Floats) -> float:
     return float(0.9 * spread * len(values) ** -0.2)
 
 
-def _knots(values: Floats) -> npt.NDArray[np.float64]:
+def _knots(values: AnyArray) -> npt.NDArray[np.float64]:
     """Means of equal shares of the sorted values: a smooth quantile function that holds no single value."""
     if len(values) < 2:
         return np.zeros(2) + (values[0] if len(values) else 0.0)

@@ -103,7 +103,9 @@ def _recipe(
     spikes = options.spikes.get(name, _spikes(vector) if regression else ())
     smoothing: Smoothing = _smoothing(options, name) if method in OBSERVED else "none"
     split = "polyreg" if regression else ("cart" if method == "survtree" else method)
-    return Recipe(method, split, use, groups, least, tuple(float(s) for s in spikes), smoothing, tuning)
+    return Recipe(
+        method, split, use, groups, least, tuple(float(s) for s in spikes), smoothing, method in OBSERVED, tuning,
+    )  # fmt: skip
 
 
 def _tuning(options: Sequential) -> Tuning:

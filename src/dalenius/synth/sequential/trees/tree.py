@@ -12,12 +12,14 @@ from scipy import stats
 
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
+from dalenius.synth.sequential.coding import distinct_counts
 from dalenius.synth.sequential.design import Design, Floats
 from dalenius.synth.sequential.fitted import Parts, Target, Tuning
 from dalenius.synth.sequential.trees._kernels import Limits, Response, grow, pick, route
 
 NONE: Floats = np.zeros(0)
 MOST_SHARES = 40
+CHUNK = 100_000
 NO_NUMBERS: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 NO_LABELS: npt.NDArray[np.uint16] = np.zeros(0, np.uint16)
 
@@ -86,7 +88,10 @@ class Tree:
     def donors(self, design: Design, rows: IntArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
         """Place of a random donor for each of these rows."""
         donor = np.zeros(len(rows), np.int64)
-        pick(self.leaves(design, rows), self.first, self.last, rng.random(len(rows)), self.mass, donor)
+        for start in range(0, len(rows), CHUNK):  # some at a time, so that work space stays small
+            part = slice(start, start + CHUNK)
+            leaf = self.leaves(design, rows[part])
+            pick(leaf, self.first, self.last, rng.random(len(leaf)), self.mass, donor[part])
         return donor
 
     @property
@@ -125,6 +130,6 @@ def _response(target: Target, tuning: Tuning) -> tuple[IntArray, npt.NDArray[np.
         return target.values.astype(small), NO_NUMBERS, target.classes
     if target.classes:
         return NO_LABELS, target.values.astype(np.float32), 0
-    _, inverse, times = np.unique(target.values, return_inverse=True, return_counts=True)
-    middle = (np.cumsum(times) - times / 2) / max(len(inverse), 1) - 0.5
-    return NO_LABELS, middle.astype(np.float32)[inverse], 0
+    distinct, times = distinct_counts(target.values)
+    middle = ((np.cumsum(times) - times / 2) / max(len(target.values), 1) - 0.5).astype(np.float32)
+    return NO_LABELS, middle[np.searchsorted(distinct, target.values)], 0
