@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -25,9 +26,10 @@ def serve(
     """Serve the page: open data, run methods, see the map, download a pack. Nothing leaves this computer."""
     try:
         import uvicorn  # noqa: PLC0415 (an extra)
+
+        from dalenius.web.server import make_app  # noqa: PLC0415 (needs the extra)
     except ImportError:
-        raise MissingExtraError("uvicorn", "web", "serve the page") from None
-    from dalenius.web.server import make_app  # noqa: PLC0415 (needs the extra)
+        raise MissingExtraError("fastapi and uvicorn", "web", "serve the page") from None
 
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -41,5 +43,7 @@ def serve(
         f"Open http://127.0.0.1:{number}/enter?token={token}\n(works once; Ctrl+C ends the page, runs are kept in {workspace})",
         soft_wrap=True,
     )
+    workspace.mkdir(parents=True, exist_ok=True)
+    tempfile.tempdir = str(workspace.absolute())  # large uploads are spooled here and nowhere else
     app = make_app(workspace, token, number, limit)
     uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])

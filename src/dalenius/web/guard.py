@@ -18,7 +18,7 @@ COOKIE = "dalenius"
 HEADERS = [
     (b"content-security-policy", b"default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-eval'; img-src 'self' data:; "
      b"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"),
-    (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"), (b"x-frame-options", b"DENY"),
+    (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin"), (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"), (b"cross-origin-opener-policy", b"same-origin"),
 ]  # fmt: skip
 

@@ -10,7 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dalenius.core.errors import DaleniusError, MissingExtraError
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+
+from dalenius.core.errors import DaleniusError
 from dalenius.data import examples
 from dalenius.data.atomic import write_text
 from dalenius.release.policy import Rule
@@ -19,7 +22,7 @@ from dalenius.synth import SYNTHESIZERS
 from dalenius.web import views
 from dalenius.web.guard import Guard, TooLargeError
 from dalenius.web.intake import inspect
-from dalenius.web.workspace import Run, Workspace
+from dalenius.web.workspace import ENDINGS, Run, Workspace
 
 PLACE = Path(__file__).parent / "templates"
 EXAMPLE = (
@@ -30,11 +33,6 @@ MEGABYTE = 1 << 20
 
 def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any:
     """The guarded application for one workspace."""
-    try:
-        from fastapi import FastAPI, Request  # noqa: PLC0415 (an extra)
-        from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtraError("fastapi", "web", "serve the page") from None
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     place = Workspace(workspace)
     limit = limit_mb * MEGABYTE
@@ -79,17 +77,8 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
 
     @app.post("/open")
     async def upload(request: Request) -> Any:
-        form = await request.form(max_files=1, max_fields=4)
-        sent: Any = form.get("file")
-        if sent is None or isinstance(sent, str) or not sent.filename:
-            raise DaleniusError("choose a file first")
-        with tempfile.TemporaryDirectory(dir=place.folder) as folder:
-            path = Path(folder) / f"data{Path(sent.filename).suffix.lower()[:10]}".replace("/", "")
-            with path.open("wb") as stream:
-                while block := await sent.read(MEGABYTE):
-                    stream.write(block)
-            inspect(path, limit)
-            run = place.open(path, Path(sent.filename.replace("\\", "/")).name)
+        async with request.form(max_files=1, max_fields=4) as form:
+            run = await _received(place, form.get("file"), limit)
         return RedirectResponse(f"/run/{run.name}", 303)
 
     @app.get("/run/{name}")
@@ -115,11 +104,9 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
     @app.post("/run/{name}/start")
     async def begin(name: str, request: Request) -> Any:
         run = known(name)
-        form = await request.form(max_files=0, max_fields=10_000)
-        if form.get("again"):
-            run.start()
-            return RedirectResponse(f"/run/{run.name}", 303)
-        _write_plan(run, form)
+        async with request.form(max_files=0, max_fields=10_000) as form:
+            if not form.get("again"):
+                _write_plan(run, form)
         run.start()
         return RedirectResponse(f"/run/{run.name}", 303)
 
@@ -164,9 +151,22 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
             raise DaleniusError("this run has no report")
         return _download(Response, path.read_bytes(), "text/html", "report.html")
 
-    for function, kind in ((upload, Request), (begin, Request), (candidates, Request)):
-        function.__annotations__["request"] = kind
     return Guard(app, token, port, limit)
+
+
+async def _received(place: Workspace, sent: Any, limit: int) -> Run:
+    """A file that was sent, looked at before it is read, as a new run; its name is only ever shown."""
+    if sent is None or isinstance(sent, str) or not sent.filename:
+        raise DaleniusError("choose a file first")
+    shown = Path(sent.filename.replace("\\", "/").replace("\x00", "")).name
+    with tempfile.TemporaryDirectory(dir=place.folder) as folder:
+        ending = Path(shown).suffix.lower()
+        path = Path(folder) / (f"data{ending}" if ending in ENDINGS else "data")
+        with path.open("wb") as stream:
+            while block := await sent.read(MEGABYTE):
+                stream.write(block)
+        inspect(path, limit)
+        return place.open(path, shown)
 
 
 def _write_plan(run: Run, form: Any) -> None:

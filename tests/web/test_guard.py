@@ -1,0 +1,157 @@
+"""The page refuses strangers, large and swelling files, tricks in names; it neutralises HTML and stays in its folder."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+fastapi = pytest.importorskip("fastapi", reason="the web extra is not installed")
+pytest.importorskip("httpx2", reason="the test client needs httpx2")
+
+from starlette.testclient import TestClient  # noqa: E402
+
+from dalenius.web.server import make_app  # noqa: E402
+
+BASE = "http://127.0.0.1:8123"
+SAME = {"origin": BASE, "sec-fetch-site": "same-origin"}
+PEOPLE = b"sex,age,ill\n" + b"".join(b"%s,%d,%s\n" % (b"fm"[i % 2 : i % 2 + 1], 20 + i % 50, b"yes" if i % 3 else b"no") for i in range(300))
+
+
+@pytest.fixture
+def client(tmp_path):
+    made = TestClient(make_app(tmp_path / "space", "secret", 8123, limit_mb=1), base_url=BASE, follow_redirects=False)
+    answer = made.get("/enter?token=secret")
+    assert answer.status_code == 303
+    return made
+
+
+def files_outside(tmp_path):
+    return sorted(str(p) for p in tmp_path.rglob("*") if "space" not in p.parts)
+
+
+def send(client, name: str, content: bytes, **headers: str):
+    return client.post("/open", files={"file": (name, content)}, headers={**SAME, **headers})
+
+
+def test_nothing_without_the_token(tmp_path):
+    stranger = TestClient(make_app(tmp_path / "space", "secret", 8123), base_url=BASE, follow_redirects=False)
+    for path in ("/", "/static/app.js", "/run/000000000000", "/run/000000000000/pack.zip"):
+        assert stranger.get(path).status_code == 401
+    assert stranger.post("/example", headers=SAME).status_code == 401
+    assert stranger.get("/enter?token=guess").status_code == 401
+    assert stranger.get("/enter?token=").status_code == 401
+    assert stranger.get("/enter").status_code == 401
+
+
+def test_the_token_works_once(client):
+    other = TestClient(client.app, base_url=BASE, follow_redirects=False)
+    assert other.get("/enter?token=secret").status_code == 401
+    assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": "http://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site", "origin": BASE}, {"sec-fetch-site": "same-site"}, {}],
+)
+def test_posts_from_elsewhere_are_refused(client, headers):
+    assert client.post("/example", headers=headers).status_code == 403
+
+
+def test_pages_of_others_cannot_read(client):
+    assert client.get("/", headers={"origin": "http://evil.example"}).status_code == 403
+    assert client.get("/", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert client.get("/", headers={"host": "evil.example:8123"}).status_code == 403
+    answer = client.get("/")
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize("name", ["../../evil.csv", "/etc/passwd.csv", "..\\..\\evil.csv", "a/../../b.csv", "x\x00.csv", "....//evil.csv", "évil ☃.csv"])
+def test_tricks_in_file_names_write_nothing_outside(client, tmp_path, name):
+    before = files_outside(tmp_path)
+    answer = send(client, name, PEOPLE)
+    assert answer.status_code in (303, 400)
+    assert files_outside(tmp_path) == before
+    held = {p.name for p in (tmp_path / "space").rglob("*") if p.is_file()}
+    assert held <= {"data.csv", "schema.yaml", "run.json"}
+
+
+@pytest.mark.parametrize("path", ["/run/%2e%2e%2fx", "/run/..%2f..%2fetc/plan.yaml", "/run/../../etc/passwd", "/static/..%2fserver.py", "/static/../server.py", "/run/zzzzzzzzzzzz", "/run/000000000000/report.html"])
+def test_tricks_in_addresses_read_nothing(client, path):
+    answer = client.get(path)
+    assert answer.status_code in (400, 404)
+    assert "root:" not in answer.text
+    assert "def " not in answer.text
+
+
+def test_announced_two_gigabytes_are_refused_unread(client):
+    answer = client.post("/open", headers={**SAME, "content-length": str(2 << 30), "content-type": "multipart/form-data; boundary=x"}, content=b"")
+    assert answer.status_code == 413
+
+
+def test_more_than_announced_is_refused(client, tmp_path):
+    def endless():
+        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+        for _ in range(5):
+            yield b"1,2\n" * (1 << 17)
+
+    answer = client.post("/open", headers={**SAME, "content-type": "multipart/form-data; boundary=x"}, content=endless())
+    assert answer.status_code == 413
+    assert not list((tmp_path / "space" / "runs").iterdir())
+
+
+def workbook_bomb() -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"0" * (200 << 20))
+    return held.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("wide.csv", b",".join(b"c%d" % i for i in range(5000)) + b"\n1\n", "columns"),
+        ("long.csv", b"a,b\n" + b"x" * 1_020_000 + b",1\n", "longer"),
+        ("bomb.xlsx", workbook_bomb(), "larger than it is"),
+        ("empty.csv", b"", ""),
+        ("none.exe", b"MZ", "reads"),
+        ("noise.parquet", b"PAR1 nonsense", "Parquet"),
+        ("quotes.csv", b'a,b\n"' + b"\n" * 5000, ""),
+    ],
+)
+def test_bombs_and_rubbish_are_refused(client, tmp_path, name, content, said):
+    answer = send(client, name, content)
+    assert answer.status_code == 400, answer.text
+    assert said in answer.text
+    assert not list((tmp_path / "space" / "runs").iterdir())
+
+
+def test_html_in_names_and_values_is_shown_as_text(client):
+    rows = "".join(f"{'<img src=x onerror=alert(1)>' if i % 2 else 'b'},{i % 7}\n" for i in range(100))
+    answer = send(client, "<script>alert(3)<x>.csv", ("<script>alert(1)</script>,\"</select><b>\"\n" + rows).encode())
+    assert answer.status_code == 303
+    for page in (client.get(answer.headers["location"]).text, client.get("/").text):
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert "</select><b>" not in page
+
+
+def test_bad_settings_are_told(client):
+    where = send(client, "people.csv", PEOPLE).headers["location"]
+    answer = client.post(f"{where}/start", data={"method": "cart"}, headers=SAME)
+    assert answer.status_code == 400
+    assert "key" in answer.text
+    roles = {"role-0": "key", "role-1": "key", "role-2": "target"}
+    assert "method" in client.post(f"{where}/start", data={**roles, "method": "no"}, headers=SAME).text
+    odd = client.post(f"{where}/start", data={**roles, "method": "cart", "policy": "__import__('os')"}, headers=SAME)
+    assert odd.status_code == 400
+
+
+def test_a_restart_finds_runs_again(client, tmp_path):
+    where = send(client, "people.csv", PEOPLE).headers["location"]
+    again = TestClient(make_app(tmp_path / "space", "other", 8123), base_url=BASE, follow_redirects=False)
+    again.get("/enter?token=other")
+    assert where in again.get("/").text
+    assert again.get(where).status_code == 200
