@@ -37,7 +37,7 @@ def test_from_the_example_to_the_pack(address, tmp_path):
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=BROWSER, args=FLAGS)
         page = browser.new_page(viewport={"width": 1366, "height": 768})
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda m: noise.append(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: noise.append(str(error)))
         host = address.split("/enter")[0]
