@@ -16,15 +16,24 @@ WORDS = ("very good (below 3)", "good (below 10)", "usable (below 30)", "bad (30
 MARKS = ("", "", "○", "●")
 
 
+def _reading(value: str) -> pl.Expr:
+    """Words of the legend for a column of S_pMSE."""
+    words = pl.when(pl.col(value) < LIMITS[0]).then(pl.lit(WORDS[0]))
+    words = words.when(pl.col(value) < LIMITS[1]).then(pl.lit(WORDS[1]))  # type: ignore[assignment]
+    return (
+        words.when(pl.col(value) < LIMITS[2])
+        .then(pl.lit(WORDS[2]))
+        .otherwise(pl.lit(WORDS[3]))
+        .alias("reading")
+    )
+
+
 def heat_map(table: pl.DataFrame, columns: Sequence[str], value: str = "S_pMSE") -> alt.TopLevelMixin:
     """Two-way utility as a map: grey is good, red is bad; usable pairs carry a ring, bad ones a disc."""
     order = list(columns)
     place = {name: i for i, name in enumerate(order)}
     data = table.with_columns(
-        pl.col(value)
-        .cut(list(LIMITS), labels=list(WORDS), left_closed=True)
-        .cast(pl.String)
-        .alias("reading"),
+        _reading(value),
         pl.format("{} × {}", "first", "second").alias("pair"),
     ).with_columns(pl.col("reading").replace_strict(dict(zip(WORDS, MARKS, strict=True))).alias("mark"))
     later = pl.col("first").replace_strict(place, default=0) > pl.col("second").replace_strict(
@@ -56,10 +65,7 @@ def ranked_bars(
 ) -> alt.TopLevelMixin:
     """The worst rows of a table as bars, with the two limits drawn."""
     shown = table.head(limit).with_columns(
-        pl.col(value)
-        .cut(list(LIMITS), labels=list(WORDS), left_closed=True)
-        .cast(pl.String)
-        .alias("reading"),
+        _reading(value),
         pl.col(value).clip(lower_bound=0.1).alias("shown"),
     )
     bars = (

@@ -101,11 +101,11 @@ def default_models(pair: Pair) -> dict[str, Family]:
     --------
     >>> data = {"y": [1.5, 2.5, 3.1, 4.0] * 10, "sex": ["f", "m"] * 20}
     >>> default_models(Pair(data, data))
-    {'`y` ~ `sex`': 'gaussian', '`sex` ~ `y`': 'binomial'}
+    {'`sex` ~ `y`': 'binomial', '`y` ~ `sex`': 'gaussian'}
     """
-    usable = [name for name in pair.columns if _size(pair, name) <= FEW_LEVELS]
+    usable = sorted(name for name in pair.columns if _size(pair, name) <= FEW_LEVELS)
     responses = [name for name in usable if pair.original[name].is_number or _size(pair, name) == 2]
-    responses.sort(key=lambda name: (name not in pair.targets, usable.index(name)))
+    responses.sort(key=lambda name: (name not in pair.targets, name))
     found: dict[str, Family] = {}
     for response in responses[:MODELS]:
         others = [name for name in usable if name != response][:PREDICTORS]

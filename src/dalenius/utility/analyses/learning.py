@@ -7,6 +7,7 @@ SynDiffix paper).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -51,7 +52,7 @@ def learning_table(
     train, test = _real_rows(pair, seed)
     rows = []
     for target in targets if targets is not None else default_targets(pair):
-        others = [name for name in pair.columns if name != target]
+        others = sorted(name for name in pair.columns if name != target)
         for learner in learners:
             outcomes = []
             for table in (train, _sample(pair.protected, ROWS, seed, "protected")):
@@ -78,9 +79,8 @@ def default_targets(pair: Pair) -> list[str]:
         size = len(np.unique(pair.original[name].values))
         return size > 1 and (pair.original[name].is_number or size <= FEW_LEVELS)
 
-    order = {name: i for i, name in enumerate(pair.columns)}
     usable = [name for name in pair.columns if varies(name)]
-    usable.sort(key=lambda name: (name not in pair.targets, pair.original[name].is_number, order[name]))
+    usable.sort(key=lambda name: (name not in pair.targets, pair.original[name].is_number, name))
     return usable[:TARGETS]
 
 
@@ -133,7 +133,8 @@ def _predict(
     known = np.isfinite(y) if number else y >= 0
     if known.sum() < 10 or len(np.unique(y[known])) < 2:
         return None
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a learner that stopped early is still a learner
         model = _model(learner, number)
         model.fit(_matrix(pair, train, others)[known], y[known])
         return truth, np.asarray(model.predict(_matrix(pair, test, others))), number
@@ -205,6 +206,7 @@ def _penalty(original: float, protected: float) -> float:
         bounds=(0, 1),
         reference="train on synthetic, test on real (Esteban et al. 2017); penalty as in the SynDiffix paper",
         default=False,
+        random=True,
     )
 )
 def train_on_protected(

@@ -70,6 +70,7 @@ def propensity_logit(
         better="lower",
         bounds=(0, float("inf")),
         reference="Snoke et al. 2018; Raab, Nowok, Dibben 2021; spec psd08 2.3; synthpop: utility.gen, method cart",
+        random=True,
     )
 )
 def propensity_tree(
@@ -114,6 +115,7 @@ def propensity_tree(
         bounds=(0, 1),
         reference="Fössing, Drechsler 2024 (PSD), spec psd12 2.2; synthcity: detection_xgb",
         default=False,
+        random=True,
     )
 )
 def detection_auc(
