@@ -49,7 +49,7 @@ from sdv.single_table import GaussianCopulaSynthesizer
 metadata = Metadata.detect_from_dataframes({"adult": frame})
 start = time.process_time()
 model = GaussianCopulaSynthesizer(metadata)
-model.fit(frame)
+model.fit({"adult": frame})
 model.sample(len(frame))
 """,
 }
