@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dalenius import DaleniusError, Pair
 from dalenius.risk import (
     Exclusions,
+    apparent_matches,
     disclosure,
     disco,
     replicated_uniques,
@@ -221,3 +222,19 @@ def test_warnings_about_keys() -> None:
     other = {"k": [f"z{i}" for i in range(rows)], "t": ["a", "b"] * (rows // 2)}
     found = disclosure(Pair(fine, other), "t", ["k"])
     assert len(found.warnings) == 3
+
+
+def test_apparent_matches() -> None:
+    rng = np.random.default_rng(3)
+    people = {
+        "a": rng.integers(0, 40, 300).astype(str),
+        "b": rng.integers(0, 9, 300).astype(str),
+        "t": rng.integers(0, 3, 300).astype(str),
+    }
+    same = apparent_matches(Pair(people, people), ["a", "b"], ["t"])
+    assert same.value == 1
+    assert same.values["coverage"] == pytest.approx(uniques(Pair(people, people), ["a", "b"])["UiO"])
+    other = people | {"t": rng.permutation(people["t"])}
+    assert apparent_matches(Pair(people, other), ["a", "b"], ["t"]).value < 0.3
+    with pytest.raises(DaleniusError):
+        apparent_matches(Pair(people, people), ["a"], ["t"])

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from dalenius import DaleniusError, Pair, Table
 from dalenius.risk import (
+    ATTACKERS,
     Attack,
     all_tables,
+    attack_grid,
     cap_scores,
     epsilon_identifiability,
     find_outliers,
@@ -313,3 +315,22 @@ def test_new_rows() -> None:
     a, b = ({c: rng.lognormal(size=80) for c in "xy"} for _ in range(2))
     shares = new_row_curve(Pair(a, b))["protected"].to_numpy()
     assert (np.diff(shares) <= 0).all()
+
+
+def test_every_attacker_learns_and_fails_on_noise() -> None:
+    rng = np.random.default_rng(5)
+
+    def draw(n: int) -> dict[str, np.ndarray]:
+        k = rng.integers(0, 4, n)
+        return {"k": k.astype(str), "j": rng.integers(0, 3, n).astype(str), "t": (k > 1).astype(str)}
+
+    people, outside = draw(200), draw(200)
+    noise = people | {"t": rng.permutation(people["t"])}
+    for name in ATTACKERS:
+        real = Attack(Pair(people, people, outside), ["k", "j"], "t")
+        if name != "zero-rule":
+            assert real.accuracy(name) == real.accuracy(name, "outsiders") == 1.0
+        assert Attack(Pair(people, noise, outside), ["k", "j"], "t").accuracy(name) < 0.75
+    grid = attack_grid(Pair(people, people, outside), ["k", "j"], "t", (1, 2), ("forest", "fr-nn"))
+    assert grid["subsets"].to_list() == [2, 2, 1, 1]
+    assert grid["accuracy"].max() == 1.0

@@ -1,5 +1,6 @@
 """Disclosure risk: what an intruder could learn from the protected file."""
 
+from dalenius.risk.apparent import apparent_matches
 from dalenius.risk.attack.linkability import linkability
 from dalenius.risk.attack.models import ATTACKERS, Attack, attack_grid, attacker
 from dalenius.risk.attack.outcome import Outcome
@@ -39,6 +40,7 @@ __all__ = [
     "Space",
     "adversarial",
     "all_tables",
+    "apparent_matches",
     "attack_grid",
     "attack_table",
     "attacker",

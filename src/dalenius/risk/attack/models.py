@@ -102,10 +102,10 @@ class Attack:
             return np.argmax(
                 votes + np.bincount(source[:, -1], minlength=self.sizes[-1]) / (2 * len(source)), axis=1
             )
-        model, one_hot = _model(attacker, self.sizes, self.seed)
+        model, wide = _model(attacker, self.sizes, self.seed)
         x, y = source[:, :-1], records[:, :-1]
-        if one_hot:
-            x, y = _one_hot(x, self.sizes[:-1]), _one_hot(y, self.sizes[:-1])
+        if wide:
+            x, y = one_hot(x, self.sizes[:-1]), one_hot(y, self.sizes[:-1])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a solver that stops early is still an attacker
             return np.asarray(model.fit(x, source[:, -1]).predict(y), dtype=np.int64)
@@ -130,13 +130,20 @@ class Attack:
         return Outcome(hits, n, self.accuracy(attacker, "outsiders") * others, others, self.zero_rule)
 
 
-def _one_hot(codes: AnyArray, sizes: Sequence[int]) -> Any:
+def one_hot(codes: AnyArray, sizes: Sequence[int]) -> Any:
+    """Codes as a sparse matrix with one column per level.
+
+    Examples
+    --------
+    >>> one_hot(np.array([[0, 1]]), [2, 2]).toarray().tolist()
+    [[1.0, 0.0, 0.0, 1.0]]
+    """
     from scipy.sparse import csr_array  # noqa: PLC0415
 
     offset = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    rows = np.repeat(np.arange(len(codes)), codes.shape[1])
+    rows = np.repeat(np.arange(len(codes), dtype=np.int32), codes.shape[1])
     shape = (len(codes), int(sum(sizes)))
-    return csr_array((np.ones(codes.size), (rows, (codes + offset).ravel())), shape=shape)
+    return csr_array((np.ones(codes.size), (rows, (codes + offset).ravel().astype(np.int32))), shape=shape)
 
 
 def _model(attacker: str | Any, sizes: Sequence[int], seed: Seed) -> tuple[Any, bool]:
