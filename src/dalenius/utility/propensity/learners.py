@@ -21,7 +21,7 @@ from dalenius.utility.propensity.design import predictors
 from dalenius.utility.propensity.scores import Scores, summarise
 
 Learner = Literal["boosting", "forest"]
-IMPORTANCE_ROWS = 2000
+IMPORTANCE_ROWS = 1000
 """Rows per fold on which columns are shuffled to see what they are worth."""
 
 
@@ -68,25 +68,22 @@ def learner_propensity(
     losses = np.zeros(len(set(owners)))
     names = list(dict.fromkeys(owners))
     number = int(generator(seed, "propensity-folds").integers(0, 2**31))
-    for fold, (train, test) in enumerate(
-        StratifiedKFold(folds, shuffle=True, random_state=number).split(x, t)
-    ):
-        model = _model(learner, number + fold)
-        with threadpool_limits(
-            1
-        ):  # one thread: the same figures everywhere, and no spinning on busy machines
+    splits = StratifiedKFold(folds, shuffle=True, random_state=number).split(x, t)
+    with threadpool_limits(1):  # one thread: the same figures everywhere, and no spinning on busy machines
+        for fold, (train, test) in enumerate(splits):
+            model = _model(learner, number + fold)
             model.fit(x[train], t[train])
-        scores[test] = model.predict_proba(x[test])[:, 1]
-        area = summarise(scores[test], t[test]).AUC
-        areas.append(area)
-        some = test[:: max(1, len(test) // IMPORTANCE_ROWS)]
-        base = summarise(scores[some], t[some]).AUC
-        for i, name in enumerate(names):
-            shuffled = x[some].copy()
-            mine = [j for j, owner in enumerate(owners) if owner == name]
-            order = generator(seed, "shuffle", fold, i).permutation(len(some))
-            shuffled[:, mine] = shuffled[order][:, mine]
-            losses[i] += (base - summarise(model.predict_proba(shuffled)[:, 1], t[some]).AUC) / folds
+            scores[test] = model.predict_proba(x[test])[:, 1]
+            area = summarise(scores[test], t[test]).AUC
+            areas.append(area)
+            some = test[:: max(1, len(test) // IMPORTANCE_ROWS)]
+            base = summarise(scores[some], t[some]).AUC
+            for i, name in enumerate(names):
+                shuffled = x[some].copy()
+                mine = [j for j, owner in enumerate(owners) if owner == name]
+                order = generator(seed, "shuffle", fold, i).permutation(len(some))
+                shuffled[:, mine] = shuffled[order][:, mine]
+                losses[i] += (base - summarise(model.predict_proba(shuffled)[:, 1], t[some]).AUC) / folds
     return LearnerFit(
         scores, summarise(scores, t), tuple(areas), dict(zip(names, losses.tolist(), strict=True))
     )
@@ -113,4 +110,4 @@ def _model(learner: Learner, seed: int) -> Any:
 
     if learner == "forest":
         return RandomForestClassifier(100, min_samples_leaf=5, random_state=seed, n_jobs=1)
-    return HistGradientBoostingClassifier(max_iter=100, max_depth=6, learning_rate=0.3, random_state=seed)
+    return HistGradientBoostingClassifier(max_iter=50, max_depth=6, learning_rate=0.3, random_state=seed)
