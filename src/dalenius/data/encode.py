@@ -166,6 +166,9 @@ def _categories(raw: Raw, column: Column) -> Vector:
         found, codes = raw.levels, raw.data
     special = {level_key(code): j for j, code in enumerate(column.special)}
     levels = column.levels
+    if levels is None:
+        # Levels that are about to be read off the data are not public, whatever the schema says.
+        column = replace(column, domain="from-data")
     if not special and (levels is None or levels is found):
         # Nothing to translate, which matters for a column of a million different names.
         return Vector(replace(column, levels=tuple(found)), compact(codes, len(found)), raw.state)
