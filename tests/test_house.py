@@ -16,7 +16,9 @@ import dalenius
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ["dalenius"] + [
-    f"dalenius.{m.name}" for m in pkgutil.iter_modules(dalenius.__path__) if m.ispkg and m.name not in ("cli", "web")
+    f"dalenius.{m.name}"
+    for m in pkgutil.iter_modules(dalenius.__path__)
+    if m.ispkg and m.name not in ("cli", "web")
 ]
 
 
@@ -46,7 +48,9 @@ def test_public_names_have_an_example(package, name):
 def test_readme_python_example_runs():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```", text, re.S).group(1)
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "replicated-uniques" in done.stdout
 
@@ -61,7 +65,9 @@ def test_readme_shows_the_two_commands_and_a_picture():
 
 def test_noise_and_pickle_habits():
     """Randomness only through a seed, differential-privacy noise only from OpenDP, no pickle."""
-    forbidden = re.compile(r"np\.random\.(seed|laplace|normal|rand|randint|choice)\(|import pickle|\bpickle\.|allow_pickle=True")
+    forbidden = re.compile(
+        r"np\.random\.(seed|laplace|normal|rand|randint|choice)\(|import pickle|\bpickle\.|allow_pickle=True"
+    )
     faults = []
     for path in (ROOT / "src").rglob("*.py"):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

@@ -31,7 +31,12 @@ def write(folder: Path, content: bytes | str, name: str = "data.csv") -> Path:
 
 
 RAGGED = "a,b\n1,2\n3,4,5\n6,7\n"
-MIXED = "name,n\n".encode() + "Müller,1\n".encode() * 40 + "Schröder,2\n".encode("latin-1") + "Özdemir,3\n".encode() * 40
+MIXED = (
+    b"name,n\n"
+    + "Müller,1\n".encode() * 40
+    + "Schröder,2\n".encode("latin-1")
+    + "Özdemir,3\n".encode() * 40
+)
 
 FILES = {
     "empty": (b"", "empty"),
@@ -94,11 +99,15 @@ def test_unknown_names(tmp_path):
 
 def test_bad_schema_lists_all_faults(tmp_path):
     path = write(tmp_path, "a,b\n1,x\n2,y\n")
-    schema = write(tmp_path, "columns:\n  a: {kind: number}\n  b: {kind: text, role: boss, colour: red}\n", "s.yaml")
+    schema = write(
+        tmp_path, "columns:\n  a: {kind: number}\n  b: {kind: text, role: boss, colour: red}\n", "s.yaml"
+    )
     message = fails("synth", path, "-m", "independent", "--schema", schema)
     for part in ("s.yaml", "'number'", "'boss'", "'colour'"):
         assert part in message
-    assert "s.yaml" in fails("synth", path, "-m", "independent", "--schema", write(tmp_path, "columns: [\n", "s.yaml"))
+    assert "s.yaml" in fails(
+        "synth", path, "-m", "independent", "--schema", write(tmp_path, "columns: [\n", "s.yaml")
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,7 +132,10 @@ def test_odd_but_valid_files_work(tmp_path, content):
 
 def test_two_hundred_thousand_identifiers(tmp_path):
     path = write(tmp_path, "pid,sex\n" + "".join(f"P{i:06d},{'fm'[i % 2]}\n" for i in range(200_000)))
-    assert runner.invoke(app, ["synth", str(path), "-m", "independent", "-o", str(tmp_path / "o.csv")]).exit_code == 0
+    assert (
+        runner.invoke(app, ["synth", str(path), "-m", "independent", "-o", str(tmp_path / "o.csv")]).exit_code
+        == 0
+    )
     assert (tmp_path / "o.csv").read_text().splitlines()[0] == "sex", "identifiers are left out"
 
 
@@ -143,7 +155,9 @@ def test_internal_errors_do_not_quote_data(tmp_path, monkeypatch):
 
 def test_errors_never_quote_values(tmp_path):
     path = write(tmp_path, "a,b\nsecret-value,1\nother,2\n")
-    schema = write(tmp_path, "columns:\n  a: {kind: categorical, levels: [other]}\n  b: {kind: datetime}\n", "s.yaml")
+    schema = write(
+        tmp_path, "columns:\n  a: {kind: categorical, levels: [other]}\n  b: {kind: datetime}\n", "s.yaml"
+    )
     message = fails("synth", path, "-m", "independent", "--schema", schema)
     assert "'a'" in message
     assert "'b'" in message

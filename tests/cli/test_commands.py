@@ -24,7 +24,9 @@ def run(*words: object, code: int = 0) -> str:
 @pytest.fixture
 def survey(tmp_path):
     path = tmp_path / "survey.csv"
-    examples.survey(300, seed=1).select("sex", "age", "region", "marital", "income", "diagnosis").write_csv(path)
+    examples.survey(300, seed=1).select("sex", "age", "region", "marital", "income", "diagnosis").write_csv(
+        path
+    )
     return path
 
 
@@ -63,7 +65,9 @@ def test_synth_writes_a_file_of_the_same_columns(survey, tmp_path):
     run("synth", survey, "-m", "independent", "-o", again, "--seed", 4)
     assert out.read_bytes() == again.read_bytes()
     assert pl.read_csv(out).columns == pl.read_csv(survey).columns
-    told = json.loads(run("synth", survey, "-m", "independent", "-o", tmp_path / "x.parquet", "-n", 17, "--json"))
+    told = json.loads(
+        run("synth", survey, "-m", "independent", "-o", tmp_path / "x.parquet", "-n", 17, "--json")
+    )
     assert told["rows"] == 17
     assert pl.read_parquet(tmp_path / "x.parquet").height == 17
 
@@ -96,11 +100,25 @@ def test_evaluate_and_compare(survey, tmp_path):
     out = tmp_path / "boot.csv"
     run("synth", survey, "-m", "bootstrap", "-o", out)
     report = tmp_path / "report.html"
-    told = json.loads(run("evaluate", survey, out, "-k", "sex,age", "-t", "diagnosis", "--report", report, "--json"))
+    told = json.loads(
+        run("evaluate", survey, out, "-k", "sex,age", "-t", "diagnosis", "--report", report, "--json")
+    )
     assert told["results"]["replicated-uniques"]["value"] > 0
     assert report.read_text().startswith("<!doctype html>")
     run("synth", survey, "-m", "independent", "-o", tmp_path / "ind.csv")
-    both = json.loads(run("compare", survey, out, f"alone={tmp_path / 'ind.csv'}", "-k", "sex,age", "-t", "diagnosis", "--json"))
+    both = json.loads(
+        run(
+            "compare",
+            survey,
+            out,
+            f"alone={tmp_path / 'ind.csv'}",
+            "-k",
+            "sex,age",
+            "-t",
+            "diagnosis",
+            "--json",
+        )
+    )
     assert set(both) == {"boot", "alone"}
     assert "repU" in run("compare", survey, out, "-k", "sex", "-t", "diagnosis", "-m", "replicated-uniques")
 

@@ -10,7 +10,19 @@ from dalenius.data import Schema, Table, examples
 
 KEYS = ["sex", "age", "region"]
 TARGETS = ["diagnosis", "health"]
-COLUMNS = ["region", "sex", "age", "marital", "education", "income", "health", "smoker", "bmi", "diagnosis", "visits"]
+COLUMNS = [
+    "region",
+    "sex",
+    "age",
+    "marital",
+    "education",
+    "income",
+    "health",
+    "smoker",
+    "bmi",
+    "diagnosis",
+    "visits",
+]
 ROWS = 600
 
 

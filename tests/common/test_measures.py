@@ -22,7 +22,9 @@ TOLERANCE = 1e-9
 RANDOM_TOLERANCE = 0.25
 
 
-def measured(name: str, files: dict[str, pl.DataFrame], protected: pl.DataFrame, original: pl.DataFrame | None = None):
+def measured(
+    name: str, files: dict[str, pl.DataFrame], protected: pl.DataFrame, original: pl.DataFrame | None = None
+):
     base = files["original"] if original is None else original
     schema = survey_schema().select(base.columns)
     pair = Pair(base, protected, files["holdout"], schema=schema, keys=KEYS, targets=TARGETS)
@@ -66,7 +68,9 @@ def test_shuffled_columns_are_noticed(name, values):
     info = MEASURES[name].info
     if info.family == "utility" and info.sees_dependence:
         fresh, shuffled = badness(name, values[name, "fresh"]), badness(name, values[name, "shuffled"])
-        assert shuffled > fresh, "a fresh sample of the population must look more useful than shuffled columns"
+        assert shuffled > fresh, (
+            "a fresh sample of the population must look more useful than shuffled columns"
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -98,7 +102,9 @@ def test_result_reads_itself(name, files):
 @pytest.mark.parametrize("name", NAMES)
 def test_row_and_column_order_do_not_matter(name, files, values):
     rng = np.random.default_rng(5)
-    original = files["original"][rng.permutation(files["original"].height)].select(files["original"].columns[::-1])
+    original = files["original"][rng.permutation(files["original"].height)].select(
+        files["original"].columns[::-1]
+    )
     protected = files["fresh"][rng.permutation(files["fresh"].height)]
     value, other = values[name, "fresh"], measured(name, files, protected, original).value
     scale = max(abs(value), 1.0)
@@ -113,7 +119,9 @@ def odd_files(files: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     return {
         "half the rows": fresh[: fresh.height // 2],
         "twice the rows": pl.concat([fresh, files["holdout"]]),
-        "extra level": fresh.with_columns(pl.when(pl.int_range(pl.len()) < 9).then(pl.lit("new")).otherwise("marital").alias("marital")),
+        "extra level": fresh.with_columns(
+            pl.when(pl.int_range(pl.len()) < 9).then(pl.lit("new")).otherwise("marital").alias("marital")
+        ),
         "missing column": fresh.drop("bmi"),
         "constant column": fresh.with_columns(pl.lit("single").alias("marital")),
         "all missing": fresh.with_columns(pl.lit(None, dtype=pl.Float64).alias("bmi")),
@@ -155,6 +163,8 @@ def test_lacking_keys_are_an_error_not_a_number(name, files):
 def test_metadata_is_complete():
     for measure in MEASURES.values():
         info = measure.info
-        assert info.title and info.meaning.endswith(".") and info.reference
+        assert info.title
+        assert info.meaning.endswith(".")
+        assert info.reference
         assert info.bounds[0] < info.bounds[1]
         assert info.needs <= {"keys", "targets", "holdout"}

@@ -30,18 +30,27 @@ def all_kinds(rows: int = ROWS, seed: int = 0) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
             "category": rng.choice(["a", "b", "ü x"], rows),
-            "ordered": pl.Series(rng.choice(["low", "mid", "high"], rows), dtype=pl.Enum(["low", "mid", "high"])),
+            "ordered": pl.Series(
+                rng.choice(["low", "mid", "high"], rows), dtype=pl.Enum(["low", "mid", "high"])
+            ),
             "integer": rng.integers(0, 500, rows),
             "coded": np.where(rng.random(rows) < 0.3, -8, rng.integers(0, 90, rows)),
             "decimal": np.round(rng.lognormal(3, 1, rows), 2),
             "truth": rng.random(rows) < 0.4,
             "day": [day + dt.timedelta(days=int(d)) for d in rng.integers(0, 900, rows)],
-            "moment": [dt.datetime(2021, 5, 1) + dt.timedelta(minutes=int(m)) for m in rng.integers(0, 9000, rows)],
+            "moment": [
+                dt.datetime(2021, 5, 1) + dt.timedelta(minutes=int(m)) for m in rng.integers(0, 9000, rows)
+            ],
         }
     )
     gaps = rng.random((rows, len(frame.columns))) < 0.1
-    holes = [pl.when(pl.Series(gaps[:, i])).then(None).otherwise(pl.col(n)).alias(n) for i, n in enumerate(frame.columns)]
-    return frame.with_columns(holes).with_columns(pl.Series("constant", ["same"] * rows), pl.Series("empty", [None] * rows))
+    holes = [
+        pl.when(pl.Series(gaps[:, i])).then(None).otherwise(pl.col(n)).alias(n)
+        for i, n in enumerate(frame.columns)
+    ]
+    return frame.with_columns(holes).with_columns(
+        pl.Series("constant", ["same"] * rows), pl.Series("empty", [None] * rows)
+    )
 
 
 def schema_of(frame: pl.DataFrame) -> Schema:
@@ -74,7 +83,7 @@ def test_every_kind_comes_back_as_it_was(name):
     assert out.height == frame.height
     for column in frame.columns:
         values = frame[column].drop_nulls()
-        if values.dtype == pl.String or values.dtype == pl.Boolean:
+        if values.dtype in (pl.String, pl.Boolean):
             assert set(out[column].drop_nulls()) <= set(values)
         elif values.dtype.is_numeric() and len(values):
             assert out[column].min() >= values.min(), column
@@ -120,7 +129,14 @@ def test_one_column(name, kind):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_names(name):
-    frame = pl.DataFrame({"größe": [1, 2, 3, 4] * 5, "": ["a", "b"] * 10, "a b\n'\"%": ["x", "y"] * 10, "目標": [1.5, 2.5] * 10})
+    frame = pl.DataFrame(
+        {
+            "größe": [1, 2, 3, 4] * 5,
+            "": ["a", "b"] * 10,
+            "a b\n'\"%": ["x", "y"] * 10,
+            "目標": [1.5, 2.5] * 10,
+        }
+    )
     out = made(name, cut(name, frame))
     assert out.columns == cut(name, frame).columns
 
@@ -128,7 +144,9 @@ def test_odd_names(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_many_levels(name):
     rng = np.random.default_rng(0)
-    frame = pl.DataFrame({"code": rng.integers(0, 5000, 20_000).astype(str), "group": rng.choice(["a", "b"], 20_000)})
+    frame = pl.DataFrame(
+        {"code": rng.integers(0, 5000, 20_000).astype(str), "group": rng.choice(["a", "b"], 20_000)}
+    )
     frame = frame.with_columns(("c" + pl.col("code")).alias("code"))
     out = made(name, frame)
     assert out.height == frame.height
@@ -196,11 +214,19 @@ def test_identifiers_are_never_synthesized(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_margins_are_kept(name):
     frame = examples.survey(2000, seed=4).select("sex", "marital", "health")
-    out = synthesize(frame, name, schema=examples.survey_schema().select(frame.columns), seed=2, **SYNTHESIZERS[name].info.example_options)
+    out = synthesize(
+        frame,
+        name,
+        schema=examples.survey_schema().select(frame.columns),
+        seed=2,
+        **SYNTHESIZERS[name].info.example_options,
+    )
     for column in frame.columns:
         before = frame[column].value_counts(normalize=True)
         after = dict(out[column].value_counts(normalize=True).iter_rows())
-        assert all(after.get(value, 0.0) == pytest.approx(share, abs=0.06) for value, share in before.iter_rows()), column
+        assert all(
+            after.get(value, 0.0) == pytest.approx(share, abs=0.06) for value, share in before.iter_rows()
+        ), column
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -214,6 +240,9 @@ def test_cost_grows_with_the_table(name):
 def test_metadata_is_complete():
     for kind in SYNTHESIZERS.values():
         info = kind.info
-        assert info.title and info.meaning.endswith(".") and info.guarantee and info.reference
+        assert info.title
+        assert info.meaning.endswith(".")
+        assert info.guarantee
+        assert info.reference
         assert kind.model.method in SYNTHESIZERS
-        assert kind.__doc__ and ">>>" in kind.__doc__, "a synthesizer's docstring has a runnable example"
+        assert ">>>" in (kind.__doc__ or ""), "a synthesizer's docstring has a runnable example"

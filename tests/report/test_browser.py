@@ -11,7 +11,13 @@ from typer.testing import CliRunner
 from dalenius.cli import app
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 # Boxes of sibling blocks must not overlap, and nothing may be wider than the page.
 LAYOUT = """() => {
@@ -50,12 +56,22 @@ def test_report_in_a_browser(report, width, tmp_path):
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=BROWSER, args=FLAGS)
         page = browser.new_page(viewport={"width": width, "height": 900})
-        page.on("console", lambda message: noise.append(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda message: noise.append(message.text) if message.type in ("error", "warning") else None,
+        )
         page.on("pageerror", lambda error: noise.append(str(error)))
-        page.on("request", lambda request: noise.append(request.url) if not request.url.startswith(("file:", "data:")) else None)
+        page.on(
+            "request",
+            lambda request: (
+                noise.append(request.url) if not request.url.startswith(("file:", "data:")) else None
+            ),
+        )
         page.goto(report.as_uri())
         page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
-        page.wait_for_function("[...document.querySelectorAll('.chart')].every(c => c.dataset.drawn === 'yes')", timeout=120_000)
+        page.wait_for_function(
+            "[...document.querySelectorAll('.chart')].every(c => c.dataset.drawn === 'yes')", timeout=120_000
+        )
         charts = page.locator(".chart").count()
         drawn = page.locator(".chart svg").count()
         faults = page.evaluate(LAYOUT)

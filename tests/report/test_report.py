@@ -20,7 +20,11 @@ COLUMNS = ["region", "sex", "age", "marital", "income", "diagnosis", "health"]
 
 @pytest.fixture(scope="module")
 def comparison():
-    schema = examples.survey_schema().select(COLUMNS).with_roles(keys=["sex", "age", "region"], targets=["diagnosis"])
+    schema = (
+        examples.survey_schema()
+        .select(COLUMNS)
+        .with_roles(keys=["sex", "age", "region"], targets=["diagnosis"])
+    )
     original = Table.from_frame(examples.survey(800, seed=5).select(COLUMNS), schema)
     files = {name: synthesize(original, name, seed=1) for name in ("bootstrap", "independent")}
     measures = ["disco", "replicated-uniques", "two-way-utility"]
@@ -29,7 +33,9 @@ def comparison():
 
 @pytest.fixture(scope="module")
 def page(comparison) -> str:
-    return render_report(comparison, Provenance.now({"a.csv": "0123abcd"}, {"synthesis": 1}), title="A <b>title</b>")
+    return render_report(
+        comparison, Provenance.now({"a.csv": "0123abcd"}, {"synthesis": 1}), title="A <b>title</b>"
+    )
 
 
 def specs_of(page: str) -> dict:
@@ -83,8 +89,17 @@ def test_verdict_never_promises(comparison):
 
 def test_untrusted_results_say_so(comparison):
     evaluation = comparison["bootstrap"]
-    doubtful = Result("disco", 1.0, "There is no holdout to compare with.", interval=Interval(0, 2), trusted=False)
-    shown = type(evaluation)("x", evaluation.pair, {"disco": doubtful.with_info(evaluation["disco"].info), "two-way-utility": evaluation["two-way-utility"]})
+    doubtful = Result(
+        "disco", 1.0, "There is no holdout to compare with.", interval=Interval(0, 2), trusted=False
+    )
+    shown = type(evaluation)(
+        "x",
+        evaluation.pair,
+        {
+            "disco": doubtful.with_info(evaluation["disco"].info),
+            "two-way-utility": evaluation["two-way-utility"],
+        },
+    )
     page = render_report(type(comparison)({"x": shown}), Provenance.now(), title="t")
     assert "not trusted" in page
     assert "must not be read as safe" in page

@@ -7,7 +7,7 @@ caller's own frame type again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -40,7 +40,7 @@ class Table:
     schema: Schema
     vectors: Mapping[str, Vector]
     rows: int
-    origin: Origin = Origin()
+    origin: Origin = field(default_factory=Origin)
 
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema | None = None) -> Table:
