@@ -34,7 +34,11 @@ output: out
 def make_plan(folder: Path, rows: int = 400, text: str = PLAN) -> Path:
     frame = examples.survey(rows, seed=2).select(COLUMNS)
     frame.write_csv(folder / "people.csv")
-    schema = examples.survey_schema().select(COLUMNS).with_roles(keys=["sex", "age", "region"], targets=["diagnosis"])
+    schema = (
+        examples.survey_schema()
+        .select(COLUMNS)
+        .with_roles(keys=["sex", "age", "region"], targets=["diagnosis"])
+    )
     schema.to_yaml(folder / "schema.yaml")
     (folder / "plan.yaml").write_text(text)
     return folder / "plan.yaml"

@@ -49,9 +49,28 @@ def pack(released, tmp_path) -> Path:
 def test_pack_is_complete_and_verified(released):
     out = released.plan.output
     names = {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()}
-    public = {"people.synthetic.csv", "codebook.json", "codebook.md", "limits.md", "report.html", "report.md", "report.json", "checksums.txt"}
+    public = {
+        "people.synthetic.csv",
+        "codebook.json",
+        "codebook.md",
+        "limits.md",
+        "report.html",
+        "report.md",
+        "report.json",
+        "checksums.txt",
+    }
     assert {f"public/{n}" for n in public} <= names
-    assert {f"internal/{n}" for n in ("report.html", "report.md", "results.json", "results.parquet", "plan.yaml", "provenance.json")} <= names
+    assert {
+        f"internal/{n}"
+        for n in (
+            "report.html",
+            "report.md",
+            "results.json",
+            "results.parquet",
+            "plan.yaml",
+            "provenance.json",
+        )
+    } <= names
     found = verify_pack(out)
     assert found.accepted, found.faults
     assert found.remarks == []
@@ -92,7 +111,12 @@ def test_missing_and_added_files_are_caught(pack):
 
 @pytest.mark.parametrize(
     ("before", "after", "said"),
-    [("seed: 3", "seed: 4", "another seed"), ("<= 60", "<= 61", "edited"), ("[5, 50]", "[5, 51]", "edited"), ("DiSCO", "disco", "edited")],
+    [
+        ("seed: 3", "seed: 4", "another seed"),
+        ("<= 60", "<= 61", "edited"),
+        ("[5, 50]", "[5, 51]", "edited"),
+        ("DiSCO", "disco", "edited"),
+    ],
 )
 def test_edited_plan_and_changed_seed_are_caught(pack, before, after, said):
     plan = pack.parent / "plan.yaml"
@@ -155,7 +179,13 @@ def test_gate_fails_when_the_data_are_not_what_the_plan_gives(pack):
 
 
 def test_nobody_meets_the_policy(tmp_path):
-    path = make_plan(tmp_path, 300, PLAN.replace("mean S_pMSE <= 60", "mean S_pMSE <= 0.001").replace("cart: {minbucket: [5, 50]}", "bootstrap: {}"))
+    path = make_plan(
+        tmp_path,
+        300,
+        PLAN.replace("mean S_pMSE <= 60", "mean S_pMSE <= 0.001").replace(
+            "cart: {minbucket: [5, 50]}", "bootstrap: {}"
+        ),
+    )
     result = invoke("release", str(path), "--workers", "1", "--json", "-q")
     assert result.exit_code == 1
     said = json.loads(result.stdout)
@@ -176,7 +206,24 @@ def test_all_faults_of_a_plan_at_once(tmp_path):
     with pytest.raises(SchemaError) as caught:
         read_plan(path)
     text = str(caught.value)
-    for part in ("'what'", "seed", "holdout", "replicates", "choose", "output", "formats", "'nobody'", "both key and target", "population_share", "minbuckets", "nothing", "rubbish", "moon", "per cent", "'no'"):
+    for part in (
+        "'what'",
+        "seed",
+        "holdout",
+        "replicates",
+        "choose",
+        "output",
+        "formats",
+        "'nobody'",
+        "both key and target",
+        "population_share",
+        "minbuckets",
+        "nothing",
+        "rubbish",
+        "moon",
+        "per cent",
+        "'no'",
+    ):
         assert part in text, part
 
 
@@ -207,7 +254,9 @@ def test_policy_holds_for_every_replicate_and_never_for_untrusted():
 def test_template_is_a_plan(tmp_path):
     frame = examples.survey(300, seed=1)
     frame.write_csv(tmp_path / "people.csv")
-    assert invoke("plan", str(tmp_path / "people.csv"), "-o", str(tmp_path / "plan.yaml"), "-q").exit_code == 0
+    assert (
+        invoke("plan", str(tmp_path / "people.csv"), "-o", str(tmp_path / "plan.yaml"), "-q").exit_code == 0
+    )
     plan = read_plan(tmp_path / "plan.yaml")
     assert len(plan.candidates) == 5
     table = read_table(tmp_path / "people.csv")
@@ -226,12 +275,20 @@ def test_template_quotes_odd_names(tmp_path):
 
 
 def test_households_are_set_aside_whole(tmp_path):
-    frame = pl.DataFrame({"home": np.repeat(np.arange(100), 3), "sex": ["f", "m", "m"] * 100, "ill": [True, False, False] * 100})
+    frame = pl.DataFrame(
+        {
+            "home": np.repeat(np.arange(100), 3),
+            "sex": ["f", "m", "m"] * 100,
+            "ill": [True, False, False] * 100,
+        }
+    )
     frame.write_csv(tmp_path / "people.csv")
     from dalenius.data import Schema
 
     Schema.infer(frame).with_roles(household="home").to_yaml(tmp_path / "schema.yaml")
-    (tmp_path / "plan.yaml").write_text("input: people.csv\nschema: schema.yaml\nscenarios: {a: {keys: [sex], targets: [ill]}}\ncandidates: {independent: {}}\n")
+    (tmp_path / "plan.yaml").write_text(
+        "input: people.csv\nschema: schema.yaml\nscenarios: {a: {keys: [sex], targets: [ill]}}\ncandidates: {independent: {}}\n"
+    )
     seen, aside = source(read_plan(tmp_path / "plan.yaml"))
     assert not set(seen.to_frame("dict")["home"]) & set(aside.to_frame("dict")["home"])
 
@@ -290,7 +347,13 @@ def test_public_files_withhold_parameters(released):
 def test_report_answers_the_four_questions(released):
     for part in ("public", "internal"):
         page = (released.plan.output / part / "report.html").read_text()
-        for question in ("What is this file?", "What could go wrong?", "How likely is that?", "What may it be used for?", "Words used here"):
+        for question in (
+            "What is this file?",
+            "What could go wrong?",
+            "How likely is that?",
+            "What may it be used for?",
+            "Words used here",
+        ):
             assert question in page
     assert "The policy, line by line" in (released.plan.output / "internal" / "report.html").read_text()
 
@@ -305,8 +368,12 @@ def test_release_in_a_notebook(released):
 
 def test_private_noise_is_kept_and_written_down(tmp_path):
     """Fresh noise is part of the guarantee: made once, never again, with its ledger in the pack."""
-    text = PLAN.replace("  cart: {minbucket: [5, 50]}\n  loglinear: {}\n", "").replace("  independent: {}\n", "")
-    text = text.replace("  saturated: {}", "  loglinear: {epsilon: 20, domain: from-data, groups: 3, margins: 1}").replace("<= 60", "<= 1000000")
+    text = PLAN.replace("  cart: {minbucket: [5, 50]}\n  loglinear: {}\n", "").replace(
+        "  independent: {}\n", ""
+    )
+    text = text.replace(
+        "  saturated: {}", "  loglinear: {epsilon: 20, domain: from-data, groups: 3, margins: 1}"
+    ).replace("<= 60", "<= 1000000")
     path = make_plan(tmp_path, 300, text)
     plan = read_plan(path)
     release = run_plan(plan, workers=1)

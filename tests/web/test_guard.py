@@ -16,12 +16,16 @@ from dalenius.web.server import make_app  # noqa: E402
 
 BASE = "http://127.0.0.1:8123"
 SAME = {"origin": BASE, "sec-fetch-site": "same-origin"}
-PEOPLE = b"sex,age,ill\n" + b"".join(b"%s,%d,%s\n" % (b"fm"[i % 2 : i % 2 + 1], 20 + i % 50, b"yes" if i % 3 else b"no") for i in range(300))
+PEOPLE = b"sex,age,ill\n" + b"".join(
+    b"%s,%d,%s\n" % (b"fm"[i % 2 : i % 2 + 1], 20 + i % 50, b"yes" if i % 3 else b"no") for i in range(300)
+)
 
 
 @pytest.fixture
 def client(tmp_path):
-    made = TestClient(make_app(tmp_path / "space", "secret", 8123, limit_mb=1), base_url=BASE, follow_redirects=False)
+    made = TestClient(
+        make_app(tmp_path / "space", "secret", 8123, limit_mb=1), base_url=BASE, follow_redirects=False
+    )
     answer = made.get("/enter?token=secret")
     assert answer.status_code == 303
     return made
@@ -53,7 +57,13 @@ def test_the_token_works_once(client):
 
 @pytest.mark.parametrize(
     "headers",
-    [{"origin": "http://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site", "origin": BASE}, {"sec-fetch-site": "same-site"}, {}],
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site", "origin": BASE},
+        {"sec-fetch-site": "same-site"},
+        {},
+    ],
 )
 def test_posts_from_elsewhere_are_refused(client, headers):
     assert client.post("/example", headers=headers).status_code == 403
@@ -68,7 +78,18 @@ def test_pages_of_others_cannot_read(client):
     assert "access-control-allow-origin" not in answer.headers
 
 
-@pytest.mark.parametrize("name", ["../../evil.csv", "/etc/passwd.csv", "..\\..\\evil.csv", "a/../../b.csv", "x\x00.csv", "....//evil.csv", "évil ☃.csv"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../evil.csv",
+        "/etc/passwd.csv",
+        "..\\..\\evil.csv",
+        "a/../../b.csv",
+        "x\x00.csv",
+        "....//evil.csv",
+        "évil ☃.csv",
+    ],
+)
 def test_tricks_in_file_names_write_nothing_outside(client, tmp_path, name):
     before = files_outside(tmp_path)
     answer = send(client, name, PEOPLE)
@@ -78,7 +99,18 @@ def test_tricks_in_file_names_write_nothing_outside(client, tmp_path, name):
     assert held <= {"data.csv", "schema.yaml", "run.json"}
 
 
-@pytest.mark.parametrize("path", ["/run/%2e%2e%2fx", "/run/..%2f..%2fetc/plan.yaml", "/run/../../etc/passwd", "/static/..%2fserver.py", "/static/../server.py", "/run/zzzzzzzzzzzz", "/run/000000000000/report.html"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/run/%2e%2e%2fx",
+        "/run/..%2f..%2fetc/plan.yaml",
+        "/run/../../etc/passwd",
+        "/static/..%2fserver.py",
+        "/static/../server.py",
+        "/run/zzzzzzzzzzzz",
+        "/run/000000000000/report.html",
+    ],
+)
 def test_tricks_in_addresses_read_nothing(client, path):
     answer = client.get(path)
     assert answer.status_code in (400, 404)
@@ -87,7 +119,11 @@ def test_tricks_in_addresses_read_nothing(client, path):
 
 
 def test_announced_two_gigabytes_are_refused_unread(client):
-    answer = client.post("/open", headers={**SAME, "content-length": str(2 << 30), "content-type": "multipart/form-data; boundary=x"}, content=b"")
+    answer = client.post(
+        "/open",
+        headers={**SAME, "content-length": str(2 << 30), "content-type": "multipart/form-data; boundary=x"},
+        content=b"",
+    )
     assert answer.status_code == 413
 
 
@@ -97,7 +133,9 @@ def test_more_than_announced_is_refused(client, tmp_path):
         for _ in range(5):
             yield b"1,2\n" * (1 << 17)
 
-    answer = client.post("/open", headers={**SAME, "content-type": "multipart/form-data; boundary=x"}, content=endless())
+    answer = client.post(
+        "/open", headers={**SAME, "content-type": "multipart/form-data; boundary=x"}, content=endless()
+    )
     assert answer.status_code == 413
     assert not list((tmp_path / "space" / "runs").iterdir())
 
@@ -130,7 +168,9 @@ def test_bombs_and_rubbish_are_refused(client, tmp_path, name, content, said):
 
 def test_html_in_names_and_values_is_shown_as_text(client):
     rows = "".join(f"{'<img src=x onerror=alert(1)>' if i % 2 else 'b'},{i % 7}\n" for i in range(100))
-    answer = send(client, "<script>alert(3)<x>.csv", ("<script>alert(1)</script>,\"</select><b>\"\n" + rows).encode())
+    answer = send(
+        client, "<script>alert(3)<x>.csv", ('<script>alert(1)</script>,"</select><b>"\n' + rows).encode()
+    )
     assert answer.status_code == 303
     for page in (client.get(answer.headers["location"]).text, client.get("/").text):
         assert "<script>alert" not in page
@@ -145,7 +185,9 @@ def test_bad_settings_are_told(client):
     assert "key" in answer.text
     roles = {"role-0": "key", "role-1": "key", "role-2": "target"}
     assert "method" in client.post(f"{where}/start", data={**roles, "method": "no"}, headers=SAME).text
-    odd = client.post(f"{where}/start", data={**roles, "method": "cart", "policy": "__import__('os')"}, headers=SAME)
+    odd = client.post(
+        f"{where}/start", data={**roles, "method": "cart", "policy": "__import__('os')"}, headers=SAME
+    )
     assert odd.status_code == 400
 
 

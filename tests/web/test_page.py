@@ -12,13 +12,27 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the web extra is not installed")
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @pytest.fixture
 def address(tmp_path):
     """A real `dalenius app` and the address it prints."""
-    command = [sys.executable, "-u", "-c", "from dalenius.cli import app; app()", "app", "-w", str(tmp_path / "space")]
+    command = [
+        sys.executable,
+        "-u",
+        "-c",
+        "from dalenius.cli import app; app()",
+        "app",
+        "-w",
+        str(tmp_path / "space"),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
     try:
         line = process.stdout.readline()
@@ -57,7 +71,9 @@ def test_from_the_example_to_the_pack(address, tmp_path):
         page.focus("#run")
         page.keyboard.press("Enter")  # by keyboard
         page.wait_for_selector("text=Verdict")
-        page.wait_for_function("document.querySelectorAll('.chart').length === document.querySelectorAll('.chart[data-drawn=yes]').length")
+        page.wait_for_function(
+            "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart[data-drawn=yes]').length"
+        )
         seen = page.locator(".chart").first.inner_text()
         assert all(name in seen for name in ("independent", "saturated", "cart"))
         assert "is the most useful" in page.locator("#why").inner_text()
@@ -68,7 +84,9 @@ def test_from_the_example_to_the_pack(address, tmp_path):
         caught.value.save_as(tmp_path / "pack.zip")
         page.click("table a >> text=cart")
         page.wait_for_selector("text=Column by column")
-        page.wait_for_function("document.querySelectorAll('.chart').length === document.querySelectorAll('.chart[data-drawn=yes]').length")
+        page.wait_for_function(
+            "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart[data-drawn=yes]').length"
+        )
         assert page.locator(".chart svg").count() > 8
         page.screenshot(path=shots / "drill.png", full_page=True)
         page.go_back()

@@ -40,7 +40,8 @@ def serve(
     token = secrets.token_urlsafe(24)
     number = listener.getsockname()[1]
     Terminal(quiet).out.print(
-        f"Open http://127.0.0.1:{number}/enter?token={token}\n(works once; Ctrl+C ends the page, runs are kept in {workspace})",
+        f"Open http://127.0.0.1:{number}/enter?token={token}\n(works once; Ctrl+C ends the page, "
+        f"runs are kept in {workspace})",
         soft_wrap=True,
     )
     workspace.mkdir(parents=True, exist_ok=True)

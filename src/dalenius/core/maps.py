@@ -12,13 +12,15 @@ from dalenius.core.labels import Place, place_labels
 from dalenius.core.style import ORIGINAL, QUIET, RISK
 
 ALLOWED = "#2E7D4F"
+LABEL = "format(datum.value, ',')"
+"""Plain numbers: a logarithmic axis would write 1e+1."""
 MET, NOT_MET = " ✓", " ✗"
 
 
 def risk_utility_map(points: pl.DataFrame, width: int = 620, height: int = 340) -> alt.TopLevelMixin:
     """Candidates as points with intervals; the ones nobody beats in both ways are filled and joined.
 
-    Columns: candidate, risk, risk_low, risk_high, utility, risk_title, utility_title, utility_better, original_risk; and
+    Columns: candidate, risk, risk_low, risk_high, utility, risk_title, utility_title, utility_better, original_risk;
     of a release also utility_low, utility_high, safe, chosen, risk_limit, utility_limit. A limit that is the same for
     all candidates is drawn as a region; one that each candidate brings along (its own holdout figure) as a tick.
     """
@@ -48,7 +50,7 @@ def risk_utility_map(points: pl.DataFrame, width: int = 620, height: int = 340) 
                 alt.Tooltip("risk:Q", format=".3g"),
                 alt.Tooltip("utility:Q", format=".3g"),
             ],
-        )  # fmt: skip
+        )
     )
     return alt.layer(*layers, *_labels(frame, marked))
 
@@ -70,13 +72,13 @@ class Frame:
         scale = alt.Scale(type="symlog", reverse=self.reverse, domain=[0, self.far])
         title = f"{self.first['utility_title']}  →  better"
         return alt.X(
-            f"{name}:Q", title=title, scale=scale, axis=alt.Axis(values=_ticks(self.far), format=",~g")
+            f"{name}:Q", title=title, scale=scale, axis=alt.Axis(values=_ticks(self.far), labelExpr=LABEL)
         )
 
     def y(self, name: str) -> alt.Y:
         """Risk, better downwards."""
         scale = alt.Scale(type="symlog", domain=[0, self.top])
-        axis = alt.Axis(values=_ticks(self.top), format=",~g")
+        axis = alt.Axis(values=_ticks(self.top), labelExpr=LABEL)
         return alt.Y(f"{name}:Q", title=[self.first["risk_title"], "↓ better"], scale=scale, axis=axis)
 
     def pixels(self, utility: float, risk: float) -> tuple[float, float]:

@@ -80,11 +80,13 @@ def limits_text(title: str, method: MethodInfo, uses: list[str]) -> str:
     lines = [
         f"# Before you use this file: {title}",
         "",
-        f"The records in this file are not real people. They were made after real data by a computer program ({method.title}) "
+        f"The records in this file are not real people. They were made after real data by a "
+        f"computer program ({method.title}) "
         "so that the whole looks like the original while no record is meant to stand for a person.",
         "",
         "- Do not try to find a person in it. A record that seems to fit somebody fits by chance.",
-        "- Results from this file are approximate. Intervals and tests computed from it as if it were a survey are too sure of "
+        "- Results from this file are approximate. Intervals and tests computed from it as if it "
+        "were a survey are too sure of "
         "themselves.",
         f"- What the method itself promises: {method.guarantee}.",
         *(f"- {line}" for line in uses),

@@ -81,8 +81,10 @@ class Release:
                     "candidate": judged.candidate.name, "risk": r.value, **_ends("risk", r), "utility": u.value,
                     **_ends("utility", u), "risk_title": MEASURES[risk].info.title, "utility_title": utility.title,
                     "utility_better": utility.better, "original_risk": r.yardsticks.get("original"),
-                    "safe": judged.safe, "chosen": self.chosen is not None and judged.candidate == self.chosen.candidate,
-                    "risk_limit": self._limit(judged, risk, where), "utility_limit": self._limit(judged, utility.name, where),
+                    "safe": judged.safe,
+                    "chosen": self.chosen is not None and judged.candidate == self.chosen.candidate,
+                    "risk_limit": self._limit(judged, risk, where),
+                    "utility_limit": self._limit(judged, utility.name, where),
                 }
             )  # fmt: skip
         numbers = (
@@ -218,7 +220,8 @@ def _choice(plan: Plan, judged: tuple[Judged, ...]) -> tuple[Judged | None, str]
     best = min(measured, key=lambda j: (sign * utility(plan, j), j.candidate.name))
     others = [f"'{j.candidate.name}' {figure(utility(plan, j))}" for j in measured if j is not best]
     return best, (
-        f"{len(safe)} of {len(judged)} candidates meet every line of the policy. Among them '{best.candidate.name}' is the "
+        f"{len(safe)} of {len(judged)} candidates meet every line of the policy. Among them "
+        f"'{best.candidate.name}' is the "
         f"most useful by {info.title}: {figure(utility(plan, best))}, where {info.better} is better"
         + (f" (the others: {', '.join(others)})." if others else ".")
     )

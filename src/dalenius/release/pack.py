@@ -1,4 +1,4 @@
-"""The release pack: what goes out (``public/``), what stays (``internal/``), and a manifest with a hash of every file."""
+"""The release pack: what goes out (``public/``), what stays (``internal/``), and a manifest of hashes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _evaluation(
 
 
 def _with_range(result: Result, judged: Judged, scenario: str) -> Result:
-    """The released file's own figure; where the candidate was made several times and the figure has no interval, their range."""
+    """The released file's own figure; its interval, or the range over several makes where it has none."""
     values = [run[scenario][result.name].value for run in judged.runs if result.name in run[scenario]]
     if result.interval is not None or len(values) < 2:
         return result

@@ -128,18 +128,18 @@ def default_measures() -> list[str]:
 
 
 def read_plan(path: str | Path) -> Plan:
-    """Read and check a plan file; all faults are reported at once.
+    r"""Read and check a plan file; all faults are reported at once.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "plan.yaml"
-    >>> _ = path.write_text("input: nowhere.csv\\nseeds: 1\\n")
+    >>> _ = path.write_text("input: nowhere.csv\nseeds: 1\n")
     >>> read_plan(path)
     Traceback (most recent call last):
     ...
-    dalenius.core.errors.SchemaError: ...plan.yaml: 4 faults: unknown entry 'seeds'; input nowhere.csv does not exist; no
-    candidates: name at least one method; no scenarios: name at least one intruder with keys and targets
+    dalenius.core.errors.SchemaError: ...plan.yaml: 4 faults: unknown entry 'seeds'; input nowhere.csv does not exist;
+    no candidates: name at least one method; no scenarios: name at least one intruder with keys and targets
     """
     where = Path(path)
     try:

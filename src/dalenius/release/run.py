@@ -31,7 +31,7 @@ Job = tuple[Candidate, int]
 
 
 def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None = None) -> Release:
-    """Make and measure every candidate of a plan that has not been made yet, then choose.
+    r"""Make and measure every candidate of a plan that has not been made yet, then choose.
 
     Examples
     --------
@@ -41,8 +41,9 @@ def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None =
     >>> folder = Path(tempfile.mkdtemp())
     >>> examples.survey(200).select("sex", "age", "health").write_csv(folder / "people.csv")
     >>> _ = (folder / "plan.yaml").write_text(
-    ...     "input: people.csv\\nscenarios: {a: {keys: [sex, age], targets: [health]}}\\n"
-    ...     "candidates: {independent: {}}\\nmeasures: [replicated-uniques, two-way-utility]\\npolicy: [repU <= 100 %]\\n"
+    ...     "input: people.csv\nscenarios: {a: {keys: [sex, age], targets: [health]}}\n"
+    ...     "candidates: {independent: {}}\nmeasures: [replicated-uniques, two-way-utility]\n"
+    ...     "policy: [repU <= 100 %]\n"
     ... )
     >>> run_plan(read_plan(folder / "plan.yaml"), workers=1).chosen.candidate.name
     'independent'

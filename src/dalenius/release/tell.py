@@ -32,7 +32,10 @@ def internal_story(
         likely=likely,
         uses=story.uses,
         decided=[release.why, "Whether the file is released is for the people responsible to decide."],
-        policy=[PolicyRow(j.candidate.name, f.rule.text, f.scenario, f.met, _found(f.said)) for j in release.judged for f in j.findings],
+        policy=[
+            PolicyRow(j.candidate.name, f.rule.text, f.scenario, f.met, _found(f.said))
+            for j in release.judged for f in j.findings
+        ],
         intruders=[_intruder(release, n) for n in range(len(plan.scenarios))],
         ledgers=[(j.candidate.name, j.ledger) for j in release.judged if j.ledger],
         plan=plan.text,
@@ -78,7 +81,8 @@ def _common(plan: Plan, chosen: Judged, original: Table, released: Table) -> Sto
 def _released(plan: Plan, info: MethodInfo, original: Table, released: Table) -> list[str]:
     dropped = [name for name in original.names if name not in released.names]
     lines = [
-        f"{released.rows:,} made-up records with {len(released.names)} columns, made after the pattern of {original.rows:,} real "
+        f"{released.rows:,} made-up records with {len(released.names)} columns, made after the "
+        f"pattern of {original.rows:,} real "
         f"ones by: {info.title}. {info.meaning}",
         f"What the method itself promises: {info.guarantee}.",
     ]
@@ -91,8 +95,10 @@ def _repeatable(chosen: Judged) -> list[str]:
     if chosen.candidate.repeatable:
         return []
     return [
-        "Fresh noise is part of the method's guarantee: the file was made once and kept, and running the plan anew would "
-        "give another file. The guarantee covers the file, not the choice among candidates, which looked at the real data."
+        "Fresh noise is part of the method's guarantee: the file was made once and kept, and "
+        "running the plan anew would "
+        "give another file. The guarantee covers the file, not the choice among candidates, "
+        "which looked at the real data."
     ]
 
 
@@ -100,7 +106,8 @@ def use_lines(tables: Result | None) -> list[str]:
     """What the file may be used for, from its two-way tables, column by column."""
     good, poor = readings(tables)
     lines = [
-        "Learning, teaching, trying out programs and first looks at a question. Confirm every result that matters on the "
+        "Learning, teaching, trying out programs and first looks at a question. Confirm every "
+        "result that matters on the "
         "real data with the data holder.",
     ]
     if tables is not None:
@@ -108,7 +115,8 @@ def use_lines(tables: Result | None) -> list[str]:
             "close to" if tables.value < GOOD else ("some way from" if tables.value < USABLE else "far from")
         )
         lines.append(
-            f"Tables of two columns are on average {word} the original's (S_pMSE {figure(tables.value)}; 1 is as close as chance allows)."
+            f"Tables of two columns are on average {word} the original's (S_pMSE "
+            f"{figure(tables.value)}; 1 is as close as chance allows)."
         )
     if good:
         lines.append(f"Relations found close to the original: {', '.join(good)}.")
@@ -168,9 +176,9 @@ def rare_values(original: Table, released: Table, threshold: int) -> dict[str, i
             continue
         held = original[name].categories
         counts = np.bincount(held.codes.astype(np.int64), minlength=len(held.labels))
-        rare = {str(held.labels[i]) for i in np.flatnonzero((counts > 0) & (counts < threshold))}
+        rare = {str(held.labels[int(i)]) for i in np.flatnonzero((counts > 0) & (counts < threshold))}
         other = released[name].categories
-        shown = {str(other.labels[i]) for i in np.unique(other.codes)}
+        shown = {str(other.labels[int(i)]) for i in np.unique(other.codes)}
         if rare & shown:
             found[name] = len(rare & shown)
     return found
@@ -181,7 +189,8 @@ def _rare_lines(rare: dict[str, int], threshold: int) -> list[str]:
         return [f"No category that fewer than {threshold} real records have is in the file."]
     listed = ", ".join(f"{name} ({count})" for name, count in rare.items())
     return [
-        f"The file itself names categories that fewer than {threshold} real records have: {listed}. Their presence says that "
+        f"The file itself names categories that fewer than {threshold} real records have: "
+        f"{listed}. Their presence says that "
         "somebody has them. Merge them in the source, or take the columns out, if that must not be known."
     ]
 
@@ -191,8 +200,10 @@ def results_rows(judged: Sequence[Judged]) -> list[dict[str, object]]:
     return [
         {
             "candidate": j.candidate.name, "replicate": n + 1, "scenario": scenario, "measure": name, "value": r.value,
-            "unit": r.unit, "low": r.interval.low if r.interval else None, "high": r.interval.high if r.interval else None,
+            "unit": r.unit,
+            "low": r.interval.low if r.interval else None, "high": r.interval.high if r.interval else None,
             "trusted": r.trusted, "meets_policy": j.safe,
         }
-        for j in judged for n, run in enumerate(j.runs) for scenario, results in run.items() for name, r in results.items()
+        for j in judged for n, run in enumerate(j.runs)
+        for scenario, results in run.items() for name, r in results.items()
     ]  # fmt: skip

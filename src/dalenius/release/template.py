@@ -92,7 +92,7 @@ def _options(name: str) -> str:
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    return json.loads(json.dumps(dict(options), default=str))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(dict(options), default=str))
 
 
 def roles(table: Table) -> tuple[list[str], list[str]]:
@@ -100,7 +100,8 @@ def roles(table: Table) -> tuple[list[str], list[str]]:
 
     Examples
     --------
-    >>> roles(Table.from_frame({"pid": [f"x{i}" for i in range(40)], "sex": ["f", "m"] * 20, "ill": [True, False] * 20}))
+    >>> people = {"pid": [f"x{i}" for i in range(40)], "sex": ["f", "m"] * 20, "ill": [True, False] * 20}
+    >>> roles(Table.from_frame(people))
     (['sex'], ['ill'])
     """
     usable = [

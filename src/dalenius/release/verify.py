@@ -1,4 +1,4 @@
-"""Verifying a pack: is it whole and unchanged, do its figures come out again, and does the plan give it again?"""
+"""Verifying a pack: is it whole and unchanged, do its figures come out again, and does the plan give it again."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def verify_pack(folder: str | Path, plan: str | Path | None = None) -> Verificat
 def check_release(
     plan: Plan, workers: int | None = None, progress: Callable[[str, int, int], None] | None = None
 ) -> Verification:
-    """The gate for an office's own checks: the pack verifies, the plan gives the same files again, the policy is met."""
+    """The gate for an office's own checks: the pack verifies, the plan gives the same files again, policy met."""
     found = verify_pack(plan.output, plan.path)
     if found.faults:
         return found

@@ -67,8 +67,8 @@ def render_report(
     """HTML text of the report.
 
     A public report leaves out what the handbooks ask to withhold: detail tables, parameters, the command, hashes of the
-    source, roles, special codes and notes of the schema. ``story`` holds the first page of a release; ``points`` what its
-    maps draw, by risk measure.
+    source, roles, special codes and notes of the schema. ``story`` holds the first page of a release; ``points`` what
+    its maps draw, by risk measure.
 
     Examples
     --------
@@ -121,7 +121,11 @@ class Charts:
 
     def to_json(self) -> str:
         """All specifications, safe inside a script element."""
-        return json.dumps(plain(self.specs), default=str, allow_nan=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+        return (
+            json.dumps(plain(self.specs), default=str, allow_nan=False)
+            .replace("<", "\\u003c")
+            .replace("\u2028", "\\u2028")
+        )
 
 
 def _candidate(evaluation: Evaluation, charts: Charts, threshold: int, public: bool) -> dict[str, Any]:
@@ -143,7 +147,7 @@ def _candidate(evaluation: Evaluation, charts: Charts, threshold: int, public: b
                 "hidden": b.hidden,
                 "words": column_words(b),
                 "chart": charts.add(column_chart(b, evaluation.name)),
-            }  # fmt: skip
+            }
             for b in bars
             if len(b.data)
         ],

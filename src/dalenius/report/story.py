@@ -86,13 +86,15 @@ def likely_lines(
         elif result.name == "replicated-uniques":
             found.append(
                 f"Believing to have found somebody: {in_hundred(result)} in the data stand alone with their "
-                f"{_joined(keys)} and meet exactly one record of the file that looks like them. The record is not theirs, but "
+                f"{_joined(keys)} and meet exactly one record of the file that looks like them. The "
+                f"record is not theirs, but "
                 "it may be taken for theirs. " + _guess(result)
             )
     if share < 1:
         found.append(
             f"These figures suppose that the curious person knows who took part. About {figure(100 * share)} % of the "
-            f"population did; for somebody who does not know who took part, the chances above are to be multiplied by {share:g}."
+            f"population did; for somebody who does not know who took part, the chances above are to "
+            f"be multiplied by {share:g}."
         )
     return found
 
@@ -121,7 +123,8 @@ def wrong_lines(keys: Sequence[str], targets: Sequence[str]) -> list[str]:
     """What could go wrong, without jargon."""
     return [
         f"Somebody who knows a few things about a person ({_joined(keys)}) could look for a record that fits, and "
-        f"believe what else stands there ({_joined(targets, 'or')}). If it is true by design rather than by chance, the file has given "
+        f"believe what else stands there ({_joined(targets, 'or')}). If it is true by design "
+        f"rather than by chance, the file has given "
         "away something about a real person.",
         "A record could look so much like one person that people believe that person is in the file, true or not.",
         "Somebody could draw a wrong conclusion because the file differs from the real data in what they look at.",

@@ -16,7 +16,8 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 COOKIE = "dalenius"
 HEADERS = [
-    (b"content-security-policy", b"default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-eval'; img-src 'self' data:; "
+    (b"content-security-policy", b"default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-eval'; "
+     b"img-src 'self' data:; "
      b"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"),
     (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin"), (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"), (b"cross-origin-opener-policy", b"same-origin"),
@@ -68,7 +69,13 @@ class Guard:
             return
         self.token = ""  # one time only
         cookie = f"{COOKIE}={self.cookie}; HttpOnly; SameSite=Strict; Path=/".encode()
-        await send({"type": "http.response.start", "status": 303, "headers": [(b"location", b"/"), (b"set-cookie", cookie), *HEADERS]})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 303,
+                "headers": [(b"location", b"/"), (b"set-cookie", cookie), *HEADERS],
+            }
+        )
         await send({"type": "http.response.body", "body": b""})
 
 

@@ -14,13 +14,13 @@ SWELL = 50
 
 
 def inspect(path: Path, limit: int) -> None:
-    """Raise for files that would swell beyond reason: endless lines, thousands of columns, compression bombs.
+    r"""Raise for files that would swell beyond reason: endless lines, thousands of columns, compression bombs.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "bomb.csv"
-    >>> _ = path.write_text(",".join("x" * 3000) + "\\n")
+    >>> _ = path.write_text(",".join("x" * 3000) + "\n")
     >>> inspect(path, 10**9)
     Traceback (most recent call last):
     ...
@@ -40,14 +40,18 @@ def _text(path: Path) -> None:
         first = stream.readline(LONGEST_LINE + 1)
         longest = len(first)
         if max(first.count(mark) for mark in (b",", b";", b"\t", b"|")) >= MOST_COLUMNS:
-            raise DataError(f"the file has more than {MOST_COLUMNS:,} columns; the page does not read such files")
+            raise DataError(
+                f"the file has more than {MOST_COLUMNS:,} columns; the page does not read such files"
+            )
         rest = 0
         while block := stream.read(1 << 20):
             parts = block.split(b"\n")
             longest = max(longest, rest + len(parts[0]), *(len(part) for part in parts[1:]))
             rest = len(parts[-1]) + (rest if len(parts) == 1 else 0)
     if longest > LONGEST_LINE:
-        raise DataError(f"a line of the file is longer than {LONGEST_LINE:,} bytes; the page does not read such files")
+        raise DataError(
+            f"a line of the file is longer than {LONGEST_LINE:,} bytes; the page does not read such files"
+        )
 
 
 def _zip(path: Path, limit: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import tempfile
 import zipfile
 from functools import cache
@@ -31,7 +30,7 @@ EXAMPLE = (
 MEGABYTE = 1 << 20
 
 
-def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any:
+def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any:  # noqa: PLR0915 (one address each)
     """The guarded application for one workspace."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     place = Workspace(workspace)
@@ -56,7 +55,12 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
 
     @app.get("/")
     def start() -> Any:
-        return page("start.html.j2", title="Runs", runs=[{"run": r, "state": r.state, "facts": r.facts} for r in place.runs()], limit=limit_mb)
+        return page(
+            "start.html.j2",
+            title="Runs",
+            runs=[{"run": r, "state": r.state, "facts": r.facts} for r in place.runs()],
+            limit=limit_mb,
+        )
 
     @app.get("/static/{name}")
     def static(name: str) -> Any:
@@ -86,7 +90,13 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
         run = known(name)
         state = run.state
         if state["state"] in ("done", "refused"):
-            return page("result.html.j2", title=run.facts["title"], run=run, state=state, **views.result(views.outcome(run)))
+            return page(
+                "result.html.j2",
+                title=run.facts["title"],
+                run=run,
+                state=state,
+                **views.result(views.outcome(run)),
+            )
         if state["state"] == "running":
             return page("progress.html.j2", title=run.facts["title"], run=run, state=state)
         return _setup(run, state)
@@ -128,7 +138,12 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
         numbers = [int(c) for c in asked if c.isdigit() and int(c) < len(release.judged)][:3]
         if not numbers:
             raise DaleniusError("choose at least one candidate")
-        return page("drill.html.j2", title=known(name).facts["title"], run=known(name), **views.drill(release, numbers))
+        return page(
+            "drill.html.j2",
+            title=known(name).facts["title"],
+            run=known(name),
+            **views.drill(release, numbers),
+        )
 
     @app.get("/run/{name}/pack.zip")
     def pack(name: str) -> Any:
@@ -176,7 +191,9 @@ def _write_plan(run: Run, form: Any) -> None:
     roles = {c.name: str(form.get(f"role-{n}", "")) for n, c in enumerate(schema)}
     keys, targets = ([n for n, r in roles.items() if r == wanted] for wanted in ("key", "target"))
     if not keys or not targets:
-        raise DaleniusError("mark at least one column as known to outsiders (key) and one as sensitive (target)")
+        raise DaleniusError(
+            "mark at least one column as known to outsiders (key) and one as sensitive (target)"
+        )
     methods = [m for m in form.getlist("method") if m in SYNTHESIZERS]
     if not methods:
         raise DaleniusError("choose at least one method")
@@ -215,6 +232,7 @@ def _environment() -> Any:
     import jinja2  # noqa: PLC0415
 
     loader = jinja2.FileSystemLoader(PLACE)
-    made = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    made.filters["tojson_text"] = lambda value: json.dumps(value)
+    made = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
     return made

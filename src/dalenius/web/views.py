@@ -78,7 +78,9 @@ def corrected(schema: Schema, kinds: dict[str, str], chosen: dict[str, str]) -> 
         kept = tuple(r for r in column.roles if str(r) not in ROLES)
         changed = replace(column, roles=(*kept, *((Role(role),) if role in set(Role) else ())))
         if kind in KINDS and kind != column.kind.value:
-            changed = replace(changed, kind=Kind(kind), levels=None, bounds=None, decimals=None, note="set on the page")
+            changed = replace(
+                changed, kind=Kind(kind), levels=None, bounds=None, decimals=None, note="set on the page"
+            )
         columns.append(changed)
     return replace(schema, columns=tuple(columns))
 
@@ -97,7 +99,9 @@ def result(release: Release) -> dict[str, Any]:
         points = release.points(risk)
         drawn = risk_utility_map(points, *((620, 320) if n == 0 else (330, 220)))
         maps.append({"title": points["risk_title"][0], "chart": charts.add(drawn)})
-    names = [n for n in release.plan.measured if n in release.judged[0].figures[release.plan.scenarios[0].name]][:5]
+    names = [
+        n for n in release.plan.measured if n in release.judged[0].figures[release.plan.scenarios[0].name]
+    ][:5]
     rows = []
     for judged in release.judged:
         results = judged.figures[release.plan.scenarios[0].name]
@@ -121,7 +125,8 @@ def _side(evaluation: Evaluation, charts: Charts, alone: bool) -> dict[str, Any]
     bars = [column_bars(evaluation.pair, name) for name in evaluation.pair.columns]
     figures = [
         {
-            "title": r.info.title if r.info else r.name, "family": r.info.family if r.info else "", "sentence": r.sentence,
+            "title": r.info.title if r.info else r.name, "family": r.info.family if r.info else "",
+            "sentence": r.sentence,
             "value": figure(r.value, r.unit), "yardsticks": [(k, figure(v, r.unit)) for k, v in r.yardsticks.items()],
             "chart": charts.add(r.chart()) if r.chart and alone else None, "trusted": r.trusted,
         }

@@ -120,7 +120,11 @@ class Workspace:
 
     def runs(self) -> list[Run]:
         """Runs, newest first."""
-        held = [p for p in (self.folder / "runs").iterdir() if _NAME.fullmatch(p.name) and (p / "run.json").is_file()]
+        held = [
+            p
+            for p in (self.folder / "runs").iterdir()
+            if _NAME.fullmatch(p.name) and (p / "run.json").is_file()
+        ]
         return [Run(p) for p in sorted(held, key=lambda p: -(p / "run.json").stat().st_mtime)]
 
     def run(self, name: str) -> Run | None:
