@@ -1,8 +1,8 @@
 """What a rule's expression is worth on a table, row by row, in a logic that knows "unknown".
 
 A comparison with an empty cell is neither true nor false, so a rule that needs a missing value is never broken (a
-three-valued logic, Kleene's). A not-applicable code compares with a constant as the code it is (``income == -8``) and takes no
-part in arithmetic; a missing code equals only itself.
+three-valued logic, Kleene's). A not-applicable code compares with a constant as the code it is (``income == -8``) and
+takes no part in arithmetic; a missing code equals only itself.
 """
 
 from __future__ import annotations
