@@ -91,9 +91,9 @@ def figures() -> dict[str, dict[str, list[float]]]:
 
 
 def moved(good: list[float], bad: list[float]) -> bool:
-    """Whether every damaged file lies outside what good files show, by twice their range."""
+    """Whether every damaged file lies outside what good files show, by more than their range."""
     low, high = min(good), max(good)
-    room = 1.0 * (high - low)
+    room = high - low
     return min(bad) > high + room or max(bad) < low - room
 
 

@@ -1,7 +1,8 @@
 """Distributions of single columns: shape, range, categories, gaps.
 
-Shape, range coverage, category coverage, boundary and category adherence are SDMetrics' scores, equal to theirs: 1 is
-best. Special codes count as gaps of a number and as categories of a categorical column.
+Shape, range coverage, category coverage and boundary adherence are SDMetrics' scores, equal to theirs: 1 is best.
+Category adherence leaves empty cells out, where SDMetrics counts them as valid. Special codes count as gaps of a number
+and as categories of a categorical column.
 """
 
 from __future__ import annotations
