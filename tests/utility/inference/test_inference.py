@@ -19,7 +19,12 @@ DATA = {
 def test_names_follow_r():
     table = Table.from_frame(DATA)
     assert fit_model("y ~ g * x", table).names == ["(Intercept)", "gb", "gc", "x", "gb:x", "gc:x"]
-    assert fit_model("y ~ log(x) + factor(k) - 1", table).names == ["log(x)", "factor(k)0", "factor(k)1", "factor(k)2"]
+    assert fit_model("y ~ log(x) + factor(k) - 1", table).names == [
+        "log(x)",
+        "factor(k)0",
+        "factor(k)1",
+        "factor(k)2",
+    ]
 
 
 @pytest.mark.parametrize("text", ["y", "y ~ x ~ g", "y ~ x - g"])

@@ -83,11 +83,11 @@ class Finish:
 
     def apply(self, drawn: AnyArray, seed: Seed) -> AnyArray:
         """Finish drawn numbers."""
+        if self.smoothing == "none" and self.exact:
+            return drawn
         numbers = drawn.astype(np.float64)
         if self.smoothing != "none" and len(numbers):
             numbers = self._smoothed(numbers, generator(seed, "smooth"))
-        elif self.exact:
-            return drawn
         return self._cast(self._avoid(self._gridded(numbers)))
 
     def _smoothed(self, numbers: Floats, rng: np.random.Generator) -> Floats:
