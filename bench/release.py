@@ -1,4 +1,4 @@
-"""Wall time of a release by stage, and what the orchestration costs beside the work: ``python bench/release.py [rows]``."""
+"""Wall time of a release by stage, and the share of the orchestration: ``python bench/release.py [rows]``."""
 
 from __future__ import annotations
 

@@ -201,7 +201,8 @@ def test_all_faults_of_a_plan_at_once(tmp_path):
     path.write_text(
         "input: people.csv\nseed: -1\nholdout: 2\nwhat: 1\nreplicates: 0\nchoose: disco\noutput: .\nformats: [exe]\n"
         "scenarios: {a: {keys: [nobody], targets: [sex]}, b: {keys: [sex], targets: [sex], population_share: 7}}\n"
-        "candidates: {cart: {minbuckets: 3}, nothing: {}}\npolicy: [rubbish, 'repU <= moon', 'mean S_pMSE <= 10 %']\nmeasures: [no]\n"
+        "candidates: {cart: {minbuckets: 3}, nothing: {}}\npolicy: [rubbish, 'repU <= moon', 'mean S_pMSE <= 10 %']\n"
+        "measures: [no]\n"
     )
     with pytest.raises(SchemaError) as caught:
         read_plan(path)
@@ -287,7 +288,8 @@ def test_households_are_set_aside_whole(tmp_path):
 
     Schema.infer(frame).with_roles(household="home").to_yaml(tmp_path / "schema.yaml")
     (tmp_path / "plan.yaml").write_text(
-        "input: people.csv\nschema: schema.yaml\nscenarios: {a: {keys: [sex], targets: [ill]}}\ncandidates: {independent: {}}\n"
+        "input: people.csv\nschema: schema.yaml\nscenarios: {a: {keys: [sex], targets: [ill]}}\n"
+        "candidates: {independent: {}}\n"
     )
     seen, aside = source(read_plan(tmp_path / "plan.yaml"))
     assert not set(seen.to_frame("dict")["home"]) & set(aside.to_frame("dict")["home"])

@@ -1,4 +1,4 @@
-"""The page refuses strangers, large and swelling files, tricks in names; it neutralises HTML and stays in its folder."""
+"""The page refuses strangers, swelling files and tricks in names; it neutralises HTML and stays in its folder."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 COOKIE = "dalenius"
 HEADERS = [
-    (b"content-security-policy", b"default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-eval'; "
+    (b"content-security-policy", b"default-src 'none'; style-src 'self' 'unsafe-inline'; "
+     b"script-src 'self' 'unsafe-eval'; "
      b"img-src 'self' data:; "
      b"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"),
     (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin"), (b"x-frame-options", b"DENY"),

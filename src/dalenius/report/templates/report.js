@@ -1,4 +1,5 @@
 "use strict";
+// The place of a chart carries its words, so the drawing itself is hidden from screen readers.
 // Charts of closed parts are drawn when the part is opened, so that a long report opens at once.
 const specs = JSON.parse(document.getElementById("specs").textContent);
 const options = { actions: false, renderer: "svg", tooltip: { theme: "light" } };
@@ -6,7 +7,7 @@ function draw(place) {
   if (place.dataset.drawn) return;
   place.dataset.drawn = "waiting";
   vegaEmbed(place, specs[place.id], options).then(
-    () => { place.dataset.drawn = "yes"; },
+    () => { place.querySelector("svg").setAttribute("aria-hidden", "true"); place.dataset.drawn = "yes"; },
     (error) => { place.dataset.drawn = "failed"; place.textContent = "This chart could not be drawn."; console.error(error); }
   );
 }

@@ -1,11 +1,11 @@
 "use strict";
-// Charts of the page, and live progress of a run.
+// Charts of the page (their place carries the words, so the drawing itself is hidden from screen readers), and live progress of a run.
 const held = document.getElementById("specs");
 if (held) {
   const specs = JSON.parse(held.textContent);
   document.querySelectorAll(".chart").forEach((place) => {
     vegaEmbed(place, specs[place.id], { actions: false, renderer: "svg" }).then(
-      () => { place.dataset.drawn = "yes"; },
+      () => { place.querySelector("svg").setAttribute("aria-hidden", "true"); place.dataset.drawn = "yes"; },
       (error) => { place.textContent = "This chart could not be drawn."; console.error(error); });
   });
 }
