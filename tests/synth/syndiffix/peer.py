@@ -8,28 +8,36 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-import pandas as pd
-from syndiffix import Synthesizer
-from syndiffix.clustering.strategy import NoClustering
-from syndiffix.common import AnonymizationParams, FlatteningInterval, SuppressionParams
-from syndiffix.tree import Branch
 
 
 def nodes(tree):
     """Every node: path, depth, leaf, rows, stub, noisy count, then four bounds per dimension."""
+    from syndiffix.tree import Branch
+
     found, waiting = [], [(tree, 0)]
     while waiting:
         node, depth = waiting.pop()
         branch = isinstance(node, Branch)
         if branch:
             waiting += [(child, depth + 1) for child in node.children.values()]
-        sides = [(s.min, s.max, a.min, a.max) for s, a in zip(node.snapped_intervals, node.actual_intervals, strict=True)]
+        sides = [
+            (s.min, s.max, a.min, a.max)
+            for s, a in zip(node.snapped_intervals, node.actual_intervals, strict=True)
+        ]
         rows = node.entity_counter.real_count
-        found.append([depth, not branch, rows, node.is_stub, node.noisy_count(), *(v for side in sides for v in side)])
+        found.append(
+            [depth, not branch, rows, node.is_stub, node.noisy_count(), *(v for side in sides for v in side)]
+        )
     return np.array(found, float)
 
 
 def main():
+    import pandas as pd
+    from syndiffix.clustering.strategy import NoClustering
+    from syndiffix.common import AnonymizationParams, FlatteningInterval, SuppressionParams
+
+    from syndiffix import Synthesizer
+
     data = pd.read_csv(sys.argv[1], keep_default_na=False, na_values=[""])
     quiet = sys.argv[4] == "off"
     params = AnonymizationParams(salt=sys.argv[3].encode())
@@ -43,4 +51,5 @@ def main():
     np.savez(sys.argv[2], **held)
 
 
-main()
+if __name__ == "__main__":
+    main()

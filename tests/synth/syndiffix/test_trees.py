@@ -128,7 +128,9 @@ def test_moments_lie_on_natural_boundaries():
     assert np.array_equal(np.argsort(natural, kind="stable"), np.argsort(moments, kind="stable"))
     year = to_natural(np.array(["2024-01-01"], "datetime64[us]").astype(np.int64))[0]
     for month in range(12, 16):  # places no calendar has mean the next year
-        assert from_natural(np.array([year | (month << 42)])).astype("datetime64[us]")[0] == np.datetime64("2025-01-01")
+        assert from_natural(np.array([year | (month << 42)])).astype("datetime64[us]")[0] == np.datetime64(
+            "2025-01-01"
+        )
 
 
 def random_table(seed: int, rows: int) -> pl.DataFrame:
@@ -148,11 +150,21 @@ COMBINATIONS = "0;1;2;3;0,1;1,2;0,3;0,1,2;1,2,3;0,1,2,3"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not PEER.exists(), reason="needs syndiffix==1.0.8 in /tmp/venvs/syndiffix (pip install syndiffix)")
+@pytest.mark.skipif(
+    not PEER.exists(), reason="needs syndiffix==1.0.8 in /tmp/venvs/syndiffix (pip install syndiffix)"
+)
 @pytest.mark.parametrize(("seed", "noise"), [(1, "on"), (2, "off"), (3, "on")])
 def test_node_sets_equal_the_reference(tmp_path, seed, noise):
     random_table(seed, 1200).write_csv(tmp_path / "in.csv")
-    command = [str(PEER), str(Path(__file__).parent / "peer.py"), "in.csv", "out.npz", "salty-salt", noise, COMBINATIONS]
+    command = [
+        str(PEER),
+        str(Path(__file__).parent / "peer.py"),
+        "in.csv",
+        "out.npz",
+        "salty-salt",
+        noise,
+        COMBINATIONS,
+    ]
     subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
     with np.load(tmp_path / "out.npz") as held:
         wanted = dict(held)

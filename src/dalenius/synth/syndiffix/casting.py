@@ -74,10 +74,14 @@ class Casting:
         if column.kind is Kind.INTEGER:
             width = self.width(column.name, whole=True)
             step = 1 if width is None else max(1, round(width))
-            return self._whole(values // step * step, Axis(plain, "whole", 0, 0, step=float(step)), _bounds(column))
+            return self._whole(
+                values // step * step, Axis(plain, "whole", 0, 0, step=float(step)), _bounds(column)
+            )
         return self._real(vector, plain)
 
-    def _whole(self, values: AnyArray, axis: Axis, bounds: tuple[float, float] | None) -> tuple[AnyArray, Axis]:
+    def _whole(
+        self, values: AnyArray, axis: Axis, bounds: tuple[float, float] | None
+    ) -> tuple[AnyArray, Axis]:
         low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
         if bounds is not None:
             low, high = math.floor(bounds[0]), math.ceil(bounds[1])
@@ -149,7 +153,11 @@ def _bounds(column: Column) -> tuple[float, float] | None:
     if column.bounds is None or column.domain != "declared":
         return None
     low, high = column.bounds
-    return (float(low), float(high)) if isinstance(low, (int, float)) and isinstance(high, (int, float)) else None
+    return (
+        (float(low), float(high))
+        if isinstance(low, (int, float)) and isinstance(high, (int, float))
+        else None
+    )
 
 
 def _gaps(vector: Vector) -> tuple[int, ...]:

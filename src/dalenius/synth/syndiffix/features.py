@@ -33,7 +33,9 @@ def rank_features(table: Table, target: str) -> list[str]:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # noqa: PLC0415
 
     if target not in table:
-        raise DataError(f"no column {target!r} to be the target; there are {', '.join(map(repr, table.names))}")
+        raise DataError(
+            f"no column {target!r} to be the target; there are {', '.join(map(repr, table.names))}"
+        )
     others = [name for name in table.names if name != target]
     if not others or table.rows < 10:
         return others

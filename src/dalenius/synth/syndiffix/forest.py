@@ -25,7 +25,17 @@ from dalenius.synth.syndiffix.noise._kernels import PRECISION, Noise, keyed
 from dalenius.synth.syndiffix.noise.make import make_noise, name_hash
 from dalenius.synth.syndiffix.options import Anonymity, Growth
 from dalenius.synth.syndiffix.tree import Tree
-from dalenius.synth.syndiffix.trees._kernels import DEPTH, END, START, Items, Rule, collapse, grow, lowest_root, prune
+from dalenius.synth.syndiffix.trees._kernels import (
+    DEPTH,
+    END,
+    START,
+    Items,
+    Rule,
+    collapse,
+    grow,
+    lowest_root,
+    prune,
+)
 from dalenius.synth.syndiffix.units import Units
 
 Combination = tuple[int, ...]
@@ -34,7 +44,8 @@ MOST_DIMENSIONS = 10
 """Columns one tree may have: 2 to this power children per node, and as many trees below."""
 FEW_ROWS = 200
 """Below this, looking for equal rows is not worth it."""
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -103,7 +114,9 @@ class Forest:
         needed: set[Combination] = set()
         for combination in wanted:
             if len(combination) > MOST_DIMENSIONS:
-                raise OptionError(f"at most {MOST_DIMENSIONS} columns fit in one tree, {len(combination)} were asked for")
+                raise OptionError(
+                    f"at most {MOST_DIMENSIONS} columns fit in one tree, {len(combination)} were asked for"
+                )
             for size in range(2, len(combination) + 1):
                 needed.update(combinations(combination, size))
         missing = sorted(needed - self.trees.keys(), key=lambda c: (len(c), c))
@@ -135,7 +148,13 @@ class Forest:
             seed = int(self.names[combination[0]])
             limit = base + int(keyed(self.noise, PRECISION, np.uint64(seed))) % (2 * reach + 1) - reach
         return Rule(
-            float(growth.singular_low), float(growth.range_low), growth.depth, limit, safe, False, growth.any_stub
+            float(growth.singular_low),
+            float(growth.range_low),
+            growth.depth,
+            limit,
+            safe,
+            False,
+            growth.any_stub,
         )
 
     def frame(self, axes: Sequence[Axis], positions: Sequence[int]) -> Frame:
@@ -190,7 +209,9 @@ class Forest:
         masks = [mask for mask in (self.outside[i] for i in combination) if mask is not None]
         items = self._items(cells, np.logical_or.reduce(masks) if masks else None)
         ints, wide, perm = grow(items, self.noise, rule, links, ends[:-1].astype(np.int32))
-        return self._finish(combination, [self.axes[i] for i in combination], ints, wide, perm, False, below, items)
+        return self._finish(
+            combination, [self.axes[i] for i in combination], ints, wide, perm, False, below, items
+        )
 
     def _finish(
         self, combination: Combination, axes: Sequence[Axis], ints: npt.NDArray[np.int32],
@@ -202,10 +223,14 @@ class Forest:
         if items is None or self.units.is_single:
             noisy = count_single(self.noise, wide, seeds)
         else:
-            noisy = count_units(self.noise, self._flat, ints, perm, items.rows, items.units, items.unit_hashes, seeds)
+            noisy = count_units(
+                self.noise, self._flat, ints, perm, items.rows, items.units, items.unit_hashes, seeds
+            )
         if not self.harvested:
             return Tree(combination, ints, wide, noisy, seeds)
-        held = harvest(self.noise, ints, wide, noisy, seeds, safe, len(combination), _joined([t.arena for t in below]))
+        held = harvest(
+            self.noise, ints, wide, noisy, seeds, safe, len(combination), _joined([t.arena for t in below])
+        )
         arena = Arena(*held, ints[:, DEPTH].copy())
         return Tree(combination, ints, wide, noisy, seeds, arena)
 

@@ -46,9 +46,15 @@ def ground_from_duckdb(
     key = unit_key(secret)
     hashed = f"bit_xor(md5_number_lower('{key}' || CAST({quoted(entity)} AS VARCHAR)))"
     groups = ", ".join(str(i + 1) for i in range(len(columns)))
-    twice = relation.aggregate(f"count(*) - count(DISTINCT {quoted(entity)}) AS n").to_arrow_table()["n"][0].as_py()
+    twice = (
+        relation.aggregate(f"count(*) - count(DISTINCT {quoted(entity)}) AS n")
+        .to_arrow_table()["n"][0]
+        .as_py()
+    )
     if twice:
-        raise DataError(f"column {entity!r}: {twice} rows repeat or lack an entity; add up the rows of each entity first")
+        raise DataError(
+            f"column {entity!r}: {twice} rows repeat or lack an entity; add up the rows of each entity first"
+        )
     query = f"{', '.join(spelled)}, count(*) AS {ROWS}, {hashed} AS {HASH}"
     frame = relation.aggregate(query, groups).to_arrow_table()
     order = [(name, "ascending") for name in columns]
@@ -60,7 +66,13 @@ def ground_from_duckdb(
     plain = [casting.cast(table[name]) for name in table.names]
     units = Units.single(counts, hashes)
     ground = Ground(
-        [table[name].column for name in table.names], plain, units, secret, options, rows=counts, origin=table.origin
+        [table[name].column for name in table.names],
+        plain,
+        units,
+        secret,
+        options,
+        rows=counts,
+        origin=table.origin,
     )
     return ground
 

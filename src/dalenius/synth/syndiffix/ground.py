@@ -18,8 +18,21 @@ from dalenius.synth.base import releasable
 from dalenius.synth.syndiffix.axis import Axis, Codes
 from dalenius.synth.syndiffix.buckets import Buckets, buckets_of
 from dalenius.synth.syndiffix.casting import Casting, Snapping
-from dalenius.synth.syndiffix.clusters.measure import Matrix, dependence_matrix, entropies, sample_forest, worth_sampling
-from dalenius.synth.syndiffix.clusters.plan import ClusterOptions, Plan, alone, plan_for_target, solve, weights_of
+from dalenius.synth.syndiffix.clusters.measure import (
+    Matrix,
+    dependence_matrix,
+    entropies,
+    sample_forest,
+    worth_sampling,
+)
+from dalenius.synth.syndiffix.clusters.plan import (
+    ClusterOptions,
+    Plan,
+    alone,
+    plan_for_target,
+    solve,
+    weights_of,
+)
 from dalenius.synth.syndiffix.forest import MOST_DIMENSIONS, Combination, Forest, Settings
 from dalenius.synth.syndiffix.model import SynDiffixModel
 from dalenius.synth.syndiffix.noise.make import fingerprint
@@ -87,7 +100,9 @@ class Ground:
         chosen = list(columns) if columns else kept.names
         for name in chosen:
             if name not in kept:
-                raise DataError(f"no column {name!r} to synthesize; there are {', '.join(map(repr, kept.names))}")
+                raise DataError(
+                    f"no column {name!r} to synthesize; there are {', '.join(map(repr, kept.names))}"
+                )
         unknown = [name for name in (*method.safe, *method.precision) if name not in kept]
         if unknown:
             raise OptionError(f"options name the column {unknown[0]!r}, which is not in the table")
@@ -101,7 +116,9 @@ class Ground:
     def forest(self) -> Forest:
         """The forest of all columns; trees of more than one column are built when asked for."""
         with compiling():
-            return Forest([a for a, _ in self.cast], [c for _, c in self.cast], self.units, self.settings, self.weights)
+            return Forest(
+                [a for a, _ in self.cast], [c for _, c in self.cast], self.units, self.settings, self.weights
+            )
 
     @cached_property
     def margins(self) -> list[Buckets]:
@@ -147,7 +164,9 @@ class Ground:
             plan = alone(count)
         elif clustering == "single" or count <= ONE_CLUSTER:
             if count > MOST_DIMENSIONS:
-                raise OptionError(f"one cluster holds at most {MOST_DIMENSIONS} columns; use clustering 'auto'")
+                raise OptionError(
+                    f"one cluster holds at most {MOST_DIMENSIONS} columns; use clustering 'auto'"
+                )
             plan = Plan(tuple(range(count)))
         else:
             plan = solve(self.dependences(positions), self.entropies[list(positions)], self.method.clusters)
@@ -199,4 +218,3 @@ def units_of(table: Table, salt: bytes) -> Units:
     if not named or not table.rows:
         return Units.of_rows(table.rows, salt)
     return Units.of_columns([table[name] for name in named], salt)
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,11 +67,15 @@ def _nearest(known: Codes, codes: Codes, low: Codes, end: Codes) -> Codes:
     left = np.maximum(right - 1, 0)
     inside_right = (known[right] >= low) & ((known[right] < end) | (known[right] == low))
     inside_left = (known[left] >= low) & ((known[left] < end) | (known[left] == low))
-    closer_left = inside_left & (~inside_right | (np.abs(codes - known[left]) <= np.abs(known[right] - codes)))
+    closer_left = inside_left & (
+        ~inside_right | (np.abs(codes - known[left]) <= np.abs(known[right] - codes))
+    )
     return np.where(closer_left, known[left], np.where(inside_right, known[right], codes))
 
 
-def _draw_levels(outlook: Outlook, low: Codes, end: Codes, share: npt.NDArray[np.float64]) -> tuple[Codes, Tags]:
+def _draw_levels(
+    outlook: Outlook, low: Codes, end: Codes, share: npt.NDArray[np.float64]
+) -> tuple[Codes, Tags]:
     """Ranks; what is not public becomes a common beginning with a number, or the nearest public level."""
     axis, public = outlook.axis, outlook.ranks
     ranges = rank_ranges(axis, low, end)
@@ -111,6 +116,7 @@ def decode(outlook: Outlook, codes: Codes, tags: Tags) -> Vector:
     plain = np.where((state == 0), codes, 0)
     if axis.kind == "levels":
         return _decode_levels(outlook, plain, tags, state)
+    data: npt.NDArray[Any]
     if axis.kind == "moment":
         moments = from_natural(axis.wholes(plain))
         data = moments * 1000 if column.decimals == 9 else moments
@@ -154,4 +160,3 @@ def empty_vector(axis: Axis, rows: int) -> Vector:
     data: npt.NDArray[np.generic] = np.zeros(rows, kind if column.kind.is_number else np.uint8)
     levels = None if column.kind.is_number else (column.levels or ())
     return Vector(replace(column, levels=levels), data, np.full(rows, MISSING, np.uint8)).tidy()
-

@@ -81,7 +81,9 @@ class SynDiffixModel(Model):
         drawn = self._draw_cluster(0, rows, seed)
         for k, part in enumerate(self.plan.parts, start=1):
             common = sorted(part.stitch, key=lambda i: (self.entropies[i], i))
-            drawn = join(drawn, self._draw_cluster(k, rows, seed), common, part.shared, generator(seed, "stitch", k))
+            drawn = join(
+                drawn, self._draw_cluster(k, rows, seed), common, part.shared, generator(seed, "stitch", k)
+            )
         drawn = drawn.take(generator(seed, "order").permutation(drawn.rows))
         vectors = [decode(self.outlooks[i], drawn.codes[i], drawn.tags[i]) for i in sorted(drawn.codes)]
         return Table.from_vectors(vectors, drawn.rows, self.origin, self.schema)
@@ -112,7 +114,9 @@ class SynDiffixModel(Model):
         return facts, arrays
 
     @classmethod
-    def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> SynDiffixModel:
+    def from_parts(
+        cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays
+    ) -> SynDiffixModel:
         """Rebuild the model."""
         outlooks = [
             outlook_from(schema.columns[i], held, arrays[f"ranks.{i}"], arrays[f"known.{i}"])

@@ -83,19 +83,32 @@ def safe_codes(tree: Tree, axis: Axis, all_values: bool) -> Codes:
 
 
 def look(
-    axis: Axis, original: Column, tree: Tree, sets: Sequence[tuple[Buckets, int]], public: bool, rare: Rare, known: bool
+    axis: Axis,
+    original: Column,
+    tree: Tree,
+    sets: Sequence[tuple[Buckets, int]],
+    public: bool,
+    rare: Rare,
+    known: bool,
 ) -> Outlook:
     """The outlook of a column, from its own tree and the bucket sets (with the column's place in them)."""
     edges = edges_of(tree, axis)
     safe = safe_codes(tree, axis, public)
     if axis.kind != "levels":
         return Outlook(axis, edges, known=safe if known or public else safe[:0])
-    ranges = np.concatenate([rank_ranges(axis, b.low[:, j], b.high[:, j]) for b, j in sets] or [np.zeros((0, 2), int)])
+    ranges = np.concatenate(
+        [rank_ranges(axis, b.low[:, j], b.high[:, j]) for b, j in sets] or [np.zeros((0, 2), int)]
+    )
     keys = np.unique((ranges[:, 0] << 32) | ranges[:, 1])
     ranges = np.column_stack([keys >> 32, keys & 0xFFFFFFFF])
     ranges = ranges[ranges[:, 0] < ranges[:, 1]]
     order = rank_order(original)
-    levels: list[Level] = [level for _, level in sorted(zip(order.tolist(), original.levels or (), strict=True), key=lambda pair: pair[0])]
+    levels: list[Level] = [
+        level
+        for _, level in sorted(
+            zip(order.tolist(), original.levels or (), strict=True), key=lambda pair: pair[0]
+        )
+    ]
     if original.domain == "declared" or original.kind is Kind.BOOLEAN:
         ranks = np.arange(len(levels))
     else:

@@ -35,5 +35,6 @@ def compiling() -> Iterator[None]:
 
 def _say() -> None:
     print(
-        "dalenius: preparing SynDiffix for this machine (once, about half a minute; kept for later runs) …", file=sys.stderr
+        "dalenius: preparing SynDiffix for this machine (once, about half a minute; kept for later runs) …",
+        file=sys.stderr,
     )

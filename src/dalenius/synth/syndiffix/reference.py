@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import reduce
 from operator import xor
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +90,9 @@ class ReferenceForest:
         null = null_value(low, high)
         values[np.isnan(values)] = null
         lower, power = snap(min(low, null), max(high, null))
-        codes = np.minimum(np.floor(np.ldexp(values - lower, BITS - power)), float((1 << BITS) - 512)).astype(np.int64)
+        codes = np.minimum(np.floor(np.ldexp(values - lower, BITS - power)), float((1 << BITS) - 512)).astype(
+            np.int64
+        )
         distinct, first = np.unique(codes, return_index=True)
         self.values.append((distinct, values[first]))
         self.nulls.append(null)
@@ -116,7 +119,10 @@ class ReferenceForest:
             ends = np.cumsum([0] + [len(tree) for tree in below])
             links = np.concatenate([tree.links for tree in below])
             links[:, 0] += np.repeat(ends[:-1], np.diff(ends))
-            items = self._items(np.stack([self.cells[i] for i in combination]), np.stack([self.actual[i] for i in combination]))
+            items = self._items(
+                np.stack([self.cells[i] for i in combination]),
+                np.stack([self.actual[i] for i in combination]),
+            )
             rule = self._rule(combination, items.cells.shape[1])
             ints, wide, _ = grow(items, self.noise, rule, links.astype(np.int32), ends[:-1].astype(np.int32))
             self.trees[combination] = self._finish(combination, ints, wide)
@@ -135,10 +141,16 @@ class ReferenceForest:
             seed = np.uint64(plain_hash(self.names[combination[0]]))
             limit = base - reach + int(keyed(self.noise, PRECISION, seed)) % (2 * reach + 1)
         return Rule(
-            float(growth.singular_low), float(growth.range_low), growth.depth, limit, False, self.prefix, growth.any_stub
+            float(growth.singular_low),
+            float(growth.range_low),
+            growth.depth,
+            limit,
+            False,
+            self.prefix,
+            growth.any_stub,
         )
 
-    def intervals(self, tree: Tree, j: int) -> tuple[npt.NDArray[np.float64], ...]:
+    def intervals(self, tree: Tree, j: int) -> tuple[npt.NDArray[np.floating[Any]], ...]:
         """Snapped lower and upper bound, smallest and largest value of each node in one dimension."""
         cells, low, high = tree.side(j)
         lower, power = self.roots[tree.columns[j]]

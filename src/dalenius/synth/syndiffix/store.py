@@ -129,7 +129,9 @@ class BucketStore:
                 placed.append(column)
         return Plan(first, tuple(parts)).merged()
 
-    def draw(self, names: Sequence[str] | None = None, rows: int | None = None, *, seed: Seed = None) -> Table:
+    def draw(
+        self, names: Sequence[str] | None = None, rows: int | None = None, *, seed: Seed = None
+    ) -> Table:
         """Draw a synthetic table of some columns."""
         return self.model(names).sample(rows, seed=seed)
 
@@ -187,7 +189,9 @@ class BucketStore:
             key = tuple(int(i) for i in columns)
             sets[key] = Buckets(key, array(f"low.{k}"), array(f"high.{k}"), array(f"weight.{k}"))
         found = tuple(float(e) for e in head["entropies"])
-        return cls(schema, int(head["rows"]), outlooks, found, array("dependences"), sets, str(head["fingerprint"]))
+        return cls(
+            schema, int(head["rows"]), outlooks, found, array("dependences"), sets, str(head["fingerprint"])
+        )
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -143,7 +143,9 @@ class TableSet:
     def joined(self, other: TableSet) -> TableSet:
         """Both sets together, if they come from the same salt."""
         if self.fingerprint != other.fingerprint:
-            raise OptionError("the sets come from different salts: together they would let noise be averaged away")
+            raise OptionError(
+                "the sets come from different salts: together they would let noise be averaged away"
+            )
         return TableSet({**self.tables, **other.tables}, self.fingerprint)
 
     def discrepancy(self, name: str) -> float:
@@ -155,4 +157,7 @@ class TableSet:
                 counts = np.bincount(categories.codes, minlength=categories.size) / table.rows
                 shares.append(dict(zip(map(str, categories.labels), counts.tolist(), strict=True)))
         values = {value for held in shares for value in held}
-        return max((max(h.get(v, 0.0) for h in shares) - min(h.get(v, 0.0) for h in shares) for v in values), default=0.0)
+        return max(
+            (max(h.get(v, 0.0) for h in shares) - min(h.get(v, 0.0) for h in shares) for v in values),
+            default=0.0,
+        )

@@ -8,7 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.synth.syndiffix.harvest._kernels import Arena
-from dalenius.synth.syndiffix.trees._kernels import CODE, DEPTH, FIRST, FLAGS, KIDS, LEVELS, LOW, ROWS, SINGULAR, STUB, UNITS
+from dalenius.synth.syndiffix.trees._kernels import (
+    CODE,
+    DEPTH,
+    FIRST,
+    FLAGS,
+    KIDS,
+    LEVELS,
+    LOW,
+    ROWS,
+    SINGULAR,
+    STUB,
+    UNITS,
+)
 
 LINKS = np.array([FIRST, KIDS, CODE, FLAGS])
 
@@ -76,11 +88,17 @@ class Tree:
         """Nodes with a single value in every dimension."""
         return (self.ints[:, FLAGS] & SINGULAR) > 0
 
-    def side(self, dimension: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def side(
+        self, dimension: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Cell number, smallest and largest code of each node in one dimension."""
         d = len(self.columns)
         end = self.wide.shape[1] - 3 * d
-        return self.wide[:, end + dimension], self.wide[:, end + d + dimension], self.wide[:, end + 2 * d + dimension]
+        return (
+            self.wide[:, end + dimension],
+            self.wide[:, end + d + dimension],
+            self.wide[:, end + 2 * d + dimension],
+        )
 
     @property
     def links(self) -> npt.NDArray[np.int32]:

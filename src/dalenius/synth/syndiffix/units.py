@@ -68,7 +68,9 @@ class Units:
 
     def take(self, rows: npt.NDArray[np.int64]) -> Units:
         """The units of some rows."""
-        return Units(self.counts[rows], self.hashes[rows], np.ascontiguousarray(self.codes[:, rows]), self.code_hashes)
+        return Units(
+            self.counts[rows], self.hashes[rows], np.ascontiguousarray(self.codes[:, rows]), self.code_hashes
+        )
 
 
 def unit_codes(vector: Vector) -> tuple[npt.NDArray[np.int32], list[str]]:
@@ -95,7 +97,7 @@ def unit_hash(text: str, key: str) -> int:
     False
     """
     digest = hashlib.md5((key + text).encode(), usedforsecurity=False).digest()
-    return int.from_bytes(digest[8:], "big", signed=True)
+    return int.from_bytes(digest[8:], "little", signed=True)
 
 
 def unit_key(salt: bytes) -> str:

@@ -7,14 +7,14 @@ import math
 import numpy as np
 from numba import njit
 
-from dalenius.synth.syndiffix.trees._kernels import CODE, DEPTH, FIRST, FLAGS, KIDS, LEVELS, SINGULAR
+from dalenius.synth.syndiffix.trees._kernels import CODE, FIRST, FLAGS, KIDS, LEVELS, SINGULAR
 
 FEWEST = 15.0
 """Noisy count below which a node says nothing about dependence."""
 
 
 @njit(cache=True, nogil=True)
-def _step(ints, v):  # type: ignore[no-untyped-def]
+def _step(ints, v):
     """First node and number of nodes to go on with: the children, or the node itself where it is a single value."""
     if ints[v, FLAGS] & SINGULAR:
         return v, 1
@@ -22,7 +22,7 @@ def _step(ints, v):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def dependence(x_ints, x_wide, x_noisy, y_ints, y_wide, y_noisy, xy_ints, xy_noisy):  # type: ignore[no-untyped-def]
+def dependence(x_ints, x_wide, x_noisy, y_ints, y_wide, y_noisy, xy_ints, xy_noisy):
     """Dependence of two columns in [0, 1]: how far their joint tree is from what independence expects.
 
     All three trees are walked together; each joint cell compares its noisy count with the expected one.
@@ -61,13 +61,18 @@ def dependence(x_ints, x_wide, x_noisy, y_ints, y_wide, y_noisy, xy_ints, xy_noi
                     for c in range(xy_ints[xy, FIRST], xy_ints[xy, FIRST] + xy_ints[xy, KIDS]):
                         if xy_ints[c, CODE] == 2 * x_bit + y_bit:
                             found = c
-                stack[waiting, 0], stack[waiting, 1], stack[waiting, 2], stack[waiting, 3] = a, b, found, depth + 1
+                stack[waiting, 0], stack[waiting, 1], stack[waiting, 2], stack[waiting, 3] = (
+                    a,
+                    b,
+                    found,
+                    depth + 1,
+                )
                 waiting += 1
     return score / weight if weight > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def assemble(order, matrix, weights, most, threshold, fixed, cluster, stitch):  # type: ignore[no-untyped-def]
+def assemble(order, matrix, weights, most, threshold, fixed, cluster, stitch):
     """Put columns into clusters in the given order.
 
     ``cluster[i]`` becomes the cluster of column i, ``stitch[k, i]`` says that cluster k is stitched on column i. With
@@ -105,7 +110,7 @@ def assemble(order, matrix, weights, most, threshold, fixed, cluster, stitch):  
 
 
 @njit(cache=True, nogil=True)
-def _choose_stitches(matrix, weights, most, threshold, fixed, cluster, stitch, k, load, size):  # type: ignore[no-untyped-def]
+def _choose_stitches(matrix, weights, most, threshold, fixed, cluster, stitch, k, load, size):
     """Columns of earlier clusters on which cluster k is stitched: the most dependent, as far as there is room."""
     n = len(weights)
     used = max(load, most / 2)
@@ -137,7 +142,7 @@ def _choose_stitches(matrix, weights, most, threshold, fixed, cluster, stitch, k
 
 
 @njit(cache=True, nogil=True)
-def energy(matrix, cluster, stitch, count):  # type: ignore[no-untyped-def]
+def energy(matrix, cluster, stitch, count):
     """Dependence between columns that are in no cluster together, per column."""
     n = len(cluster)
     missed = 0.0
@@ -145,14 +150,16 @@ def energy(matrix, cluster, stitch, count):  # type: ignore[no-untyped-def]
         for j in range(i):
             together = False
             for k in range(count):
-                together = together or ((cluster[i] == k or stitch[k, i]) and (cluster[j] == k or stitch[k, j]))
+                together = together or (
+                    (cluster[i] == k or stitch[k, i]) and (cluster[j] == k or stitch[k, j])
+                )
             if not together:
                 missed += matrix[i, j]
     return missed / n
 
 
 @njit(cache=True, nogil=True)
-def anneal(matrix, weights, most, threshold, alpha, fixed, state):  # type: ignore[no-untyped-def]
+def anneal(matrix, weights, most, threshold, alpha, fixed, state):
     """Search the order of columns with the least missed dependence by simulated annealing; returns the best order."""
     n = len(weights)
     order = np.arange(n)

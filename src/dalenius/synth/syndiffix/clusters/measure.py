@@ -49,7 +49,9 @@ def worth_sampling(rows: int, columns: int, size: int) -> bool:
     return size < rows and columns**2 * rows > 2 * (columns**2 * size + 3 * rows * columns // 2)
 
 
-def sample_forest(axes: Sequence[Axis], codes: Sequence[Codes], units: Units, settings: Settings, size: int) -> Forest:
+def sample_forest(
+    axes: Sequence[Axis], codes: Sequence[Codes], units: Units, settings: Settings, size: int
+) -> Forest:
     """A forest on a sample of rows, chosen by the units' hashes and so independent of row order.
 
     Nothing of it is released but which columns go together.

@@ -90,7 +90,8 @@ class Plan:
     def from_facts(cls, facts: Any) -> Plan:
         """Rebuild a plan from its facts."""
         parts = [
-            Part(tuple(map(int, p["stitch"])), tuple(map(int, p["adds"])), bool(p["shared"])) for p in facts["parts"]
+            Part(tuple(map(int, p["stitch"])), tuple(map(int, p["adds"])), bool(p["shared"]))
+            for p in facts["parts"]
         ]
         return cls(tuple(map(int, facts["first"])), tuple(parts))
 
@@ -119,7 +120,9 @@ def solve(matrix: Matrix, entropies: Matrix, options: ClusterOptions, main: int 
     count = len(weights)
     order = np.arange(count)
     if count > 1:
-        order = anneal(matrix, weights, options.most, options.threshold, options.alpha, fixed, np.uint64(0x5D1FF1))
+        order = anneal(
+            matrix, weights, options.most, options.threshold, options.alpha, fixed, np.uint64(0x5D1FF1)
+        )
     cluster, stitch = np.empty(count, np.int64), np.zeros((count, count), np.bool_)
     clusters = assemble(order, matrix, weights, options.most, options.threshold, fixed, cluster, stitch)
     parts = [

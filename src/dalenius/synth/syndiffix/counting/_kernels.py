@@ -48,14 +48,16 @@ class Flat(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _label(noise, frame, j, depth, cell, low, high):  # type: ignore[no-untyped-def]
+def _label(noise, frame, j, depth, cell, low, high):
     """Hash of one side of a cell: column, width and position, in absolute units; of the value itself if it is alone.
 
     The same cell has the same label in every tree, and (for numbers) in every table with the same column.
     """
     level = frame.level[j] + depth
     if low == high:
-        whole = (frame.base[j] << 60) + (low >> frame.level[j]) + (frame.offset[j] << (LEVELS - frame.level[j]))
+        whole = (
+            (frame.base[j] << 60) + (low >> frame.level[j]) + (frame.offset[j] << (LEVELS - frame.level[j]))
+        )
         power = frame.exponent[j] - (LEVELS - 1)
         while whole != 0 and whole & 1 == 0:
             whole >>= 1
@@ -71,11 +73,13 @@ def _label(noise, frame, j, depth, cell, low, high):  # type: ignore[no-untyped-
             power = frame.exponent[j] + 1 - level
             position = 2 * index + (frame.base[j] << (level - 1) if level - 1 < 62 else np.int64(0))
             kind = power
-    return keyed_pair(noise, CELL, frame.names[j] + np.uint64(kind + 100000) * np.uint64(0x9E3779B97F4A7C15), position)
+    return keyed_pair(
+        noise, CELL, frame.names[j] + np.uint64(kind + 100000) * np.uint64(0x9E3779B97F4A7C15), position
+    )
 
 
 @njit(cache=True, nogil=True)
-def cell_seeds(noise, frame, ints, wide):  # type: ignore[no-untyped-def]
+def cell_seeds(noise, frame, ints, wide):
     """Seed of every node's cell: labels of its sides combined, blind to the order of the columns."""
     d = len(frame.names)
     end = wide.shape[1] - 3 * d
@@ -88,7 +92,7 @@ def cell_seeds(noise, frame, ints, wide):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def count_single(noise, wide, seeds):  # type: ignore[no-untyped-def]
+def count_single(noise, wide, seeds):
     """Noisy counts where every unit has one row: two layers of noise, at least 1."""
     noisy = np.empty(len(wide))
     for v in range(len(wide)):
@@ -100,7 +104,7 @@ def count_single(noise, wide, seeds):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _compact(flat, units):  # type: ignore[no-untyped-def]
+def _compact(flat, units):
     """Shrink both intervals until the largest contributors asked for are there; False where they cannot be."""
     outlier, top = flat.outlier_high, flat.top_high
     if units < flat.outlier_low + flat.top_low:
@@ -114,7 +118,7 @@ def _compact(flat, units):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def flatten(noise, flat, contributions, hashes, missing, seed):  # type: ignore[no-untyped-def]
+def flatten(noise, flat, contributions, hashes, missing, seed):
     """Row count of one unit column: (count, flattening, noise, noise spread), or NO_COUNT in front.
 
     The largest contributors are cut down to the average of the next ones; noise is proportional to what a typical
@@ -134,7 +138,10 @@ def flatten(noise, flat, contributions, hashes, missing, seed):  # type: ignore[
         i = count
         while i > 0 and (
             contributions[u] > contributions[largest[i - 1]]
-            or (contributions[u] == contributions[largest[i - 1]] and np.uint64(hashes[u]) > np.uint64(hashes[largest[i - 1]]))
+            or (
+                contributions[u] == contributions[largest[i - 1]]
+                and np.uint64(hashes[u]) > np.uint64(hashes[largest[i - 1]])
+            )
         ):
             i -= 1
         if i < wanted:
@@ -145,7 +152,9 @@ def flatten(noise, flat, contributions, hashes, missing, seed):  # type: ignore[
     group = np.int64(0)
     for i in range(wanted):
         group ^= hashes[largest[i]]
-    outliers = flat.outlier_low + int(keyed(noise, OUTLIER, group) % np.uint64(outlier_high - flat.outlier_low + 1))
+    outliers = flat.outlier_low + int(
+        keyed(noise, OUTLIER, group) % np.uint64(outlier_high - flat.outlier_low + 1)
+    )
     tops = flat.top_low + int(keyed(noise, TOP, group) % np.uint64(top_high - flat.top_low + 1))
     typical = 0.0
     for i in range(outliers, outliers + tops):
@@ -162,7 +171,7 @@ def flatten(noise, flat, contributions, hashes, missing, seed):  # type: ignore[
 
 
 @njit(cache=True, nogil=True)
-def count_units(noise, flat, ints, perm, rows, units, unit_hashes, seeds):  # type: ignore[no-untyped-def]
+def count_units(noise, flat, ints, perm, rows, units, unit_hashes, seeds):
     """Noisy counts where a unit may have many rows, for one or several unit columns."""
     noisy = np.empty(len(ints))
     columns, largest = unit_hashes.shape
@@ -199,7 +208,7 @@ def count_units(noise, flat, ints, perm, rows, units, unit_hashes, seeds):  # ty
 
 
 @njit(cache=True, nogil=True)
-def hash_numbers(key, count):  # type: ignore[no-untyped-def]
+def hash_numbers(key, count):
     """Keyed hashes of the numbers 0 … count - 1."""
     hashes = np.empty(count, np.int64)
     for i in range(count):

@@ -13,7 +13,22 @@ import numpy.typing as npt
 from numba import njit
 
 from dalenius.synth.syndiffix.noise._kernels import DRAW, keyed
-from dalenius.synth.syndiffix.trees._kernels import DEPTH, FIRST, FLAGS, HALF, KIDS, LEVELS, LOW, SINGULAR, STUB, SUB
+from dalenius.synth.syndiffix.trees._kernels import (
+    DEPTH,
+    FIRST,
+    FLAGS,
+    HALF,
+    KIDS,
+    LEVELS,
+    LOW,
+    SINGULAR,
+    SUB,
+)
+
+COVERED = 0.95
+"""Where a child was suppressed, what children leave uncovered is described by the node itself unless they cover this share
+of it. The reference scales children up already when they cover half, which moves the mass of thin regions into dense ones
+(correlations rise)."""
 
 
 class Arena(NamedTuple):
@@ -32,7 +47,7 @@ class Arena(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _next(state):  # type: ignore[no-untyped-def]
+def _next(state):
     """Counter-based uniform numbers (SplitMix64); only ever applied to what is already anonymous."""
     state += np.uint64(0x9E3779B97F4A7C15)
     z = state
@@ -43,7 +58,7 @@ def _next(state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _own(ints, wide, v, d, low, high):  # type: ignore[no-untyped-def]
+def _own(ints, wide, v, d, low, high):
     """Range of a node: the value where it is single, the cell elsewhere."""
     end = wide.shape[1] - 3 * d
     shift = LEVELS - ints[v, DEPTH]
@@ -57,7 +72,7 @@ def _own(ints, wide, v, d, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _reference(ints, wide, v, d, low, high):  # type: ignore[no-untyped-def]
+def _reference(ints, wide, v, d, low, high):
     """Cell of a node; for a stub leaf only the halves that alone are above the threshold."""
     end = wide.shape[1] - 3 * d
     shift = LEVELS - ints[v, DEPTH]
@@ -72,7 +87,7 @@ def _reference(ints, wide, v, d, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _sublists(ints, wide, v, d, below, kind, smallest, largest):  # type: ignore[no-untyped-def]
+def _sublists(ints, wide, v, d, below, kind, smallest, largest):
     """Which buckets refine the node (kind 1: its own single values, 0: its subnode's) and their smallest hull.
 
     False if a subnode has nothing to offer.
@@ -115,7 +130,7 @@ def _sublists(ints, wide, v, d, below, kind, smallest, largest):  # type: ignore
 
 
 @njit(cache=True, nogil=True)
-def _meet(d, smallest, largest, low, high):  # type: ignore[no-untyped-def]
+def _meet(d, smallest, largest, low, high):
     """Cut the smallest hulls to the reference cell where they meet, widen them to hold both where they do not."""
     for j in range(d):
         single = smallest[j] == largest[j] and low[j] <= smallest[j] < high[j]
@@ -126,7 +141,7 @@ def _meet(d, smallest, largest, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _admit(ints, wide, v, d, below, kind, smallest, largest, ends, lists, sums, side_ends, sides, side_sums):  # type: ignore[no-untyped-def]
+def _admit(ints, wide, v, d, below, kind, smallest, largest, ends, lists, sums, side_ends, sides, side_sums):
     """Lists to draw from: whole buckets per subnode, single sides per dimension, with cumulative weights."""
     end = wide.shape[1] - 3 * d
     at = 0
@@ -187,7 +202,7 @@ def _admit(ints, wide, v, d, below, kind, smallest, largest, ends, lists, sums, 
 
 
 @njit(cache=True, nogil=True)
-def _pick(sums, begin, end, u):  # type: ignore[no-untyped-def]
+def _pick(sums, begin, end, u):
     """First place whose cumulative weight exceeds a share of the total."""
     wanted = u * sums[end - 1]
     low, high = begin, end - 1
@@ -201,7 +216,7 @@ def _pick(sums, begin, end, u):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _refine(ints, wide, v, d, amount, below, state, low, high, weight, size):  # type: ignore[no-untyped-def]
+def _refine(ints, wide, v, d, amount, below, state, low, high, weight, size):
     """Describe the rows of a node by combining buckets of its subnodes; returns the new end of the arena.
 
     The arena must have room for ``round(amount) + 1`` buckets.
@@ -249,7 +264,7 @@ def _refine(ints, wide, v, d, amount, below, state, low, high, weight, size):  #
 
 
 @njit(cache=True, nogil=True)
-def _room(low, high, weight, dead, size, more):  # type: ignore[no-untyped-def]
+def _room(low, high, weight, dead, size, more):
     wanted = len(weight)
     if size + more <= wanted:
         return low, high, weight, dead
@@ -263,15 +278,15 @@ def _room(low, high, weight, dead, size, more):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _branch(d, depth, noisy, weight, dead, begin, size):  # type: ignore[no-untyped-def]
+def _branch(d, depth, noisy, weight, dead, begin, size, lost):
     """Settle a branch: how much it still has to give, after scaling its children's buckets if they suffice."""
     covered = 0.0
     for b in range(begin, size):
         if dead[b] < depth:
             covered += weight[b]
+    if d > 1 and covered < (COVERED if lost else 0.5) * noisy:
+        return noisy - covered
     if 2 * covered < noisy:
-        if d > 1:
-            return noisy - covered
         for b in range(begin, size):
             dead[b] = max(dead[b], depth)
         return noisy
@@ -281,7 +296,7 @@ def _branch(d, depth, noisy, weight, dead, begin, size):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def harvest(noise, ints, wide, noisy, seeds, safe, d, below):  # type: ignore[no-untyped-def]
+def harvest(noise, ints, wide, noisy, seeds, safe, d, below):
     """Buckets of a tree, from the bottom up; ``below`` are the arenas of the trees with one dimension less."""
     nodes = len(ints)
     capacity = max(64, int(noisy[0]))
@@ -302,7 +317,10 @@ def harvest(noise, ints, wide, noisy, seeds, safe, d, below):  # type: ignore[no
         top -= 1
         flags = ints[v, FLAGS]
         if ints[v, KIDS] > 0:
-            amount = _branch(d, ints[v, DEPTH], noisy[v], weight, dead, first[v], size)
+            lost = False
+            for c in range(ints[v, FIRST], ints[v, FIRST] + ints[v, KIDS]):
+                lost = lost or (ints[c, KIDS] == 0 and ints[c, FLAGS] & LOW > 0)
+            amount = _branch(d, ints[v, DEPTH], noisy[v], weight, dead, first[v], size, lost)
         else:
             amount = noisy[v] if safe or not flags & LOW else 0.0
         if amount > 0.0:

@@ -36,12 +36,12 @@ class Noise(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _turn(x, bits):  # type: ignore[no-untyped-def]
+def _turn(x, bits):
     return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
 
 
 @njit(cache=True, nogil=True)
-def _round(a, b, c, d):  # type: ignore[no-untyped-def]
+def _round(a, b, c, d):
     a += b
     b = _turn(b, 13) ^ a
     a = _turn(a, 32)
@@ -56,7 +56,7 @@ def _round(a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def sip(k0, k1, first, second, words):  # type: ignore[no-untyped-def]
+def sip(k0, k1, first, second, words):
     """SipHash-2-4 (Aumasson, Bernstein 2012) of one or two 64-bit words."""
     a = k0 ^ np.uint64(0x736F6D6570736575)
     b = k1 ^ np.uint64(0x646F72616E646F6D)
@@ -77,7 +77,7 @@ def sip(k0, k1, first, second, words):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def keyed(noise, step, seed):  # type: ignore[no-untyped-def]
+def keyed(noise, step, seed):
     """64 pseudo-random bits of a step, from a seed."""
     if noise.reference:
         return noise.steps[step] ^ _salted(noise.salt, seed)
@@ -85,13 +85,13 @@ def keyed(noise, step, seed):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def keyed_pair(noise, step, first, second):  # type: ignore[no-untyped-def]
+def keyed_pair(noise, step, first, second):
     """64 pseudo-random bits of a step, from two words."""
     return sip(noise.keys[2 * step], noise.keys[2 * step + 1], np.uint64(first), np.uint64(second), 2)
 
 
 @njit(cache=True, nogil=True)
-def normal(noise, step, seed):  # type: ignore[no-untyped-def]
+def normal(noise, step, seed):
     """A standard normal deviate that depends on nothing but the step and the seed."""
     bits = keyed(noise, step, seed)
     if noise.reference:
@@ -102,7 +102,7 @@ def normal(noise, step, seed):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def quantile(p):  # type: ignore[no-untyped-def]
+def quantile(p):
     """Quantile of the normal distribution, to about 1e-9 (rational approximation of Acklam 2003)."""
     if p < 0.02425 or p > 0.97575:
         q = math.sqrt(-2.0 * math.log(min(p, 1.0 - p)))
@@ -121,7 +121,7 @@ def quantile(p):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def is_low(noise, threshold, units, seed):  # type: ignore[no-untyped-def]
+def is_low(noise, threshold, units, seed):
     """Low-count test of one unit column: too few distinct units, judged against a noisy threshold."""
     if units < threshold:
         return True
@@ -155,12 +155,12 @@ _START = np.array([_fraction_bits(p, 2) for p in _primes(8)], dtype=np.uint32)
 
 
 @njit(cache=True, nogil=True)
-def _rotate(x, n):  # type: ignore[no-untyped-def]
+def _rotate(x, n):
     return np.uint32((x >> np.uint32(n)) | (x << np.uint32(32 - n)))
 
 
 @njit(cache=True, nogil=True)
-def _salted(salt, seed):  # type: ignore[no-untyped-def]
+def _salted(salt, seed):
     """First 8 bytes of SHA-256(salt, seed), little-endian; the salt has at most 47 bytes."""
     size = len(salt) + 8
     block = np.zeros(64, dtype=np.uint8)
@@ -192,8 +192,13 @@ def _salted(salt, seed):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _swap(x):  # type: ignore[no-untyped-def]
+def _swap(x):
     """Reverse the four bytes of a word."""
     m = np.uint64(255)
     s8, s24 = np.uint64(8), np.uint64(24)
-    return ((x & m) << s24) | (((x >> s8) & m) << np.uint64(16)) | (((x >> np.uint64(16)) & m) << s8) | ((x >> s24) & m)
+    return (
+        ((x & m) << s24)
+        | (((x >> s8) & m) << np.uint64(16))
+        | (((x >> np.uint64(16)) & m) << s8)
+        | ((x >> s24) & m)
+    )

@@ -26,7 +26,9 @@ def resolve_salt(salt: str | bytes | None) -> bytes:
     if salt is not None:
         held = salt.encode() if isinstance(salt, str) else bytes(salt)
         if not held:
-            raise OptionError("the salt is empty; give a secret of at least 8 bytes, or none for your own kept one")
+            raise OptionError(
+                "the salt is empty; give a secret of at least 8 bytes, or none for your own kept one"
+            )
         return held
     path = salt_path()
     try:
@@ -61,5 +63,7 @@ def _make(path: Path) -> bytes:
         finally:
             temporary.unlink()
     except OSError as error:
-        raise OptionError(f"{path}: the salt cannot be kept there ({error.strerror}); give a salt, or set {SALT_FILE}") from None
+        raise OptionError(
+            f"{path}: the salt cannot be kept there ({error.strerror}); give a salt, or set {SALT_FILE}"
+        ) from None
     return fresh

@@ -10,7 +10,7 @@ ALIKE = 0.7
 
 
 @njit(cache=True, nogil=True)
-def _random(state):  # type: ignore[no-untyped-def]
+def _random(state):
     state += np.uint64(0x9E3779B97F4A7C15)
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -18,7 +18,7 @@ def _random(state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _shuffle(rows, start, end, state):  # type: ignore[no-untyped-def]
+def _shuffle(rows, start, end, state):
     for i in range(end - 1, start, -1):
         state, bits = _random(state)
         j = start + int(bits % np.uint64(i - start + 1))
@@ -27,7 +27,7 @@ def _shuffle(rows, start, end, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _divide(values, rows, other, start, end, middle):  # type: ignore[no-untyped-def]
+def _divide(values, rows, other, start, end, middle):
     """Move rows below the middle to the front, keeping order; returns how many there are."""
     below = 0
     for i in range(start, end):
@@ -45,7 +45,7 @@ def _divide(values, rows, other, start, end, middle):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def _sort(values, rows, start, end):  # type: ignore[no-untyped-def]
+def _sort(values, rows, start, end):
     """Sort a slice of rows by all columns, first column first; stable."""
     for c in range(len(values) - 1, -1, -1):
         part = rows[start:end].copy()
@@ -53,12 +53,12 @@ def _sort(values, rows, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _alike(a, b):  # type: ignore[no-untyped-def]
+def _alike(a, b):
     return min(a, b) >= ALIKE * max(a, b) and min(a, b) > 0
 
 
 @njit(cache=True, nogil=True)
-def stitch(left, right, roof, shared, seed, result):  # type: ignore[no-untyped-def]
+def stitch(left, right, roof, shared, seed, result):
     """Pairs of rows (left, right) of two tables with common columns.
 
     ``left`` and ``right`` are the common columns' codes, one line per column; ``roof`` is the end of the code range.
@@ -115,7 +115,7 @@ def stitch(left, right, roof, shared, seed, result):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _merge(left, right, l_rows, r_rows, l0, l1, r0, r1, wanted, result, made):  # type: ignore[no-untyped-def]
+def _merge(left, right, l_rows, r_rows, l0, l1, r0, r1, wanted, result, made):
     """Zip two shuffled pieces, sorted by the common columns, to the wanted number of pairs (surplus dropped, gaps filled)."""
     chosen_l, chosen_r = np.empty(wanted, np.int64), np.empty(wanted, np.int64)
     for i in range(wanted):

@@ -52,7 +52,7 @@ class Rule(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _collect(items, perm, start, end, dim, depth, half, found, marks, mark):  # type: ignore[no-untyped-def]
+def _collect(items, perm, start, end, dim, depth, half, found, marks, mark):
     """Number and combined hash of the distinct units of a slice, or of one half of it (``dim`` >= 0)."""
     many = items.units.shape[0]
     found[:] = 0
@@ -69,7 +69,11 @@ def _collect(items, perm, start, end, dim, depth, half, found, marks, mark):  # 
         for i in range(start, end):
             r = perm[i]
             unit = items.units[k, r]
-            if unit >= 0 and marks[k, unit] != mark and (dim < 0 or (items.cells[dim, r] >> shift) & 1 == half):
+            if (
+                unit >= 0
+                and marks[k, unit] != mark
+                and (dim < 0 or (items.cells[dim, r] >> shift) & 1 == half)
+            ):
                 marks[k, unit] = mark
                 found[2 * k] += 1
                 found[2 * k + 1] ^= items.unit_hashes[k, unit]
@@ -77,7 +81,7 @@ def _collect(items, perm, start, end, dim, depth, half, found, marks, mark):  # 
 
 
 @njit(cache=True, nogil=True)
-def _low(noise, threshold, found):  # type: ignore[no-untyped-def]
+def _low(noise, threshold, found):
     for k in range(len(found) // 2):
         if is_low(noise, threshold, found[2 * k], found[2 * k + 1]):
             return True
@@ -85,7 +89,7 @@ def _low(noise, threshold, found):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _low_node(noise, threshold, wide, v, end):  # type: ignore[no-untyped-def]
+def _low_node(noise, threshold, wide, v, end):
     for k in range(UNITS, end, 2):
         if is_low(noise, threshold, wide[v, k], wide[v, k + 1]):
             return True
@@ -93,7 +97,7 @@ def _low_node(noise, threshold, wide, v, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def judge(noise, rule, ints, wide, v, d):  # type: ignore[no-untyped-def]
+def judge(noise, rule, ints, wide, v, d):
     """Set the flags of a finished node from its statistics; the stub flag is already there."""
     end = wide.shape[1] - 3 * d
     singular = True
@@ -110,7 +114,7 @@ def judge(noise, rule, ints, wide, v, d):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _some_prefix_passes(items, noise, rule, perm, start, end, depth):  # type: ignore[no-untyped-def]
+def _some_prefix_passes(items, noise, rule, perm, start, end, depth):
     """The reference's rule: split if the rows seen so far passed at any moment of the insertion."""
     d = items.actual.shape[0]
     found = np.zeros(2, np.int64)
@@ -130,7 +134,7 @@ def _some_prefix_passes(items, noise, rule, perm, start, end, depth):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def _splits(items, noise, rule, perm, ints, wide, v):  # type: ignore[no-untyped-def]
+def _splits(items, noise, rule, perm, ints, wide, v):
     flags, depth = ints[v, FLAGS], ints[v, DEPTH]
     if flags & STUB or flags & SINGULAR or depth >= LEVELS - 1:
         return False
@@ -140,7 +144,7 @@ def _splits(items, noise, rule, perm, ints, wide, v):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def _halves(items, noise, perm, node, found, marks, mark):  # type: ignore[no-untyped-def]
+def _halves(items, noise, perm, node, found, marks, mark):
     """For a stub leaf, note per dimension the half that alone is above the threshold (1 lower, 2 upper)."""
     d = items.cells.shape[0]
     for j in range(d):
@@ -154,7 +158,7 @@ def _halves(items, noise, perm, node, found, marks, mark):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
-def _subnodes(subs, ints, parent, child, code, d, any_stub):  # type: ignore[no-untyped-def]
+def _subnodes(subs, ints, parent, child, code, d, any_stub):
     """Find the child's subnodes below the parent's, and decide whether the child is a stub."""
     weak = 0
     for i in range(d):
@@ -174,14 +178,14 @@ def _subnodes(subs, ints, parent, child, code, d, any_stub):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def _larger(table, size):  # type: ignore[no-untyped-def]
+def _larger(table, size):
     grown = np.zeros((2 * len(table), table.shape[1]), table.dtype)
     grown[:size] = table[:size]
     return grown
 
 
 @njit(cache=True, nogil=True)
-def _scatter(actual, rows, counts, hashes, perm, other, digit, place, child_of, wide, start, end):  # type: ignore[no-untyped-def]
+def _scatter(actual, rows, counts, hashes, perm, other, digit, place, child_of, wide, start, end):
     """Move the rows of a slice into their children's slices, in order, and add them to the children's statistics."""
     d = len(actual)
     low = wide.shape[1] - 2 * d
@@ -201,7 +205,7 @@ def _scatter(actual, rows, counts, hashes, perm, other, digit, place, child_of, 
 
 
 @njit(cache=True, nogil=True)
-def _begin(wide, v, d):  # type: ignore[no-untyped-def]
+def _begin(wide, v, d):
     end = wide.shape[1] - 3 * d
     for j in range(d):
         wide[v, end + d + j] = np.iinfo(np.int64).max
@@ -209,7 +213,7 @@ def _begin(wide, v, d):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _digits(cells, perm, start, end, depth, digit, tally, used):  # type: ignore[no-untyped-def]
+def _digits(cells, perm, start, end, depth, digit, tally, used):
     """Child code of every row of a slice; how often each occurs; the codes in ascending order."""
     d = cells.shape[0]
     shift = LEVELS - 1 - depth
@@ -232,7 +236,7 @@ def _digits(cells, perm, start, end, depth, digit, tally, used):  # type: ignore
 
 
 @njit(cache=True, nogil=True)
-def grow(items, noise, rule, subs, sub_roots):  # type: ignore[no-untyped-def]
+def grow(items, noise, rule, subs, sub_roots):
     """Grow one tree; returns its node tables and the permutation of items.
 
     ``subs`` are the first child, number of children, code and flags of all nodes of the trees with one dimension less,
@@ -251,7 +255,9 @@ def grow(items, noise, rule, subs, sub_roots):  # type: ignore[no-untyped-def]
     size, mark = 1, 0
     _begin(wide, 0, d)
     digit[:], place[0] = 0, 0
-    _scatter(items.actual, items.rows, items.counts, items.hashes, perm, other, digit, place, child_of, wide, 0, n)
+    _scatter(
+        items.actual, items.rows, items.counts, items.hashes, perm, other, digit, place, child_of, wide, 0, n
+    )
     ints[0, END], ints[0, PARENT] = n, -1
     weak = 0
     for i in range(d):
@@ -290,7 +296,18 @@ def grow(items, noise, rule, subs, sub_roots):  # type: ignore[no-untyped-def]
                 wide[c, cell + j] = 2 * wide[v, cell + j] + ((code >> (d - 1 - j)) & 1)
             _subnodes(subs, ints, v, c, code, d, rule.any_stub)
         _scatter(
-            items.actual, items.rows, items.counts, items.hashes, perm, other, digit, place, child_of, wide, start, end
+            items.actual,
+            items.rows,
+            items.counts,
+            items.hashes,
+            perm,
+            other,
+            digit,
+            place,
+            child_of,
+            wide,
+            start,
+            end,
         )
         for i in range(kids):
             stack[waiting + i] = size + kids - 1 - i
@@ -300,7 +317,7 @@ def grow(items, noise, rule, subs, sub_roots):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def collapse(cells, rows, counts, hashes):  # type: ignore[no-untyped-def]
+def collapse(cells, rows, counts, hashes):
     """Put equal rows together: one item with their counts added and their hashes combined.
 
     Gives up (returns no items) as soon as a third of the rows differ: then there is nothing to gain.
@@ -345,7 +362,7 @@ def collapse(cells, rows, counts, hashes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def lowest_root(ints):  # type: ignore[no-untyped-def]
+def lowest_root(ints):
     """Node of a one-dimensional tree to which its root can be pushed down: one side empty or suppressed, again and again."""
     root = 0
     while ints[root, KIDS] > 0:
@@ -360,7 +377,7 @@ def lowest_root(ints):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def extend(items, noise, rule, ints, wide, perm, root):  # type: ignore[no-untyped-def]
+def extend(items, noise, rule, ints, wide, perm, root):
     """Add the rows outside a pushed-down root to the outermost leaves, as the reference does; no splits, no new extremes."""
     columns = max(items.units.shape[0], 1)
     marks = np.zeros((items.units.shape[0], items.unit_hashes.shape[1]), np.int32)
@@ -386,7 +403,7 @@ def extend(items, noise, rule, ints, wide, perm, root):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def prune(ints, wide, root):  # type: ignore[no-untyped-def]
+def prune(ints, wide, root):
     """Node tables of the part of a one-dimensional tree below a new root, which gets number 0 and depth 0."""
     new = np.full(len(ints), -1, np.int32)
     new[root] = 0
