@@ -16,19 +16,24 @@ def column_shapes(real: pl.DataFrame, made: pl.DataFrame) -> dict[str, float]:
     found = {}
     for name in real.columns:
         if real[name].dtype.is_numeric():
-            found[name] = 1 - float(ks_2samp(real[name].drop_nulls().to_numpy(), made[name].drop_nulls().to_numpy()).statistic)
+            found[name] = 1 - float(
+                ks_2samp(real[name].drop_nulls().to_numpy(), made[name].drop_nulls().to_numpy()).statistic
+            )
         else:
             found[name] = 1 - _variation(*(_shares(frame, [name]) for frame in (real, made)))
     return found
 
 
 def pair_trends(real: pl.DataFrame, made: pl.DataFrame) -> dict[tuple[str, str], float]:
-    """Similarity of correlations for two numbers, of contingency tables otherwise (numbers in ten bins of the real data)."""
+    """Similarity of correlations for two numbers, of contingency tables otherwise (numbers in ten bins of the real data)."""  # noqa: E501
     binned = [_binned(frame, real) for frame in (real, made)]
     found = {}
     for pair in combinations(real.columns, 2):
         if all(real[name].dtype.is_numeric() for name in pair):
-            r, s = (np.corrcoef(frame[pair[0]].to_numpy(), frame[pair[1]].to_numpy())[0, 1] for frame in (real, made))
+            r, s = (
+                np.corrcoef(frame[pair[0]].to_numpy(), frame[pair[1]].to_numpy())[0, 1]
+                for frame in (real, made)
+            )
             found[pair] = 1 - abs(float(r) - float(s)) / 2
         else:
             found[pair] = 1 - _variation(*(_shares(frame, list(pair)) for frame in binned))

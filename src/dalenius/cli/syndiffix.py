@@ -13,7 +13,9 @@ from dalenius.cli._input import load
 from dalenius.data import write_table
 from dalenius.synth.syndiffix import BucketStore
 
-app = typer.Typer(help="SynDiffix bucket stores: build once, draw any table of their columns later.", no_args_is_help=True)
+app = typer.Typer(
+    help="SynDiffix bucket stores: build once, draw any table of their columns later.", no_args_is_help=True
+)
 Store = Annotated[Path, typer.Argument(help="Bucket store.", exists=True, dir_okay=False)]
 
 
@@ -27,9 +29,15 @@ def build(
     data: opt.Original,
     output: Annotated[Path, typer.Option("--output", "-o", help="Store to write.")],
     schema: opt.SchemaFile = None,
-    width: Annotated[int, typer.Option("--width", help="All combinations of up to this many columns.", min=1, max=6)] = 3,
-    also: Annotated[list[str] | None, typer.Option("--also", help="A further set of columns, a,b,c,d.")] = None,
-    entity: Annotated[str | None, typer.Option("--entity", help="Column that names the unit of protection.")] = None,
+    width: Annotated[
+        int, typer.Option("--width", help="All combinations of up to this many columns.", min=1, max=6)
+    ] = 3,
+    also: Annotated[
+        list[str] | None, typer.Option("--also", help="A further set of columns, a,b,c,d.")
+    ] = None,
+    entity: Annotated[
+        str | None, typer.Option("--entity", help="Column that names the unit of protection.")
+    ] = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Anonymise a file into a bucket store; the file itself is no longer needed afterwards."""

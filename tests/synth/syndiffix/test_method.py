@@ -267,7 +267,7 @@ def test_entities_with_few_rows_are_counted():
     table = Table.from_frame(frame, Schema.infer(frame).with_roles(entity="pid"))
     model = SynDiffix(salt="t", noisy_rows=True).fit(table)
     out = pl.Series(model.sample(seed=1).to_frame("polars")["v"]).value_counts()
-    assert set(out.to_series(1)) and all(290 <= n <= 310 for n in out["count"])
+    assert all(290 <= n <= 310 for n in out["count"])
 
 
 def test_two_entity_columns_protect_both():

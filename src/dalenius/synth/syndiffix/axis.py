@@ -3,7 +3,7 @@
 Every value of a column is a 62-bit code. The lower half of the code range is for values, the upper half for what is not a
 value (missing, NaN, special codes): missing cells lie next to the range, never in it. The grid cell of a code at depth g is
 its first g bits.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Axis:
         resolution in microseconds.
     level, offset
         Where the root of the column's trees lies in the frame, after pushing down.
-    """
+    """  # noqa: E501
 
     column: Column
     kind: AxisKind

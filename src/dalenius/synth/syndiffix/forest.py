@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TypeVar
 
@@ -53,8 +53,8 @@ class Settings:
     """Everything but the data that decides what the trees are."""
 
     salt: bytes
-    anonymity: Anonymity = Anonymity()
-    growth: Growth = Growth()
+    anonymity: Anonymity = field(default_factory=Anonymity)
+    growth: Growth = field(default_factory=Growth)
     safe: frozenset[str] = frozenset()
     threads: int | None = None
 
@@ -198,7 +198,7 @@ class Forest:
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         items = self._items(codes[None, :], outside)
         grown = grow(items, self.noise, rule, np.zeros((0, 4), np.int32), np.full(1, -1, np.int32))
-        return grown  # type: ignore[no-any-return]
+        return grown
 
     def _grow(self, combination: Combination) -> Tree:
         below = [self.trees[tuple(c for c in combination if c != dropped)] for dropped in combination]
@@ -231,7 +231,8 @@ class Forest:
         held = harvest(
             self.noise, ints, wide, noisy, seeds, safe, len(combination), _joined([t.arena for t in below])
         )
-        arena = Arena(*held, ints[:, DEPTH].copy())
+        low, high, weight, dead, first, last = held
+        arena = Arena(low, high, weight, dead, first, last, ints[:, DEPTH].copy())
         return Tree(combination, ints, wide, noisy, seeds, arena)
 
 

@@ -63,9 +63,9 @@ class Method:
     rare: Rare = "auto"
     known_values: bool = False
     rake: bool = True
-    anonymity: Anonymity = Anonymity()
-    growth: Growth = Growth()
-    clusters: ClusterOptions = ClusterOptions()
+    anonymity: Anonymity = field(default_factory=Anonymity)
+    growth: Growth = field(default_factory=Growth)
+    clusters: ClusterOptions = field(default_factory=ClusterOptions)
     threads: int | None = None
 
 
@@ -207,7 +207,7 @@ class Ground:
         public = self.names[i] in self.method.safe
         forest = self.forest
         return look(
-            forest.axes[i], self.originals[i], forest.trees[(i,)], [*here, (self.margins[i], 0)], public, self.method.rare,
+            forest.axes[i], self.originals[i], forest.trees[(i,)], [*here, (self.margins[i], 0)], public, self.method.rare,  # noqa: E501
             self.method.known_values,
         )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 Each field is as wide as the next power of two allows (12 months in 16 places), so every cell of a power-of-two grid over
 these numbers starts and ends at a natural boundary: a year, a month, a day, eight hours.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

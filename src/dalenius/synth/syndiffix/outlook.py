@@ -146,5 +146,5 @@ def _prefixes(levels: Sequence[Level], ranges: npt.NDArray[np.int64], ranks: Cod
     for first, last in ranges.tolist():
         end = min(last, len(levels))
         if end > first and public[end] - public[first] < end - first:
-            found[first, last] = os.path.commonprefix([str(levels[first]), str(levels[end - 1])])
+            found[first, last] = os.path.commonprefix([str(levels[first]), str(levels[end - 1])])  # noqa: RUF071
     return found

@@ -4,7 +4,7 @@ Buckets of many columns lose rare values (they are suppressed and common ones sc
 know the margin far better. Both are anonymous already, so adjusting one to the other costs no privacy. The weights are
 fitted to all margins in turn (iterative proportional fitting; Deming and Stephan 1940), a range being spread evenly
 over what it encloses, as it is when rows are drawn.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -67,11 +67,11 @@ class ReferenceForest:
 
     def __init__(
         self, matrix: npt.NDArray[np.float64], names: Sequence[str], salt: bytes,
-        anonymity: Anonymity = Anonymity(), growth: Growth = Growth(), prefix: bool = True,
+        anonymity: Anonymity | None = None, growth: Growth | None = None, prefix: bool = True,
     ) -> None:  # fmt: skip
         self.names = list(names)
-        self.noise = reference_noise(salt, anonymity)
-        self.growth = growth
+        self.noise = reference_noise(salt, anonymity or Anonymity())
+        self.growth = growth or Growth()
         self.prefix = prefix
         rows = len(matrix)
         self.hashes = np.array([plain_hash(i + 1) for i in range(rows)], np.uint64).view(np.int64)

@@ -19,7 +19,7 @@ def snap(low: float, high: float) -> tuple[float, int]:
     (0.5, -1)
     >>> snap(-6, 2)
     (-8.0, 4)
-    """
+    """  # noqa: E501
     width = high - low
     power = 0 if width == 0 else _next_power(width)
     lower = _floor(low, power - 1)

@@ -2,7 +2,7 @@
 
 The original can be deleted once the store is made. It is a zip file of JSON and plain arrays: nothing in it is executed, so
 a store from a stranger can be opened.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class BucketStore:
             "kind": KIND, "format": FORMAT, "rows": self.rows, "schema": self.schema.to_yaml(),
             "text_levels": {c.name: list(c.levels or ()) for c in self.schema if c.kind is Kind.TEXT},
             "columns": [outlook_facts(outlook) for outlook in self.outlooks], "entropies": list(self.entropies),
-            "fingerprint": self.fingerprint, "sets": [list(key) for key in self.sets], "contents": SynDiffixModel.contents,
+            "fingerprint": self.fingerprint, "sets": [list(key) for key in self.sets], "contents": SynDiffixModel.contents,  # noqa: E501
         }  # fmt: skip
         arrays: dict[str, Any] = {"dependences": self.dependences}
         for i, outlook in enumerate(self.outlooks):

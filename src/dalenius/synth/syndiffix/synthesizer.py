@@ -71,7 +71,7 @@ class SynDiffix(Synthesizer):
     ['sex', 'age']
     >>> model.clusters
     [['sex', 'age']]
-    """
+    """  # noqa: E501
 
     salt: str | bytes | None = field(default=None, repr=False)
     columns: Sequence[str] | str | None = None
@@ -84,16 +84,16 @@ class SynDiffix(Synthesizer):
     rare: Rare = "auto"
     known_values: bool = False
     rake: bool = True
-    anonymity: Anonymity = Anonymity()
-    growth: Growth = Growth()
-    clusters: ClusterOptions = ClusterOptions()
+    anonymity: Anonymity = field(default_factory=Anonymity)
+    growth: Growth = field(default_factory=Growth)
+    clusters: ClusterOptions = field(default_factory=ClusterOptions)
     noisy_rows: bool = False
     threads: int | None = None
 
     info = MethodInfo(
         name="syndiffix",
         title="SynDiffix",
-        meaning="Rows drawn from anonymised buckets on a fixed grid, with sticky noise and suppression of small counts.",
+        meaning="Rows drawn from anonymised buckets on a fixed grid, with sticky noise and suppression of small counts.",  # noqa: E501
         guarantee=(
             "no value or range of fewer than 3 units comes out, and repeated releases do not average the noise away; "
             "not differential privacy"

@@ -2,7 +2,7 @@
 
 A wide table loses accuracy with every column; a family of narrow tables does not, and because noise is sticky the family
 gives away no more than its widest member (Francis, PSD 2024).
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class TableSet:
     (6, ['a', 'b'])
     >>> tables.narrowest(["c"])
     ('c',)
-    """
+    """  # noqa: E501
 
     tables: Mapping[Key, Table]
     fingerprint: str = ""

@@ -28,7 +28,7 @@ from dalenius.synth.syndiffix.trees._kernels import (
 COVERED = 0.95
 """Where a child was suppressed, what children leave uncovered is described by the node itself unless they cover this share
 of it. The reference scales children up already when they cover half, which moves the mass of thin regions into dense ones
-(correlations rise)."""
+(correlations rise)."""  # noqa: E501
 
 
 class Arena(NamedTuple):
@@ -87,7 +87,7 @@ def _reference(ints, wide, v, d, low, high):
 
 
 @njit(cache=True, nogil=True)
-def _sublists(ints, wide, v, d, below, kind, smallest, largest):
+def _sublists(ints, wide, v, d, below, kind, smallest, largest):  # noqa: PLR0912
     """Which buckets refine the node (kind 1: its own single values, 0: its subnode's) and their smallest hull.
 
     False if a subnode has nothing to offer.
@@ -141,7 +141,7 @@ def _meet(d, smallest, largest, low, high):
 
 
 @njit(cache=True, nogil=True)
-def _admit(ints, wide, v, d, below, kind, smallest, largest, ends, lists, sums, side_ends, sides, side_sums):
+def _admit(ints, wide, v, d, below, kind, smallest, largest, ends, lists, sums, side_ends, sides, side_sums):  # noqa: PLR0912
     """Lists to draw from: whole buckets per subnode, single sides per dimension, with cumulative weights."""
     end = wide.shape[1] - 3 * d
     at = 0

@@ -1,0 +1,1 @@
+"""Salt, keyed hashes and noise."""

@@ -1,0 +1,1 @@
+"""Joining drawn clusters."""

@@ -3,7 +3,7 @@
 A node is a row of two tables. ``ints`` (int32) holds its slice of the permutation, its place in the tree, its flags and
 its subnodes; ``wide`` (int64) its row count, per unit column the number and the combined hash of its distinct units, and
 per dimension its cell number, smallest and largest code.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ START, END, DEPTH, PARENT, FIRST, KIDS, CODE, FLAGS, SUB = range(9)
 ROWS, UNITS = 0, 1
 STUB, LOW, SINGULAR, WEAK = 1, 2, 4, 8
 HALF = 8
-"""Bit of ``FLAGS`` from which two bits per dimension say which half of a stub leaf is the only one above the threshold."""
+"""Bit of ``FLAGS`` from which two bits per dimension say which half of a stub leaf is the only one above the threshold."""  # noqa: E501
 
 
 class Items(NamedTuple):
@@ -28,7 +28,7 @@ class Items(NamedTuple):
 
     With one row per unit ``units`` is empty: ``counts`` and ``hashes`` say how many units an item has and combine their
     hashes. Otherwise ``units[k, i]`` is the unit of item i in unit column k (-1: none) and ``unit_hashes`` their hashes.
-    """
+    """  # noqa: E501
 
     cells: npt.NDArray[np.int64]
     actual: npt.NDArray[np.int64]
@@ -82,7 +82,7 @@ def _collect(items, perm, start, end, dim, depth, half, found, marks, mark):
 
 @njit(cache=True, nogil=True)
 def _low(noise, threshold, found):
-    for k in range(len(found) // 2):
+    for k in range(len(found) // 2):  # noqa: SIM110
         if is_low(noise, threshold, found[2 * k], found[2 * k + 1]):
             return True
     return False
@@ -90,7 +90,7 @@ def _low(noise, threshold, found):
 
 @njit(cache=True, nogil=True)
 def _low_node(noise, threshold, wide, v, end):
-    for k in range(UNITS, end, 2):
+    for k in range(UNITS, end, 2):  # noqa: SIM110
         if is_low(noise, threshold, wide[v, k], wide[v, k + 1]):
             return True
     return False
@@ -236,7 +236,7 @@ def _digits(cells, perm, start, end, depth, digit, tally, used):
 
 
 @njit(cache=True, nogil=True)
-def grow(items, noise, rule, subs, sub_roots):
+def grow(items, noise, rule, subs, sub_roots):  # noqa: PLR0915
     """Grow one tree; returns its node tables and the permutation of items.
 
     ``subs`` are the first child, number of children, code and flags of all nodes of the trees with one dimension less,
@@ -363,7 +363,7 @@ def collapse(cells, rows, counts, hashes):
 
 @njit(cache=True, nogil=True)
 def lowest_root(ints):
-    """Node of a one-dimensional tree to which its root can be pushed down: one side empty or suppressed, again and again."""
+    """Node of a one-dimensional tree to which its root can be pushed down: one side empty or suppressed, again and again."""  # noqa: E501
     root = 0
     while ints[root, KIDS] > 0:
         kept = -1
@@ -378,7 +378,7 @@ def lowest_root(ints):
 
 @njit(cache=True, nogil=True)
 def extend(items, noise, rule, ints, wide, perm, root):
-    """Add the rows outside a pushed-down root to the outermost leaves, as the reference does; no splits, no new extremes."""
+    """Add the rows outside a pushed-down root to the outermost leaves, as the reference does; no splits, no new extremes."""  # noqa: E501
     columns = max(items.units.shape[0], 1)
     marks = np.zeros((items.units.shape[0], items.unit_hashes.shape[1]), np.int32)
     mark, n = 0, len(perm)
