@@ -68,11 +68,12 @@ def ranked_bars(
         _reading(value),
         pl.col(value).clip(lower_bound=0.1).alias("shown"),
     )
+    scale = alt.Scale(type="log", domainMin=0.1)  # a logarithmic axis has no zero
     bars = (
         alt.Chart(shown.to_arrow())
         .mark_bar()
         .encode(
-            x=alt.X("shown:Q", title=value, scale=alt.Scale(type="log")),
+            x=alt.X("shown:Q", title=value, scale=scale, stack=None),
             y=alt.Y(f"{name}:N", sort=None, title=None),
             color=alt.Color(
                 "reading:N", title=value, scale=alt.Scale(domain=list(WORDS), range=list(SHADES))
@@ -84,7 +85,7 @@ def ranked_bars(
     limits = alt.Chart(pl.DataFrame({"limit": [10.0, 30.0]}).to_arrow()).mark_rule(
         color=QUIET, strokeDash=[3, 3]
     )
-    return alt.layer(bars, limits.encode(x="limit:Q"))
+    return alt.layer(bars, limits.encode(x=alt.X("limit:Q", scale=scale)))
 
 
 def plain_bars(table: pl.DataFrame, name: str, value: str, title: str, limit: int = 25) -> alt.Chart:
