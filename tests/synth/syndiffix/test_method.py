@@ -217,6 +217,7 @@ def test_values_of_single_entities_do_not_come_out():
     assert not set(out["t"].drop_nulls()) & set(names)
 
 
+@pytest.mark.slow
 def test_a_planted_person_is_not_found_by_averaging_or_differencing():
     """200 tables over different column sets: does the planted person's rare value, or its count, show in the mean?"""
     rng = np.random.default_rng(7)
