@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import altair as alt
 
 Progress = Callable[[str], None]
+HEADLINES = ("disco", "replicated-uniques", "two-way-utility")
+"""Figures a map is drawn with when nobody names others."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +137,13 @@ class Comparison:
         return risk_utility_map(self.points(risk, utility))
 
     def points(self, risk: str | None = None, utility: str | None = None) -> pl.DataFrame:
-        """Candidates with one risk and one utility figure each (by default the first of each family)."""
+        """Candidates with one risk and one utility figure each (by default DiSCO and two-way tables where measured)."""
         rows = []
         for name, evaluation in self.evaluations.items():
             chosen = {}
             for family, wanted in (("risk", risk), ("utility", utility)):
                 found = [r for r in evaluation.family(family) if wanted in (None, r.name)]
+                found.sort(key=lambda r: HEADLINES.index(r.name) if r.name in HEADLINES else len(HEADLINES))
                 if not found:
                     raise DataError(f"no {family} measure to draw the map with; name keys and targets")
                 chosen[family] = found[0]

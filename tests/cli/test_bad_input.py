@@ -32,10 +32,7 @@ def write(folder: Path, content: bytes | str, name: str = "data.csv") -> Path:
 
 RAGGED = "a,b\n1,2\n3,4,5\n6,7\n"
 MIXED = (
-    b"name,n\n"
-    + "Müller,1\n".encode() * 40
-    + "Schröder,2\n".encode("latin-1")
-    + "Özdemir,3\n".encode() * 40
+    b"name,n\n" + "Müller,1\n".encode() * 40 + "Schröder,2\n".encode("latin-1") + "Özdemir,3\n".encode() * 40
 )
 
 FILES = {

@@ -18,7 +18,9 @@ def test_levels_read_off_the_data_are_never_declared():
 
 
 def test_private_methods_refuse_a_declaration_without_levels():
-    schema = Schema((Column("a", Kind.CATEGORICAL, domain="declared"), Column("b", Kind.BOOLEAN, levels=(False, True))))
+    schema = Schema(
+        (Column("a", Kind.CATEGORICAL, domain="declared"), Column("b", Kind.BOOLEAN, levels=(False, True)))
+    )
     table = Table.from_frame({"a": ["x", "secret"] * 20, "b": [True, False] * 20}, schema)
     with pytest.raises(DaleniusError, match="'a'"):
         make_synthesizer("mst", epsilon=1.0).fit(table)

@@ -153,7 +153,7 @@ class TestMeaning:
 class TestRefusal:
     @pytest.mark.parametrize(
         "text",
-        ["__import__('os').system('x')", "a.__class__ == 1", "[a for a in b]", "lambda: 1", "a[0] == 1", "f'{a}' == 'x'",
+        ["__import__('os').system('x')", "a.__class__ == 1", "[a for a in b]", "lambda: 1", "a[0] == 1", "f'{a}' == 'x'",  # noqa: E501
          "a := 3", "print(a)", "a -> b -> c", "a ==", "a = 3", "a == None", "a in b", "year(a, b) == 1", "min(a) == 1",
          "a if b else c", "a ** 999999 == 1", "is_missing(1)", "prefix(a, n=1) == 'x'", "", "'" * 5],
     )  # fmt: skip

@@ -16,13 +16,12 @@ from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import DaleniusError
 from dalenius.data import examples, write_table
 from dalenius.data.table import Table
-from dalenius.evaluation import compare
+from dalenius.evaluation import HEADLINES, compare
 from dalenius.report import write_report
 from dalenius.synth import SYNTHESIZERS, make_synthesizer
 
 KEYS = ["sex", "age", "region", "marital", "education"]
 TARGETS = ["diagnosis", "income", "life_satisfaction"]
-HEADLINES = ("replicated-uniques", "disco", "two-way-utility")
 COLUMNS = [
     "region", "sex", "age", "marital", "education", "employment", "income", "hours", "health", "smoker", "cigarettes",
     "bmi", "diagnosis", "life_satisfaction", "visits",
@@ -33,7 +32,7 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")] = Path(
         "dalenius-demo"
     ),
-    rows: Annotated[int, typer.Option("--rows", "-n", help="Size of the example survey.", min=100)] = 4000,
+    rows: Annotated[int, typer.Option("--rows", "-n", help="Size of the example survey.", min=100)] = 2000,
     method: Annotated[list[str] | None, typer.Option("--method", help="Only these synthesizers.")] = None,
     seed: opt.SeedOption = 1,
     quiet: opt.Quiet = False,

@@ -48,7 +48,9 @@ def read_objects(name: str, values: Sequence[Any]) -> tuple[Raw, Objects]:
     kinds = {_plain_kind(kind) for kind in set(map(type, values))} - {type(None)}
     blanks = {kind for kind in kinds if kind.__name__ in ("NAType", "NaTType")}
     kinds -= blanks
-    only_nan = float in kinds and len(kinds) > 1 and all(math.isnan(v) for v in values if isinstance(v, float))
+    only_nan = (
+        float in kinds and len(kinds) > 1 and all(math.isnan(v) for v in values if isinstance(v, float))
+    )
     kinds -= {float} if only_nan else set()
     gap = _gap(values, bool(blanks) or only_nan)
     if (len(kinds) <= 1 or kinds <= {int, float}) and not kinds & NESTED:

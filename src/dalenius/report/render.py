@@ -116,16 +116,14 @@ class Charts:
     def add(self, chart: Any) -> str:
         """Keep a chart and return the name its place on the page must carry."""
         name = f"chart{len(self.specs) + 1}"
-        self.specs[name] = configured(chart).to_dict()
+        self.specs[name] = configured(chart).to_dict(validate=False)
         return name
 
     def to_json(self) -> str:
-        """All specifications, safe inside a script element."""
-        return (
-            json.dumps(plain(self.specs), default=str, allow_nan=False)
-            .replace("<", "\\u003c")
-            .replace("\u2028", "\\u2028")
-        )
+        """All specifications, safe inside a script element; five digits are more than an eye can see."""
+        exact = json.dumps(plain(self.specs), default=str, allow_nan=False)
+        rounded = json.loads(exact, parse_float=lambda digits: float(f"{float(digits):.5g}"))
+        return json.dumps(rounded, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
 
 def _candidate(evaluation: Evaluation, charts: Charts, threshold: int, public: bool) -> dict[str, Any]:
