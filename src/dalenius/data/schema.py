@@ -25,7 +25,7 @@ Domain = Literal["from-data", "declared"]
 
 
 class Kind(StrEnum):
-    """What a column is."""
+    """What a column is: the word a schema uses for it."""
 
     CATEGORICAL = "categorical"
     ORDERED = "ordered"

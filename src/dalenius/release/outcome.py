@@ -233,7 +233,15 @@ def utility(plan: Plan, judged: Judged) -> float:
 
 
 def summary(release: Release) -> dict[str, Any]:
-    """Plain data about a release for JSON."""
+    """Plain data about a release for JSON: what was chosen, why, and every candidate's figures.
+
+    Examples
+    --------
+    >>> from dalenius.release.plan import Plan
+    >>> plan = Plan("Title", Path("a.csv"), (), (), (), Path("out"))
+    >>> summary(Release(plan, (), None, "Nothing was made.", Path("work")))["why"]
+    'Nothing was made.'
+    """
     return {
         "title": release.plan.title,
         "chosen": release.chosen.candidate.name if release.chosen else None,
