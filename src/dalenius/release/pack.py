@@ -33,7 +33,7 @@ THRESHOLD = 10
 
 
 def write_pack(release: Release, threshold: int = THRESHOLD) -> Path:
-    """Write the pack of a release; the folder appears whole or not at all, an older pack is replaced.
+    r"""Write the pack of a release; the folder appears whole or not at all, an older pack is replaced.
 
     Examples
     --------
@@ -43,8 +43,8 @@ def write_pack(release: Release, threshold: int = THRESHOLD) -> Path:
     >>> folder = Path(tempfile.mkdtemp())
     >>> examples.survey(200).select("sex", "age", "health").write_csv(folder / "people.csv")
     >>> _ = (folder / "plan.yaml").write_text(
-    ...     "input: people.csv\\nscenarios: {a: {keys: [sex, age], targets: [health]}}\\n"
-    ...     "candidates: {independent: {}}\\nmeasures: [replicated-uniques]\\npolicy: [repU <= 100 %]\\n"
+    ...     "input: people.csv\nscenarios: {a: {keys: [sex, age], targets: [health]}}\n"
+    ...     "candidates: {independent: {}}\nmeasures: [replicated-uniques]\npolicy: [repU <= 100 %]\n"
     ... )
     >>> release = run_plan(read_plan(folder / "plan.yaml"), workers=1)
     >>> summary(release)["chosen"]
