@@ -1,10 +1,8 @@
 """Secondary suppression and audit of simulated tables: time, memory, suppressed cells and growth.
 
-Region × industry × size class (the largest with one dimension more), counts of simulated firms, counts up to
-3 and zeros
-protected. The peer is R's GaussSuppression 1.2.3, measured beforehand on tables of the same make (no Python
-package
-does this): 6.7 CPU seconds for 4,704 cells and 92.1 for 19,747.
+Region × industry × size class (the largest with one dimension more), counts of simulated firms, counts up to 3 and
+zeros protected. The peer is R's GaussSuppression 1.2.3, measured beforehand on tables of the same make (no Python
+package does this): 6.7 CPU seconds for 4,704 cells and 92.1 for 19,747.
 
 Run: python bench/tables.py [--audit]
 """

@@ -141,3 +141,12 @@ def test_demo(tmp_path):
 
 def test_quiet_says_nothing(survey, tmp_path):
     assert run("synth", survey, "-m", "independent", "-o", tmp_path / "o.csv", "-q") == ""
+
+
+def test_chosen_columns_and_proper_copies(survey, tmp_path):
+    out = tmp_path / "few.csv"
+    run("synth", survey, "-m", "independent", "--columns", "sex,age", "-o", out)
+    assert pl.read_csv(out).columns == ["sex", "age"]
+    words = ["--columns", "sex,age", "--option", "proper=true", "--copies", 2]
+    run("synth", survey, "-m", "cart", *words, "-o", tmp_path / "proper.csv")
+    assert (tmp_path / "proper.1.csv").read_bytes() != (tmp_path / "proper.2.csv").read_bytes()

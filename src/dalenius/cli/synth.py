@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import typer
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, assigned
+from dalenius.cli._console import Terminal, assigned, listed
 from dalenius.cli._input import Loaded, load
 from dalenius.core.errors import FileError, OptionError
 from dalenius.data import write_table
@@ -32,6 +34,7 @@ def synth(
     ] = "cart",
     output: Output = None,
     schema: opt.SchemaFile = None,
+    columns: Annotated[list[str] | None, typer.Option("--columns", help="Only these columns.")] = None,
     rows: Rows = None,
     copies: Annotated[int, typer.Option("--copies", help="How many synthetic files to make.", min=1)] = 1,
     option: Annotated[
@@ -52,6 +55,9 @@ def synth(
     options = {**_plan(plan), **assigned(option)}
     synthesizer = make_synthesizer(method, **options)
     loaded = load(data, schema, terminal)
+    chosen = listed(columns)
+    if chosen is not None:
+        loaded = replace(loaded, table=loaded.table.select(chosen))
     cost = synthesizer.cost(releasable(loaded.table).shape)
     if dry_run:
         terminal.say(f"{method} on {loaded.table.rows:,} rows: {cost}; nothing was written")
@@ -61,12 +67,18 @@ def synth(
         return
     if not force:
         cost.check(method)
-    model = _fitted(synthesizer, loaded, seed, terminal)
+    model = _fitted(synthesizer, loaded, [seed, 0], terminal)
+
+    def model_of(copy: int) -> Model:
+        # Proper synthesis draws the models' parameters too, so each copy needs a fit of its own.
+        again = copy > 0 and getattr(synthesizer, "proper", False)
+        return _fitted(synthesizer, loaded, [seed, 0, copy], terminal) if again else model
+
     if save is not None:
         save_model(model, save)
         terminal.note(f"model saved to {save}; it holds {model.contents}")
     target = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
-    written = _drawn(model, target, rows, copies, seed, terminal)
+    written = _drawn(model_of, target, rows, copies, seed, terminal)
     terminal.emit(
         {"method": method, "seed": seed, "files": [str(path) for path in written], "rows": rows or model.rows}
     )
@@ -89,22 +101,27 @@ def _plan(path: Path | None) -> dict[str, Any]:
     return {str(name): value for name, value in content.items()}
 
 
-def _fitted(synthesizer: Synthesizer, loaded: Loaded, seed: int, terminal: Terminal) -> Model:
+def _fitted(synthesizer: Synthesizer, loaded: Loaded, seed: list[int], terminal: Terminal) -> Model:
     left_out = [name for name in loaded.table.names if name not in releasable(loaded.table).names]
     if left_out:
         terminal.note(f"left out, never synthesized: {', '.join(left_out)}")
     with terminal.progress(f"fitting {synthesizer.info.title}"):
-        return synthesizer.fit(loaded.table, seed=np.random.SeedSequence([seed, 0]))
+        return synthesizer.fit(loaded.table, seed=np.random.SeedSequence(seed))
 
 
 def _drawn(
-    model: Model, target: Path, rows: int | None, copies: int, seed: int, terminal: Terminal
+    model_of: Callable[[int], Model],
+    target: Path,
+    rows: int | None,
+    copies: int,
+    seed: int,
+    terminal: Terminal,
 ) -> list[Path]:
     written = []
     for copy in range(copies):
         path = target if copies == 1 else target.with_name(f"{target.stem}.{copy + 1}{target.suffix}")
         with terminal.progress(f"drawing {path.name}"):
-            made: Table = model.sample(rows, seed=np.random.SeedSequence([seed, 1, copy]))
+            made: Table = model_of(copy).sample(rows, seed=np.random.SeedSequence([seed, 1, copy]))
         write_table(made, path)
         terminal.say(f"{made.rows:,} synthetic rows written to {path}")
         written.append(path)
@@ -123,7 +140,7 @@ def sample(
     """Draw synthetic rows from a saved model, without the original data."""
     terminal = Terminal(quiet, as_json)
     opened = load_model(model)
-    written = _drawn(opened, output, rows, copies, seed, terminal)
+    written = _drawn(lambda copy: opened, output, rows, copies, seed, terminal)
     terminal.emit(
         {
             "method": opened.method,

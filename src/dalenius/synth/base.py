@@ -130,9 +130,9 @@ def make_synthesizer(method: str, **options: Any) -> Synthesizer:
     """
     kind = SYNTHESIZERS[method]
     known = option_names(kind)
-    for name in options:
-        if name not in known:
-            raise OptionError(f"{method} has no option {name!r}; it has {', '.join(known) or 'none'}")
+    unknown = ", ".join(repr(name) for name in options if name not in known)
+    if unknown:
+        raise OptionError(f"{method} has no option {unknown}; it has {', '.join(known) or 'none'}")
     return kind(**options)
 
 
