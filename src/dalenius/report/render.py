@@ -18,7 +18,7 @@ from dalenius.core.style import configured
 from dalenius.counts.pair import Pair
 from dalenius.data.atomic import write_text
 from dalenius.data.schema import Kind, Schema
-from dalenius.evaluation import Comparison, Evaluation
+from dalenius.evaluation import HEADLINES, Comparison, Evaluation
 from dalenius.report.columns import column_bars, column_chart, column_words, public_pair
 from dalenius.report.provenance import Provenance
 from dalenius.report.story import Story
@@ -26,6 +26,7 @@ from dalenius.report.words import cautions, reading, verdict
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_ROWS = 15
+MOST_MEASURES = 3
 
 
 def write_report(
@@ -199,9 +200,11 @@ def _cell(value: Any) -> str:
 
 
 def _overview(comparison: Comparison) -> dict[str, Any]:
-    """The first table of the report: candidates by measures."""
-    names = list(dict.fromkeys(n for e in comparison.evaluations.values() for n in e.results))
+    """The first table of the report: candidates by a few measures of each family, the best known first."""
     infos = {n: e.results[n].info for e in comparison.evaluations.values() for n in e.results}
+    known = sorted(infos, key=lambda n: HEADLINES.index(n) if n in HEADLINES else len(HEADLINES))
+    families = [[n for n in known if (info := infos[n]) and info.family == f] for f in ("risk", "utility")]
+    names = [n for family in families for n in family[:MOST_MEASURES]]
     head = [(i.title, i.family, i.better) if i else (n, "", "") for n, i in ((n, infos[n]) for n in names)]
     rows = []
     for candidate, evaluation in comparison.evaluations.items():

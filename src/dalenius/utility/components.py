@@ -103,22 +103,27 @@ def principal_components(pair: Pair, columns: Sequence[str] | None = None, compo
     )
 
 
+FEWEST = 10
+"""Records a drawn square stands for at least."""
+
+
 def _scatter(x: AnyArray, y: AnyArray) -> alt.TopLevelMixin:
-    """Density of both files over the first two components, side by side; counts per square, no single record."""
+    """Density of both files over the first two components; squares with few records are left out, nobody is a dot."""
     if x.shape[1] < 2:
         return alt.Chart(pl.DataFrame({"x": [0.0]}).to_arrow()).mark_point()
     ends = [np.quantile(x[:, i], [0.005, 0.995]) for i in (0, 1)]
-    edges = [np.linspace(float(low), float(high) + 1e-9, 31) for low, high in ends]
+    edges = [np.linspace(float(low), float(high) + 1e-9, 16) for low, high in ends]
     frames = []
     for name, side in (("original", x), ("protected", y)):
-        grid = np.histogram2d(side[:, 0], side[:, 1], bins=edges)[0] / max(len(side), 1)
-        i, j = np.nonzero(grid)
+        counts = np.histogram2d(side[:, 0], side[:, 1], bins=edges)[0]
+        grid = counts / max(len(side), 1)
+        i, j = np.nonzero(counts >= FEWEST)
         frames.append(
             pl.DataFrame({"file": [name] * len(i), "x": edges[0][i], "y": edges[1][j], "share": grid[i, j]})
         )
     return (
         alt.Chart(pl.concat(frames).to_arrow())
-        .mark_square(size=46)
+        .mark_square(size=190)
         .encode(
             x=alt.X("x:Q", title="first component"),
             y=alt.Y("y:Q", title="second component"),
