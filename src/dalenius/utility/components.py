@@ -118,9 +118,8 @@ def _scatter(x: AnyArray, y: AnyArray) -> alt.TopLevelMixin:
         counts = np.histogram2d(side[:, 0], side[:, 1], bins=edges)[0]
         grid = counts / max(len(side), 1)
         i, j = np.nonzero(counts >= FEWEST)
-        frames.append(
-            pl.DataFrame({"file": [name] * len(i), "x": edges[0][i], "y": edges[1][j], "share": grid[i, j]})
-        )
+        cells = {"file": [name] * len(i), "x": edges[0][i], "y": edges[1][j], "share": grid[i, j]}
+        frames.append(pl.DataFrame(cells, schema_overrides={"file": pl.String}))
     return (
         alt.Chart(pl.concat(frames).to_arrow())
         .mark_square(size=190)
