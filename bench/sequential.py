@@ -100,6 +100,9 @@ def peer_seconds(name: str, body: str, folder: Path) -> float | None:
 
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    if not (folder / "adult.data").is_file():
+        print("Adult is needed: name the folder that holds adult.data (see the top of this file)")
+        return
     frame = adult(folder)
     table = Table.from_frame(frame)
     timed(table, 0)  # warm-up: Numba compiles once per machine
