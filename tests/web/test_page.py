@@ -133,3 +133,7 @@ def test_from_the_example_to_the_pack(address, axe, tmp_path):
     from dalenius.release import verify_pack
 
     assert verify_pack(tmp_path / "got" / "release").accepted
+    if axe is None:
+        pytest.skip(
+            "everything else passed; accessibility was not checked: npm cannot be reached for axe-core"
+        )

@@ -328,7 +328,7 @@ def test_table_sets():
     assert TableSet.of(tables.tables["g",]).storage_ratio == 1
 
 
-def test_the_plan_of_the_acs_extract_has_455_tables():
+def test_a_plan_of_singles_and_listed_pairs_holds_each_once():
     names = [f"v{i}" for i in range(24)]
     pairs = plan_tables(names, width=1, also=list(combinations(names[:19], 2)))
     assert len(pairs) == 24 + 171
