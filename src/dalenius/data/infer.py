@@ -101,7 +101,7 @@ def _datetime(raw: Raw) -> _Guess:
 def _text(raw: Raw) -> _Guess:
     levels = raw.levels or ()
     rows = int(np.count_nonzero(raw.present))
-    pattern = _date_format([str(value) for value in levels])
+    pattern = _date_format(levels)
     if pattern:
         return _Guess(Kind.DATETIME, f"text that reads as dates ({pattern[1]})", {"format": pattern[0]})
     return _names_or_categories(raw, levels, rows)
@@ -131,7 +131,8 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
 
 def _missing_words(texts: Sequence[str]) -> str:
     """What to say when a text looks like somebody's word for "missing"; NA may also be a country, so it stays text."""
-    found = [text for text in texts if len(text) <= 8 and text.strip().lower() in MISSING_WORDS]
+    spelled = pl.Series(texts, dtype=pl.String).str.strip_chars().str.to_lowercase()
+    found = [texts[i] for i in spelled.is_in(sorted(MISSING_WORDS)).arg_true() if len(texts[i]) <= 8]
     if not found:
         return ""
     others = [text for text in texts if text not in found]

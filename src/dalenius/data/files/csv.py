@@ -26,6 +26,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import Vector
 
 BLOCK = 1 << 23
+SHORT_HEADER = 1 << 16
 HEADER = 1 << 24
 """The first line is looked for in this many bytes."""
 
@@ -67,9 +68,7 @@ def read_csv(
         dialect = sniff_csv(path, encoding=encoding, separator=separator)
     body = _as_utf8(data, dialect, path)
     _refuse_nul(body, path)
-    start = bytes(body[:HEADER]).decode("utf-8", errors="ignore")
-    header, used = header_of(start, dialect, path)
-    offset = len(start[:used].encode("utf-8"))
+    header, offset = _header(body, dialect, path)
     columns = _read_columns(body, offset, header, dialect, missing_strings, path)
     raws = []
     for name in header:
@@ -84,9 +83,20 @@ def read_csv(
     )
 
 
+def _header(body: memoryview, dialect: Dialect, path: Path) -> tuple[list[str], int]:
+    """Column names and the bytes they take; looks far only when the first line is long or has an open quote."""
+    line, end, _ = bytes(body[:SHORT_HEADER]).lstrip(b"\r\n").partition(b"\n")
+    closed = end and line.count(dialect.quote.encode()) % 2 == 0
+    start = bytes(body[: SHORT_HEADER if closed else HEADER]).decode("utf-8", errors="ignore")
+    header, used = header_of(start, dialect, path)
+    return header, len(start[:used].encode("utf-8"))
+
+
 def _is_text(vector: Vector) -> bool:
     """Columns that come back as text even when they are empty."""
-    if vector.column.kind in (Kind.TEXT, Kind.CATEGORICAL):
+    if vector.column.kind is Kind.TEXT:  # its levels, often as many as rows, are text as they were read
+        return all(isinstance(code, str) for code in vector.column.special)
+    if vector.column.kind is Kind.CATEGORICAL:
         return all(isinstance(level, str) for level in (*vector.levels, *vector.column.special))
     return vector.column.kind is Kind.DATETIME and vector.column.format is not None
 
