@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.data.frames import Raw, open_frame
-from dalenius.data.schema import Column, Kind, Role, Schema
+from dalenius.data.schema import Column, Kind, Level, Role, Schema
 from dalenius.data.vector import AnyArray
 
 FEW_CODES = 10
@@ -141,11 +141,12 @@ def _missing_words(texts: Sequence[str]) -> str:
     return f" in which {shown} looks like a code for missing: if it is, list it under missing{rest}"
 
 
-def _date_format(levels: Sequence[str]) -> tuple[str, str] | None:
+def _date_format(levels: Sequence[Level]) -> tuple[str, str] | None:
     """The one format that reads every text, and writes it back unchanged."""
-    if not levels or not all(6 <= len(value) <= 19 for value in levels[:50]):
+    if not levels or not all(6 <= len(str(value)) <= 19 for value in levels[:50]):
         return None
-    fitting = [pattern for pattern in DATE_FORMATS if _all_dates(levels, pattern)]
+    texts = [str(value) for value in levels]
+    fitting = [pattern for pattern in DATE_FORMATS if _all_dates(texts, pattern)]
     if not fitting:
         return None
     if {"%d/%m/%Y", "%m/%d/%Y"} <= set(fitting):
