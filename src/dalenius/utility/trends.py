@@ -29,11 +29,14 @@ STRONG_CORRELATION, STRONG_ASSOCIATION = 0.5, 0.3
 """SDMetrics 0.32 leaves weaker pairs out of its average."""
 
 
-def pair_trends_table(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def pair_trends_table(
+    pair: Pair, columns: Sequence[str] | None = None, *, own_edges: bool = True
+) -> pl.DataFrame:
     """SDMetrics' score of every pair of columns: 1 is best.
 
     Two numbers: 1 − |difference of Pearson correlations| / 2; otherwise 1 − TVD of the joint table, a number cut into
-    ten equal intervals of *each file's own* range (as SDMetrics does: an outlier in one file moves its intervals).
+    ten equal intervals of *each file's own* range (as SDMetrics does: an outlier in one file moves its intervals), or
+    with ``own_edges`` off, both into those of the original.
     ``original`` is the correlation or Cramér's V in the original; SDMetrics' report averages ``strong`` pairs only.
 
     Examples
@@ -57,7 +60,7 @@ def pair_trends_table(pair: Pair, columns: Sequence[str] | None = None) -> pl.Da
             float(real[i, j]),
             bool(abs(real[i, j]) > STRONG_CORRELATION),
         )
-    sides = _categories(pair, used)
+    sides = _categories(pair, used, own_edges)
     if crossed:
         counted = [count_codes_many(side, crossed) for side in sides]
         for a, b in crossed:
@@ -79,21 +82,27 @@ def pair_trends_table(pair: Pair, columns: Sequence[str] | None = None) -> pl.Da
     return pl.DataFrame(rows, schema=schema)
 
 
-def _categories(pair: Pair, columns: Sequence[str]) -> tuple[dict[str, Categories], dict[str, Categories]]:
+def _categories(
+    pair: Pair, columns: Sequence[str], own_edges: bool
+) -> tuple[dict[str, Categories], dict[str, Categories]]:
     first: dict[str, Categories] = {}
     second: dict[str, Categories] = {}
     for name in columns:
         if pair.original[name].is_number:
-            first[name], second[name] = _tenths(pair.original, name), _tenths(pair.protected, name)
+            ruler = pair.protected if own_edges else pair.original
+            first[name] = _tenths(pair.original, pair.original, name)
+            second[name] = _tenths(pair.protected, ruler, name)
         else:
             aligned = pair.categories(name, grouped=False)
             first[name], second[name] = aligned.original, aligned.protected
     return first, second
 
 
-def _tenths(table: Table, name: str) -> Categories:
+def _tenths(table: Table, ruler: Table, name: str) -> Categories:
+    """Number of the interval of each row, out of ten between the smallest and largest value of ``ruler``."""
     values = table[name].floats()
-    known = values[np.isfinite(values)]
+    known = ruler[name].floats()
+    known = known[np.isfinite(known)]
     if len(known) == 0:
         return Categories(np.zeros(len(values), np.uint8), range(12))
     edges = np.histogram_bin_edges(known)

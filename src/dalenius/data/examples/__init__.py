@@ -17,9 +17,11 @@ from dalenius.data.examples.population import population, population_chunks
 from dalenius.data.examples.rules import HOUSEHOLD_RULES, POPULATION_RULES, violations
 from dalenius.data.examples.schemas import population_schema, survey_schema
 from dalenius.data.examples.survey import survey
+from dalenius.data.examples.two_columns import DESIGNS, two_columns
 
 __all__ = [
     "COMPANY_COLUMNS",
+    "DESIGNS",
     "DIAGNOSES",
     "HOUSEHOLD_RULES",
     "INDUSTRIES",
@@ -32,5 +34,6 @@ __all__ = [
     "population_schema",
     "survey",
     "survey_schema",
+    "two_columns",
     "violations",
 ]
