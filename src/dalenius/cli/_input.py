@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dalenius.cli._console import Terminal
+from dalenius.core.errors import counted
 from dalenius.data import read_table
 from dalenius.data.files import sniff_csv
 from dalenius.data.schema import Schema
@@ -40,5 +41,7 @@ def load(path: Path, schema: Path | Schema | None, terminal: Terminal) -> Loaded
     with terminal.progress(f"reading {path.name}"):
         table = read_table(path, schema=wanted)
     if path.suffix.lower() in TEXT_FILES:
-        terminal.note(f"{path.name}: {sniff_csv(path)}; {table.rows:,} rows, {len(table.names)} columns")
+        terminal.note(
+            f"{path.name}: {sniff_csv(path)}; {counted(table.rows, 'row')}, {counted(len(table.names), 'column')}"
+        )
     return Loaded(path, table)

@@ -13,7 +13,7 @@ import typer
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, assigned, listed
 from dalenius.cli._input import Loaded, load
-from dalenius.core.errors import FileError, OptionError
+from dalenius.core.errors import FileError, OptionError, counted
 from dalenius.data import write_table
 from dalenius.data.table import Table
 from dalenius.synth import load_model, make_synthesizer, save_model
@@ -60,7 +60,7 @@ def synth(
         loaded = replace(loaded, table=loaded.table.select(chosen))
     cost = synthesizer.cost(releasable(loaded.table).shape)
     if dry_run:
-        terminal.say(f"{method} on {loaded.table.rows:,} rows: {cost}; nothing was written")
+        terminal.say(f"{method} on {counted(loaded.table.rows, 'row')}: {cost}; nothing was written")
         terminal.emit(
             {"method": method, "rows": loaded.table.rows, "seconds": cost.seconds, "bytes": cost.bytes}
         )
@@ -123,7 +123,7 @@ def _drawn(
         with terminal.progress(f"drawing {path.name}"):
             made: Table = model_of(copy).sample(rows, seed=np.random.SeedSequence([seed, 1, copy]))
         write_table(made, path)
-        terminal.say(f"{made.rows:,} synthetic rows written to {path}")
+        terminal.say(f"{counted(made.rows, 'synthetic row')} written to {path}")
         written.append(path)
     return written
 

@@ -68,6 +68,17 @@ class SchemaError(DaleniusError):
         return cls(f"{where}: {count}{'; '.join(faults)}", faults)
 
 
+def counted(count: int, noun: str) -> str:
+    """How many of something, in the singular where there is one.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "column")
+    ('1 row', '2,000 columns')
+    """
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
 def names(items: Sequence[object], limit: int = 5) -> str:
     """Quote a few names for a message, and say how many more there are.
 

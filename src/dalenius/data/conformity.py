@@ -6,7 +6,7 @@ import datetime as dt
 
 import numpy as np
 
-from dalenius.core.errors import names
+from dalenius.core.errors import counted, names
 from dalenius.data.encode import EPOCH, MICROSECOND, level_key
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.data.table import Table
@@ -44,7 +44,7 @@ def _column_faults(vector: Vector, wanted: Column) -> list[str]:
     allowed = {level_key(v) for v in (*wanted.levels, *wanted.special)}
     unknown = np.array([level_key(v) not in allowed for v in vector.levels], dtype=bool)
     rows = int(np.count_nonzero(unknown[vector.values])) if unknown.any() else 0
-    found = [f"{_rows(rows)} with a value that is not a level of the schema"] if rows else []
+    found = [f"{counted(rows, 'row')} with a value that is not a level of the schema"] if rows else []
     return [f"{where}: {fault}" for fault in found + strange]
 
 
@@ -53,7 +53,7 @@ def _unlisted_codes(vector: Vector, wanted: Column) -> list[str]:
     known = {level_key(v) for v in (*wanted.special, *(wanted.levels or ()))}
     strange = [SPECIAL + j for j, code in enumerate(vector.column.special) if level_key(code) not in known]
     rows = int(np.isin(vector.state, strange).sum()) if strange and vector.state is not None else 0
-    return [f"{_rows(rows)} with a missing code that is not in the schema"] if rows else []
+    return [f"{counted(rows, 'row')} with a missing code that is not in the schema"] if rows else []
 
 
 def _out_of_bounds(vector: Vector, wanted: Column) -> list[str]:
@@ -61,8 +61,8 @@ def _out_of_bounds(vector: Vector, wanted: Column) -> list[str]:
         return []
     low, high = (_number(bound, wanted) for bound in wanted.bounds)
     below, above = int(np.count_nonzero(vector.values < low)), int(np.count_nonzero(vector.values > high))
-    found = [f"{_rows(below)} below the lower bound"] if below else []
-    return found + ([f"{_rows(above)} above the upper bound"] if above else [])
+    found = [f"{counted(below, 'row')} below the lower bound"] if below else []
+    return found + ([f"{counted(above, 'row')} above the upper bound"] if above else [])
 
 
 def _number(bound: float | str, column: Column) -> float:
@@ -70,7 +70,3 @@ def _number(bound: float | str, column: Column) -> float:
         scale = 1000 if column.decimals == 9 else 1
         return scale * ((dt.datetime.fromisoformat(bound) - EPOCH) // MICROSECOND)
     return float(bound)
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"

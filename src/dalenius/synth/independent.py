@@ -48,7 +48,7 @@ class IndependentModel(Model):
     contents = "every distinct value of each column with its count; no relation between columns"
 
     def __init__(self, schema: Schema, rows: int, margins: list[_Margin], table: Table | None = None) -> None:
-        super().__init__(schema, rows, table.origin if table else None)
+        super().__init__(schema, rows, table.origin if table is not None else None)
         self.margins = margins
 
     def _draw(self, rows: int, seed: Seed) -> Table:

@@ -58,7 +58,7 @@ class SequentialModel(Model):
         rescues: Mapping[str, Rescue] | None = None, passive: Mapping[str, str] | None = None,
         expansion: float = 1.0, table: Table | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(schema, rows, table.origin if table else None)
+        super().__init__(schema, rows, table.origin if table is not None else None)
         self.visit = list(visit)
         self.coders = list(coders)
         self.columns = dict(columns)
