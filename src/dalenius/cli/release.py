@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal
 from dalenius.cli._input import load
+from dalenius.core.cost import Cost, duration, size
 from dalenius.core.result import figure
 from dalenius.data.atomic import write_text
 from dalenius.release import Plan, Release, forecast, read_plan, run_plan, template, verify_pack, write_pack
@@ -94,18 +95,27 @@ def release(
 
 
 def _costs(wanted: Plan, terminal: Terminal) -> None:
-    costs = forecast(wanted)
-    grid = Grid("candidate", "making it", box=None, header_style="bold")
+    with terminal.progress("small trials"):
+        costs = forecast(wanted)
+    grid = Grid("candidate", "making it", "measuring it", "memory", box=None, header_style="bold")
     for name, cost in costs.items():
-        grid.add_row(name, str(cost))
-    total = sum(cost.seconds for cost in costs.values())
-    largest = max(cost.bytes for cost in costs.values())
+        grid.add_row(name, duration(cost.make), duration(cost.measure), size(cost.bytes))
+    total = sum((cost.total for cost in costs.values()), Cost(0, 0))
     terminal.say(grid)
     terminal.say(
-        f"\n{len(costs)} candidates, each {wanted.replicates} times; measuring them comes on top. Nothing was run."
+        f"\n{len(costs)} candidates, {_times(wanted.replicates)}: {total}, from small trials on this machine "
+        "(expect up to twice as much or half as much). Nothing was kept."
     )
-    listed = {name: {"seconds": cost.seconds, "bytes": cost.bytes} for name, cost in costs.items()}
-    terminal.emit({"candidates": listed, "seconds": total, "bytes": largest, "replicates": wanted.replicates})
+    listed = {
+        name: {"seconds": c.make + c.measure, "make": c.make, "measure": c.measure, "bytes": c.bytes}
+        for name, c in costs.items()
+    }
+    facts = {"candidates": listed, "seconds": total.seconds, "bytes": total.bytes}
+    terminal.emit({**facts, "replicates": wanted.replicates})
+
+
+def _times(replicates: int) -> str:
+    return "each once" if replicates == 1 else f"each {replicates} times"
 
 
 def _show(outcome: Release, terminal: Terminal) -> None:

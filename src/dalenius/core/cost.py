@@ -42,7 +42,7 @@ class Cost:
     bytes: float
 
     def __str__(self) -> str:
-        return f"about {_duration(self.seconds)} of CPU and {_size(self.bytes)} of memory"
+        return f"about {duration(self.seconds)} of CPU and {size(self.bytes)} of memory"
 
     def __add__(self, other: Cost) -> Cost:
         """Run one after the other: time adds up, memory is the larger of the two."""
@@ -62,12 +62,19 @@ class Cost:
         free = float(psutil.virtual_memory().available) if available is None else available
         if self.bytes > free:
             raise DaleniusError(
-                f"{what} needs about {_size(self.bytes)} of memory and {_size(free)} are free; "
+                f"{what} needs about {size(self.bytes)} of memory and {size(free)} are free; "
                 "use fewer rows or columns, or run with force=True (--force)"
             )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds for a person to read.
+
+    Examples
+    --------
+    >>> duration(0.34), duration(45), duration(600), duration(9000)
+    ('0.3 s', '45 s', '10 min', '2.5 h')
+    """
     if seconds < 1:
         return f"{seconds:.1g} s"
     if seconds < 120:
@@ -75,9 +82,33 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _size(count: float) -> str:
+def size(count: float) -> str:
+    """Bytes for a person to read.
+
+    Examples
+    --------
+    >>> size(900), size(3 * 2**30)
+    ('900 bytes', '3.0 GB')
+    """
     for unit, factor in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
         if count >= factor:
             value = count / factor
             return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
     return f"{count:.0f} bytes"
+
+
+def extrapolate(rows: tuple[float, float], seconds: tuple[float, float], wanted: float) -> float:
+    """Seconds for ``wanted`` rows from two trials: a fixed part, and a part that grows with the rows.
+
+    A line through the two trials; never less than the larger trial, and never more per row than it.
+
+    Examples
+    --------
+    >>> extrapolate((100, 400), (0.2, 0.5), 1000)
+    1.1
+    >>> extrapolate((100, 400), (0.5, 0.5), 1000)
+    0.5
+    """
+    (few, many), (short, long) = rows, seconds
+    slope = max(long - short, 0.0) / (many - few) if many > few else 0.0
+    return min(long + slope * max(wanted - many, 0.0), long * max(wanted / many, 1.0))

@@ -7,6 +7,7 @@ numbers by the original's breaks, and keeps every count that was asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -90,17 +91,20 @@ class Pair:
         if self.original.rows == 0 or self.protected.rows == 0:
             raise DataError("original and protected file need at least one row each to be compared")
         full = base.schema.with_roles(keys=keys, targets=targets)
-        self.schema = full
-        self.keys = self._chosen(Role.KEY, "key")
-        self.targets = self._chosen(Role.TARGET, "target")
-        both = [name for name in self.keys if name in self.targets]
-        if both:
-            raise DataError(f"column {names(both)} is both key and target; take it out of one of the two")
+        self._take_roles(full)
         self._grouping = grouping
         self._aligned: dict[tuple[str, bool], Aligned] = {}
         self._counts: dict[tuple[tuple[str, ...], bool], PairCounts] = {}
         self._groups: dict[tuple[tuple[str, ...], bool], PairGroups] = {}
         self.unit, self.units, self.holdout_units = _unit_codes(base, full, holdout)
+
+    def _take_roles(self, schema: Schema) -> None:
+        self.schema = schema
+        self.keys = self._chosen(Role.KEY, "key")
+        self.targets = self._chosen(Role.TARGET, "target")
+        both = [name for name in self.keys if name in self.targets]
+        if both:
+            raise DataError(f"column {names(both)} is both key and target; take it out of one of the two")
 
     def _chosen(self, role: Role, word: str) -> list[str]:
         chosen = self.schema.by_role(role)
@@ -191,6 +195,20 @@ class Pair:
             self._groups[place] = made
         return self._groups[place]
 
+    def seen_by(self, keys: Sequence[str], targets: Sequence[str]) -> Pair:
+        """The same files seen by another intruder; what was aligned, grouped and counted is shared.
+
+        Examples
+        --------
+        >>> pair = Pair({"a": ["x", "y"], "b": [1, 2]}, {"a": ["x", "x"], "b": [1, 1]}, keys=["a"], targets=["b"])
+        >>> other = pair.seen_by(["b"], ["a"])
+        >>> other.keys, other.counts(["a"]) is pair.counts(["a"])
+        (['b'], True)
+        """
+        other = copy(self)
+        other._take_roles(self.schema.with_roles(keys=keys, targets=targets))
+        return other
+
     def swap_in(self, protected: Any) -> Pair:
         """The same original, keys, targets and grouping with another protected file."""
         return Pair(
@@ -236,10 +254,10 @@ class _Source:
 
     def __init__(self, other: Any) -> None:
         self.table = other if isinstance(other, Table) else None
-        self.raws = {} if self.table else {raw.name: raw for raw in open_frame(other)[1]}
-        self.rows = (
-            self.table.rows if self.table else max((len(raw.data) for raw in self.raws.values()), default=0)
-        )
+        self.raws = {} if self.table is not None else {raw.name: raw for raw in open_frame(other)[1]}
+        self.rows = max((len(raw.data) for raw in self.raws.values()), default=0)
+        if self.table is not None:
+            self.rows = self.table.rows
 
     def __contains__(self, name: str) -> bool:
         return name in self.table if self.table is not None else name in self.raws

@@ -23,9 +23,10 @@ from dalenius.core.errors import DataError
 from dalenius.core.random import generator, sequence
 from dalenius.core.result import Result
 from dalenius.counts.measure import MEASURES
+from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Schema, Table, read_table, write_table
 from dalenius.data.atomic import write_text
-from dalenius.evaluation import Evaluation, evaluate
+from dalenius.evaluation import Evaluation, evaluate, evaluate_pair
 from dalenius.release.plan import Candidate, Plan, Scenario
 from dalenius.synth import make_synthesizer
 from dalenius.synth.base import releasable
@@ -50,13 +51,14 @@ def job_path(work: Path, candidate: Candidate, replicate: int) -> Path:
 def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
     """Make (unless made before a kill) and measure one candidate; returns its name."""
     path = job_path(work, candidate, replicate)
+    write_text(path.with_suffix(".begun"), "")
     original, holdout = source(plan)
     started = time.perf_counter()
     if not path.with_suffix(".parquet").is_file():
         _make(plan, candidate, replicate, original, path)
     made = time.perf_counter()
     table = read_made(path.with_suffix(".parquet"), original)
-    figures, notes = _measured(plan, original, table, holdout)
+    figures, notes = measured(plan, original, table, holdout)
     body = {
         "notes": notes,
         "figures": {s: {n: _stored(r) for n, r in results.items()} for s, results in figures.items()},
@@ -67,6 +69,20 @@ def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
     return (
         candidate.name if plan.replicates == 1 else f"{candidate.name}, {replicate + 1} of {plan.replicates}"
     )
+
+
+def job_stage(path: Path) -> str:
+    """How far a job is: "waiting", "making", "measuring" or "done".
+
+    Examples
+    --------
+    >>> job_stage(Path("nowhere/cart-0.json"))
+    'waiting'
+    """
+    for ending, stage in ((".json", "done"), (".parquet", "measuring"), (".begun", "making")):
+        if path.with_suffix(ending).is_file():
+            return stage
+    return "waiting"
 
 
 def _make(plan: Plan, candidate: Candidate, replicate: int, original: Table, path: Path) -> None:
@@ -91,19 +107,28 @@ def read_made(path: Path, original: Table) -> Table:
     return read_table(path, schema=replace(kept, columns=tuple(columns), rules=()))
 
 
-def _measured(
+def measured(
     plan: Plan, original: Table, made: Table, holdout: Table | None
 ) -> tuple[Figures, dict[str, list[str]]]:
+    """All figures of a made file by scenario, and what to know about them.
+
+    The files are aligned and counted once; every intruder looks at the same counts with his own keys and targets.
+    """
     found: Figures = {}
     notes: dict[str, list[str]] = {}
     shared: dict[str, Result] = {}
+    first = plan.scenarios[0]
+    pair = Pair(
+        original, made, holdout, keys=first.keys, targets=first.targets, grouping=Grouping.fit(original)
+    )
     for scenario in plan.scenarios:
         # What depends on no intruder is measured once, in the first scenario.
         names = [n for n in plan.measured if n not in shared]
-        evaluation = evaluate_scenario(plan, scenario, original, made, holdout, names)
+        seen = pair if scenario is first else pair.seen_by(scenario.keys, scenario.targets)
+        evaluation = evaluate_pair(seen, measures=names, name=plan.title)
         found[scenario.name] = {**shared, **evaluation.results}
         notes[scenario.name] = [
-            *evaluation.pair.notes,
+            *pair.notes,
             *(f"{n} was not measured: it {why}" for n, why in evaluation.skipped.items()),
         ]
         shared = shared or {
@@ -125,14 +150,9 @@ def evaluate_scenario(
         targets,
         holdout,
         measures=names,
-        grouping=_grouping(original),
+        grouping=Grouping.fit(original),  # by the original alone, the same for every candidate
         name=plan.title,
     )
-
-
-def _grouping(original: Table) -> Grouping:
-    """Numbers are grouped by the original alone, the same for every candidate."""
-    return Grouping.fit(original)
 
 
 def _stored(result: Result) -> dict[str, Any]:

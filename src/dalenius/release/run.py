@@ -18,13 +18,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
-from dalenius.core.cost import Cost
 from dalenius.core.errors import DaleniusError, FileError
 from dalenius.data.atomic import write_text
-from dalenius.release.jobs import do_job, file_digest, job_path, source
+from dalenius.release.jobs import do_job, file_digest, job_path, job_stage
 from dalenius.release.outcome import Release, conclude
 from dalenius.release.plan import Candidate, Plan
-from dalenius.synth import make_synthesizer
 
 Progress = Callable[[str, int, int], None]
 Job = tuple[Candidate, int]
@@ -64,20 +62,13 @@ def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None =
     return conclude(plan, work)
 
 
-def forecast(plan: Plan) -> dict[str, Cost]:
-    """What each candidate is expected to cost, by name, for making it as often as the plan says.
-
-    Examples
-    --------
-    >>> forecast.__name__
-    'forecast'
-    """
-    original, _ = source(plan)
-    found = {}
-    for candidate in plan.candidates:
-        one = make_synthesizer(candidate.method, **candidate.options).cost(original.shape)
-        found[candidate.name] = Cost(one.seconds * plan.replicates, one.bytes)
-    return found
+def stages(plan: Plan) -> dict[str, list[str]]:
+    """How far each candidate is, by name: one word for each time it is made."""
+    work = work_folder(plan)
+    return {
+        c.name: [job_stage(job_path(work, c, replicate)) for replicate in range(plan.replicates)]
+        for c in plan.candidates
+    }
 
 
 def work_folder(plan: Plan) -> Path:

@@ -4,95 +4,140 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dalenius.counts.measure import MEASURES
 from dalenius.data import Kind, Table
+from dalenius.release.knobs import knobs_of
+from dalenius.release.plan import Scenario
 from dalenius.synth.base import NEVER_SYNTHESIZED, SYNTHESIZERS
 
 PREFERRED = ("cart", "loglinear", "saturated", "syndiffix", "independent", "ctree", "parametric", "forest")
 """From close to the data to far from it; a board sees what more protection costs."""
-MEASURED = (
-    "replicated-uniques",
-    "disco",
-    "two-way-utility",
-    "univariate-utility",
-    "propensity-cart",
-    "propensity-tree",
-)
+MEASURED = ("replicated-uniques", "disco", "two-way-utility", "one-way-utility", "propensity-tree")
 POLICY = ("repU <= holdout + 5 points", "DiSCO <= holdout + 5 points", "mean S_pMSE <= 10")
 MANY_VALUES = 200
+ACQUAINTANCE = "somebody who knows a few facts about a person from daily life"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Everything a plan says, before it is written down.
+
+    ``candidates`` are options by name of the candidate, with the method under ``method`` where it is not the name.
+
+    Examples
+    --------
+    >>> print(Draft(Path("a.csv"), (), {"cart": {}}).text().splitlines()[0])
+    # Release plan. Read it aloud to the board, correct it, keep it with the release.
+    """
+
+    data: Path
+    scenarios: Sequence[Scenario]
+    candidates: Mapping[str, Mapping[str, Any]]
+    schema: Path | None = None
+    title: str = ""
+    audience: str = ""
+    policy: Sequence[str] = POLICY
+    measures: Sequence[str] = MEASURED
+    replicates: int = 2
+    holdout: float = 0.2
+    seed: int = 1
+    output: str = "release"
+
+    def text(self) -> str:
+        """The plan as commented YAML."""
+        lines = [*self._head(), *self._intruders(), *self._methods(), *self._tail()]
+        return "\n".join(lines)
+
+    def _head(self) -> list[str]:
+        schema = f"schema: {_text(str(self.schema))}" if self.schema else ""
+        return [
+            "# Release plan. Read it aloud to the board, correct it, keep it with the release.",
+            "version: 1",
+            f"title: {_text(self.title or f'Protected version of {self.data.stem}')}",
+            f"audience: {_text(self.audience)}        # who will get the file, under which conditions",
+            f"input: {_text(str(self.data))}",
+            schema or "# schema: schema.yaml   # from 'dalenius schema', corrected",
+            f"holdout: {self.holdout:g}         "
+            "# share of the records no method may see; it tells a leak from general knowledge",
+            f"seed: {self.seed}",
+        ]
+
+    def _intruders(self) -> list[str]:
+        lines = [
+            "",
+            "# Who might try what: keys are what an intruder may know, targets what would hurt if learnt.",
+            "# population_share: part of the population in the data; 1: he knows that the person took part.",
+            "scenarios:",
+        ]
+        for scenario in self.scenarios:
+            lines += [
+                f"  {_text(scenario.name)}:",
+                f"    about: {_text(scenario.about)}",
+                f"    keys: {_text(list(scenario.keys))}",
+                f"    targets: {_text(list(scenario.targets))}",
+                f"    population_share: {scenario.population_share:g}",
+            ]
+        return lines
+
+    def _methods(self) -> list[str]:
+        lines = [
+            "",
+            "# Ways to make the file. A list of values makes one candidate for each, for example minbucket: [5, 20].",
+            "candidates:",
+        ]
+        for name, options in self.candidates.items():
+            method = str(options.get("method", name))
+            lines += [f"  # {SYNTHESIZERS[method].info.meaning}"]
+            lines += [f"  #   {k.name} ({k.shown or 'none'}): {k.meaning}" for k in knobs_of(method)]
+            lines += [f"  {_text(name)}: {_text(dict(options))}"]
+        return lines
+
+    def _tail(self) -> list[str]:
+        return [
+            "",
+            "# What a candidate must meet before it may be chosen, each time it is made.",
+            "# 'holdout' is the same figure for people who are not in the data: what anybody could have guessed.",
+            "policy:" if self.policy else "policy: []",
+            *(f"  - {_text(line)}" for line in self.policy),
+            "",
+            f"measures: {_text(list(self.measures))}",
+            f"replicates: {self.replicates}        # how often each candidate is made, to see the spread",
+            "choose: two-way-utility   # the best of those that meet the policy, by this measure",
+            f"output: {_text(self.output)}",
+            "",
+        ]
 
 
 def template(
     data: Path, table: Table, schema: Path | None = None, *, methods: Sequence[str] | None = None,
-    title: str = "", keys: Sequence[str] | None = None, targets: Sequence[str] | None = None,
-    policy: Sequence[str] = POLICY, replicates: int = 2, output: str = "release",
+    keys: Sequence[str] | None = None, targets: Sequence[str] | None = None, policy: Sequence[str] = POLICY,
 ) -> str:  # fmt: skip
     """A commented plan for a file, with roles, methods and a first policy to correct.
 
     Examples
     --------
     >>> table = Table.from_frame({"sex": ["f", "m"] * 20, "age": [1, 2] * 20})
-    >>> print(template(Path("people.csv"), table).splitlines()[0])
-    # Release plan. Read it aloud to the board, correct it, keep it with the release.
+    >>> print(template(Path("people.csv"), table).splitlines()[4])
+    input: "people.csv"
     """
     known, wanted = roles(table)
+    scenario = Scenario(
+        "acquaintance",
+        tuple(known if keys is None else keys),
+        tuple(wanted if targets is None else targets),
+        ACQUAINTANCE,
+    )
     chosen = list(methods) if methods is not None else sensible_methods(table)
-    measures = [name for name in MEASURED if name in MEASURES]
-    lines = [
-        "# Release plan. Read it aloud to the board, correct it, keep it with the release.",
-        "version: 1",
-        f"title: {_text(title or f'Protected version of {data.stem}')}",
-        'audience: ""        # who will get the file, under which conditions',
-        f"input: {_text(str(data))}",
-        f"schema: {_text(str(schema))}"
-        if schema
-        else "# schema: schema.yaml   # from 'dalenius schema', corrected",
-        "holdout: 0.2         # share of the records no method may see; it tells a leak from general knowledge",
-        "seed: 1",
-        "",
-        "# Who might try what: keys are what an intruder may know, targets what would hurt if learnt.",
-        "scenarios:",
-        "  acquaintance:",
-        '    about: "somebody who knows a few facts about a person from daily life"',
-        f"    keys: {_text(list(keys) if keys is not None else known)}",
-        f"    targets: {_text(list(targets) if targets is not None else wanted)}",
-        "    population_share: 1   # part of the population in the data; 1: he knows that the person took part",
-        "",
-        "# Ways to make the file. A list of values makes one candidate for each, for example minbucket: [5, 20].",
-        "candidates:",
-    ]
-    for name in chosen:
-        lines += [f"  # {SYNTHESIZERS[name].info.meaning}", f"  {name}: {_options(name)}"]
-    lines += [
-        "",
-        "# What a candidate must meet before it may be chosen, each time it is made.",
-        "# 'holdout' is the same figure for people who are not in the data: what anybody could have guessed.",
-        "policy:",
-        *(f"  - {_text(line)}" for line in policy),
-        "",
-        f"measures: {_text(measures)}",
-        f"replicates: {replicates}        # how often each candidate is made, to see the spread",
-        "choose: two-way-utility   # the best of those that meet the policy, by this measure",
-        f"output: {_text(output)}",
-        "",
-    ]
-    return "\n".join(lines)
+    candidates = {name: {"method": name, **SYNTHESIZERS[name].info.example_options} for name in chosen}
+    return Draft(data, [scenario], candidates, schema, policy=policy).text()
 
 
 def _text(value: Any) -> str:
     """A value as JSON, which is YAML too and hides no surprises."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _options(name: str) -> str:
-    return _text({"method": name, **_plain(SYNTHESIZERS[name].info.example_options)})
-
-
-def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    return json.loads(json.dumps(dict(options), default=str))
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def roles(table: Table) -> tuple[list[str], list[str]]:

@@ -1,0 +1,124 @@
+"""What a plan will cost, asked before it runs: from small trials on this machine, not from tables of constants.
+
+Each candidate is made and measured on two samples of the rows, the larger four times the smaller and at most a quarter
+of the data; a line through the two times says what the whole will take. Trials stop growing after about a second. The
+files they make are thrown away unread. Memory is each method's own estimate.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from dalenius.core.cost import Cost, extrapolate
+from dalenius.core.errors import DaleniusError
+from dalenius.core.random import generator, sequence
+from dalenius.data import Table
+from dalenius.release.jobs import measured, source
+from dalenius.release.plan import Candidate, Plan
+from dalenius.synth import make_synthesizer
+
+FIRST = 250
+"""Rows of the smallest trial; smaller ones measure only how long things take to start."""
+LONG_ENOUGH = 0.5
+"""Seconds after which a trial says enough about the rest."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Expected CPU seconds of one candidate for all its replicates, by stage, and its peak memory."""
+
+    make: float
+    measure: float
+    bytes: float
+
+    @property
+    def total(self) -> Cost:
+        """Making and measuring together."""
+        return Cost(self.make + self.measure, self.bytes)
+
+
+def forecast(plan: Plan) -> dict[str, Forecast]:
+    r"""What each candidate is expected to cost, by name, for making and measuring it as often as the plan says.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dalenius.data import examples
+    >>> from dalenius.release.plan import read_plan
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> examples.survey(400).select("sex", "age", "health").write_csv(folder / "people.csv")
+    >>> _ = (folder / "plan.yaml").write_text(
+    ...     "input: people.csv\nscenarios: {a: {keys: [sex, age], targets: [health]}}\n"
+    ...     "candidates: {independent: {}}\nmeasures: [replicated-uniques]\n"
+    ... )
+    >>> forecast(read_plan(folder / "plan.yaml"))["independent"].total.seconds > 0
+    True
+    """
+    original, holdout = source(plan)
+    return {c.name: _candidate(plan, c, original, holdout) for c in plan.candidates}
+
+
+def _candidate(plan: Plan, candidate: Candidate, original: Table, holdout: Table | None) -> Forecast:
+    synthesizer = make_synthesizer(candidate.method, **candidate.options)
+    memory = synthesizer.cost(original.shape).bytes
+    sizes = trial_sizes(original.rows)
+    order = generator(plan.seed, "forecast").permutation(original.rows)
+    trials: list[tuple[int, float, float]] = []
+    for number, rows in enumerate(sizes):
+        some = original.take(np.sort(order[:rows]))
+        part = None if holdout is None else holdout.take(np.arange(min(holdout.rows, max(rows // 4, 2))))
+        try:
+            if number == 0:  # the first call loads compiled code; it is not counted
+                _trial(plan, candidate, some, part)
+            trials.append((rows, *_trial(plan, candidate, some, part)))
+        except DaleniusError:  # too few rows for the method: its own estimate must do
+            continue
+        if sum(trials[-1][1:]) > LONG_ENOUGH:
+            break
+    if not trials:
+        return Forecast(synthesizer.cost(original.shape).seconds * plan.replicates, 0.0, memory)
+    make, measure = (_whole(trials, stage, original.rows) * plan.replicates for stage in (1, 2))
+    return Forecast(make, measure, memory)
+
+
+def trial_sizes(rows: int) -> list[int]:
+    """Sizes of the trials, each four times the one before, up to a quarter of the rows.
+
+    Examples
+    --------
+    >>> trial_sizes(100), trial_sizes(2000), trial_sizes(100_000)
+    ([25, 50], [125, 500], [250, 1000, 4000, 16000])
+    """
+    if rows < 4 * FIRST:
+        return sorted({max(rows // 4, 1), max(rows // 2, 1)})
+    sizes = [min(FIRST, rows // 16)]
+    while sizes[-1] * 4 <= rows / 4:
+        sizes.append(sizes[-1] * 4)
+    return sizes
+
+
+def _trial(plan: Plan, candidate: Candidate, some: Table, holdout: Table | None) -> tuple[float, float]:
+    seed = sequence(plan.seed, "forecast", candidate.name)
+    synthesizer = make_synthesizer(candidate.method, **candidate.options)
+    made, making = _timed(lambda: synthesizer.fit(some, seed=seed).sample(seed=seed))
+    _, measuring = _timed(lambda: measured(plan, some, made, holdout))
+    return making, measuring
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    started = time.process_time()
+    found = work()
+    return found, time.process_time() - started
+
+
+def _whole(trials: list[tuple[int, float, float]], stage: int, rows: int) -> float:
+    """The last two trials carried on to all rows."""
+    small, large = (trials[-2:] * 2)[:2] if len(trials) < 2 else trials[-2:]
+    return extrapolate((small[0], large[0]), (small[stage], large[stage]), rows)
