@@ -7,7 +7,7 @@ from dalenius.utility.distributions import column_figures, column_shapes, covera
 from dalenius.utility.marginals import group_scores, k_marginal, k_marginal_score, sampling_equivalent
 from dalenius.utility.nist import improvement_factor, slope_errors, unique_exact_matches, univariate_errors
 from dalenius.utility.propensity import detection_auc, propensity_logit, propensity_tree
-from dalenius.utility.rules import rule_table, rules_kept, violation_rates
+from dalenius.utility.rules import broken_rows, rule_table, rules_kept, violation_rates
 from dalenius.utility.tables import (
     column_scores,
     one_way_utility,
@@ -22,6 +22,7 @@ from dalenius.utility.trends import association_difference, association_table, p
 __all__ = [
     "association_difference",
     "association_table",
+    "broken_rows",
     "cell_differences",
     "column_figures",
     "column_scores",

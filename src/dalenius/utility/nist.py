@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
-from dalenius.counts.counts import align
+from dalenius.counts.counts import Counts, align
 from dalenius.counts.memory import row_groups
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
@@ -16,12 +16,25 @@ from dalenius.data.vector import AnyArray, BoolArray, Categories
 
 
 def univariate_errors(
-    pair: Pair, columns: Sequence[str] | None = None, *, rescale: bool = False
+    pair: Pair,
+    columns: Sequence[str] | None = None,
+    *,
+    rescale: bool | float = False,
+    within: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
     """Error of the count of every value: absolute, relative (per cent) and the smaller of the two.
 
-    ``rescale`` brings the protected counts to the original's number of rows. A value that the original does not have
-    counts with its absolute error (spec psd11, 2.6 D).
+    Parameters
+    ----------
+    columns
+        Which columns; default: all that can be compared.
+    rescale
+        Bring the protected counts to the original's number of rows (True), or multiply them by a number.
+    within
+        Columns that are counted inside the categories of another one, over the values that the original has there:
+        ``{"industry": "sector"}``. Rows whose outer category is empty or a special code are left out.
+
+    A value that the original does not have counts with its absolute error (spec psd11, 2.6 D).
 
     Examples
     --------
@@ -29,28 +42,49 @@ def univariate_errors(
     >>> univariate_errors(pair)["composite"].to_list()
     [3.0, 0.0]
     """
+    factor = float(rescale) if not isinstance(rescale, bool) else (
+        pair.original.rows / pair.protected.rows if rescale else 1.0
+    )  # fmt: skip
     frames = []
     for name in columns if columns is not None else pair.columns:
-        counted = pair.counts([name])
-        keys, (d, s) = align(counted.original, counted.protected)
-        scaled = s * (pair.original.rows / pair.protected.rows) if rescale else s.astype(np.float64)
+        outer = (within or {}).get(name)
+        labels, d, s = _value_counts(pair, name) if outer is None else _inner_counts(pair, name, outer)
+        scaled = s * factor
         absolute = np.abs(d - scaled)
         relative = np.where(d > 0, 100 * absolute / np.maximum(d, 1), np.inf)
-        labels = [str(counted.original.labels[0][key]) for key in keys.tolist()]
         frames.append(
             pl.DataFrame(
                 {
-                    "column": [name] * len(d),
-                    "value": labels,
-                    "original": d,
-                    "protected": scaled,
-                    "absolute": absolute,
-                    "relative": relative,
-                    "composite": np.minimum(absolute, relative),
+                    "column": [name] * len(d), "value": labels, "original": d, "protected": scaled,
+                    "absolute": absolute, "relative": relative, "composite": np.minimum(absolute, relative),
                 }
             )
-        )
+        )  # fmt: skip
     return pl.concat(frames) if frames else pl.DataFrame()
+
+
+def _value_counts(pair: Pair, name: str) -> tuple[list[str], AnyArray, AnyArray]:
+    counted = pair.counts([name])
+    keys, (d, s) = align(counted.original, counted.protected)
+    return [str(counted.original.labels[0][key]) for key in keys.tolist()], d, s.astype(np.float64)
+
+
+def _inner_counts(pair: Pair, name: str, outer: str) -> tuple[list[str], AnyArray, AnyArray]:
+    """Counts of a column's values inside each category of another; the original's values only."""
+    counted = pair.counts([outer, name])
+    keys, (d, s) = align(counted.original, counted.protected)
+    cells = Counts(counted.original.columns, counted.original.labels, keys, d).cells
+    special = {str(code) for code in pair.original[outer].column.special}
+    known = [
+        isinstance(label, (str, int, float)) and str(label) not in special
+        for label in counted.original.labels[0]
+    ]
+    keep = (d > 0) & np.array(known)[cells[:, 0]]
+    labels = [
+        " / ".join(str(names[code]) for names, code in zip(counted.original.labels, cell, strict=True))
+        for cell in cells[keep].tolist()
+    ]
+    return labels, d[keep], s[keep].astype(np.float64)
 
 
 def slope_errors(

@@ -98,6 +98,30 @@ def violation_rates(
     return {name: 100 * broken[name] / looked[name] if looked[name] else float("nan") for name in broken}
 
 
+def broken_rows(
+    table: Table, groups: Mapping[str, Sequence[Rule | str]], tables: Mapping[str, Table] | None = None
+) -> dict[str, int]:
+    """Rows that break at least one rule of each group; rules on columns that are not at hand are left out.
+
+    NIST's benchmark counts inconsistencies like this, by age, work and housing (spec psd11, 2.6 J).
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"age": [3, 40, 12], "job": ["yes", "yes", "no"], "wage": [5, 9, 0]})
+    >>> broken_rows(table, {"age": ["age < 16 -> job == 'no'", "age < 16 -> wage == 0"]})
+    {'age': 1}
+    """
+    found = {}
+    for name, rules in groups.items():
+        parsed = [Rule.parse(rule) if isinstance(rule, str) else rule for rule in rules]
+        broken = np.zeros(table.rows, dtype=bool)
+        for rule in parsed:
+            if rule.can_read(table.names):
+                broken |= rule.violations(table, tables)
+        found[name] = int(broken.sum())
+    return found
+
+
 @measure(
     MeasureInfo(
         name="rules",

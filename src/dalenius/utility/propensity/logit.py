@@ -50,6 +50,7 @@ def logit_propensity(
     random_size: bool = False,
     max_params: int = 400,
     max_levels: int | None = None,
+    aggregated: bool = False,
 ) -> LogitFit:
     """Fit the probability that a row is protected by logistic regression.
 
@@ -67,6 +68,9 @@ def logit_propensity(
         Refuse larger models.
     max_levels
         Pool the rarest levels of columns with more levels.
+    aggregated
+        Start where R starts when equal rows are fitted as one weighted row (synthpop: ``aggregate``). The maximum is
+        the same; the figures differ only where the likelihood has none.
 
     Examples
     --------
@@ -83,7 +87,7 @@ def logit_propensity(
         constant = np.full(n + k, k / (n + k))
         return LogitFit(constant, summarise(constant, t), 0, 0.0, 0.0, 0, {})
     design = build(parts, order, n + k, max_params)
-    probability, beta, rank, rounds = fit(design, t)
+    probability, beta, rank, rounds = fit(design, t, _alike(design, t) if aggregated else None)
     share = 0.5 if random_size else k / (n + k)
     df = rank if random_size else rank - 1
     figures = summarise(probability, t, share)
@@ -93,10 +97,17 @@ def logit_propensity(
     return LogitFit(probability, figures, df, standardised, float(z), rounds, _importance(design, beta))
 
 
-def fit(design: Design, t: AnyArray) -> tuple[AnyArray, AnyArray, int, int]:
-    """Fitted probabilities, coefficients, rank and rounds."""
+def fit(
+    design: Design, t: AnyArray, alike: AnyArray | None = None
+) -> tuple[AnyArray, AnyArray, int, int]:
+    """Fitted probabilities, coefficients, rank and rounds.
+
+    ``alike`` says how many rows each row stands with in an aggregated fit, which decides where R starts: at
+    (w y + ½) / (w + 1) with weight w.
+    """
     y = t.astype(np.float64)
-    mu = (y + 0.5) / 2
+    w = np.ones(len(y)) if alike is None else alike
+    mu = (w * y + 0.5) / (w + 1)
     eta = np.log(mu / (1 - mu))
     deviance = _deviance(y, mu)
     beta = np.zeros(design.size)
@@ -109,7 +120,7 @@ def fit(design: Design, t: AnyArray) -> tuple[AnyArray, AnyArray, int, int]:
             design.columns, design.values, design.place, weight, eta + (y - mu) / weight, design.size
         )
         gram = gram + np.tril(gram, -1).T
-        if free is None:  # the first weights are all equal, so this is the rank of the design itself
+        if free is None:  # the first weights lie close together, so this is the rank of the design itself
             free = independent(gram)
         beta[:] = 0.0
         beta[free] = _solve(gram[np.ix_(free, free)], right[free])
@@ -121,6 +132,13 @@ def fit(design: Design, t: AnyArray) -> tuple[AnyArray, AnyArray, int, int]:
         if done:
             break
     return mu, beta, 0 if free is None else len(free), rounds
+
+
+def _alike(design: Design, t: AnyArray) -> AnyArray:
+    """How many rows of the same file have the same predictors, for each row."""
+    rows = np.column_stack([design.columns, design.values, t])
+    _, place, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(count[place.ravel()].astype(np.float64))
 
 
 def independent(gram: AnyArray) -> IntArray:

@@ -28,7 +28,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray, BoolArray
 from dalenius.utility.propensity.design import predictors
 from dalenius.utility.propensity.scores import Scores, summarise
-from dalenius.utility.propensity.tree.grow import COMPLEXITY, Stacked, grow
+from dalenius.utility.propensity.tree.grow import COMPLEXITY, Stacked, grow, grow_to_depth
 
 Null = Literal["resample", "permutation"]
 
@@ -59,6 +59,7 @@ def tree_propensity(
     null: Null = "resample",
     repeats: int = 20,
     complexity: float = COMPLEXITY,
+    depth: int | None = None,
     seed: Seed = 0,
 ) -> TreeFit:
     """Fit the probability that a row is protected by a classification tree.
@@ -71,12 +72,17 @@ def tree_propensity(
         How the null is simulated (see the top of this file) and how often; 0 leaves S_pMSE out.
     complexity
         Share of the root's misclassified rows that a split must save.
+    depth
+        Split wherever possible down to this depth instead, without pruning (NIST's benchmark: 6). Such a tree has no
+        null here.
 
     Examples
     --------
     >>> pair = Pair({"a": ["A"] * 30 + ["B"] * 70}, {"a": ["A"] * 50 + ["B"] * 50})
     >>> round(tree_propensity(pair, repeats=0).figures.pMSE, 10)
     0.0104166667
+    >>> tree_propensity(pair, depth=6).leaves
+    2
     """
     n, k = pair.original.rows, pair.protected.rows
     t = np.zeros(n + k, dtype=bool)
@@ -86,25 +92,27 @@ def tree_propensity(
         constant = np.full(n + k, k / (n + k))
         return TreeFit(constant, summarise(constant, t), 1, 0.0, 0.0, 0.0, 0, 0, {})
     data = Stacked.of(parts)
-    scores, leaves, gains = grow(data, t, complexity)
+    if depth is not None:
+        scores, leaves, gains = grow_to_depth(data, t, depth)
+        nulls, unsplit = [], 0
+    else:
+        scores, leaves, gains = grow(data, t, complexity)
+        nulls, unsplit = simulate_null(data, t, null, repeats, complexity, seed)
     figures = summarise(scores, t)
-    nulls, unsplit = simulate_null(data, t, null, repeats, complexity, seed)
     expected = float(np.mean(nulls)) if nulls else float("nan")
     spread = float(np.std(nulls, ddof=1) / np.sqrt(len(nulls))) if len(nulls) > 1 else float("nan")
-    importance: dict[str, float] = {}
-    for owner, gain in zip(data.owners, gains, strict=True):
-        importance[owner] = importance.get(owner, 0.0) + float(gain) / max(float(gains.sum()), 1e-300)
     return TreeFit(
-        scores,
-        figures,
-        leaves,
-        _ratio(figures.pMSE, expected, n, k),
-        expected,
-        spread,
-        repeats,
-        unsplit,
-        importance,
-    )
+        scores, figures, leaves, _ratio(figures.pMSE, expected, n, k), expected, spread, len(nulls), unsplit,
+        _shares(data.owners, gains),
+    )  # fmt: skip
+
+
+def _shares(owners: Sequence[str], gains: AnyArray) -> dict[str, float]:
+    """Each column's share of all Gini decrease."""
+    found: dict[str, float] = {}
+    for owner, gain in zip(owners, gains, strict=True):
+        found[owner] = found.get(owner, 0.0) + float(gain) / max(float(gains.sum()), 1e-300)
+    return found
 
 
 def simulate_null(
