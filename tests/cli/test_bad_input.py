@@ -46,8 +46,15 @@ FILES = {
 }
 
 
+@pytest.mark.parametrize("command", ["evaluate", "compare", "risk"])
+def test_files_without_rows(tmp_path, command):
+    path = write(tmp_path, "a,b\n")
+    extra = ["--keys", "a", "--target", "b"] if command == "risk" else []
+    assert "at least one row" in fails(command, path, path, *extra)
+
+
 @pytest.mark.parametrize("case", FILES)
-@pytest.mark.parametrize("command", ["schema", "synth"])
+@pytest.mark.parametrize("command", ["schema", "synth", "check", "plan"])
 def test_bad_files(tmp_path, case, command):
     content, hint = FILES[case]
     path = write(tmp_path, content)
