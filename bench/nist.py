@@ -82,7 +82,9 @@ class Published:
 PUBLISHED = {
     "aim_e_10_all": Published(499, 4.0367, 0.0075, 0.0097, 719.37, 0.2412, 0.0391, (7301, 21, 190), 0, 0.03),
     "cart_cf21_na2019": Published(451, 2.0, 0.0038, 0.0046, 935.53, 0.0023, 0.0068, (0, 0, 5), 654, 0.02),
-    "mostlyai_sd_platform": Published(216, 3.9827, 0.0066, 0.0083, 916.54, 0.0040, 0.0166, (53, 0, 45), 5, 0.05),
+    "mostlyai_sd_platform": Published(
+        216, 3.9827, 0.0066, 0.0083, 916.54, 0.0040, 0.0166, (53, 0, 45), 5, 0.05
+    ),
     "sdv_ctgan_epochs1000": Published(
         502, 18.1472, 0.0383, 0.0441, 699.10, 0.0649, 0.0394, (3135, 1034, 1130), 0, 0.17
     ),
@@ -135,7 +137,9 @@ def described(columns: list[str], number: tuple[str, ...]) -> Schema:
         tuple(
             Column(
                 name,
-                (Kind.CONTINUOUS if name == "PINCP" else Kind.INTEGER) if name in number else Kind.CATEGORICAL,
+                (Kind.CONTINUOUS if name == "PINCP" else Kind.INTEGER)
+                if name in number
+                else Kind.CATEGORICAL,
                 not_applicable=() if name == "PUMA" else (N,),
             )
             for name in columns

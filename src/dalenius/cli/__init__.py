@@ -8,7 +8,7 @@ from dalenius.cli._console import Commands
 from dalenius.cli.app import serve
 from dalenius.cli.check import register as register_check
 from dalenius.cli.demo import demo
-from dalenius.cli.evaluate import compare, evaluate
+from dalenius.cli.evaluate import evaluate
 from dalenius.cli.methods import methods, version
 from dalenius.cli.release import plan, release, verify
 from dalenius.cli.risk import risk
@@ -32,7 +32,6 @@ for command in (
     synth,
     sample,
     evaluate,
-    compare,
     risk,
     plan,
     release,
@@ -41,6 +40,7 @@ for command in (
     version,
 ):
     app.command()(command)
+app.command("compare", help="The same for several files: candidates side by side, with replicates.")(evaluate)
 app.command("app")(serve)
 register_sweep(app)
 register_syndiffix(app)

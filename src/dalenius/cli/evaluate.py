@@ -1,23 +1,22 @@
-"""`dalenius evaluate` and `dalenius compare`: figures about one protected file, or about several."""
+"""`dalenius evaluate` (also `compare`): figures about one protected file, or about several side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed
+from dalenius.cli._console import Terminal, assigned, listed
 from dalenius.cli._input import load
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
 from dalenius.evaluation import Comparison, Evaluation
 from dalenius.evaluation import compare as compare_files
-from dalenius.evaluation import evaluate as evaluate_file
 from dalenius.report import write_report
 
 Threshold = Annotated[
@@ -27,80 +26,82 @@ Threshold = Annotated[
 
 def evaluate(
     original: opt.Original,
-    protected: Annotated[Path, typer.Argument(help="Protected file.")],
+    protected: Annotated[
+        list[str],
+        typer.Argument(help="Protected files, as FILE or NAME=FILE; one name for several files: replicates."),
+    ],
     schema: opt.SchemaFile = None,
     keys: opt.Keys = None,
     targets: opt.Targets = None,
     holdout: opt.Holdout = None,
     measures: opt.Measures = None,
     every: opt.AllMeasures = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", help="Option of a measure: k-marginal.by=region (values as JSON)."),
+    ] = None,
     report: opt.Report = None,
     threshold: Threshold = 10,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Measure how safe and how useful a protected file is."""
+    """Measure how safe and how useful a protected file is, or several side by side."""
     terminal = Terminal(quiet, as_json)
     first = load(original, schema, terminal)
-    second = load(protected, None, terminal)
-    third = load(holdout, None, terminal) if holdout is not None else None
-    with terminal.progress("measuring") as show:
-        evaluation = evaluate_file(
-            first.table, second.table, None, listed(keys), listed(targets), third.table if third else None,
-            measures=list(MEASURES) if every else listed(measures), name=protected.stem, progress=show,
-        )  # fmt: skip
-    _show_one(evaluation, terminal)
-    terminal.emit(evaluation.to_dict())
-    if report is not None:
-        inputs = {"original": first, "protected": second} | ({"holdout": third} if third else {})
-        digests = {f"{role}: {loaded.path.name}": loaded.digest for role, loaded in inputs.items()}
-        write_report(Comparison({protected.stem: evaluation}), report, inputs=digests, threshold=threshold)
-        terminal.note(f"report written to {report}")
-
-
-def compare(
-    original: opt.Original,
-    protected: Annotated[list[str], typer.Argument(help="Protected files, as FILE or NAME=FILE.")],
-    schema: opt.SchemaFile = None,
-    keys: opt.Keys = None,
-    targets: opt.Targets = None,
-    holdout: opt.Holdout = None,
-    measures: opt.Measures = None,
-    every: opt.AllMeasures = False,
-    report: opt.Report = None,
-    threshold: Threshold = 10,
-    as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-) -> None:
-    """Measure several protected files of one original side by side."""
-    terminal = Terminal(quiet, as_json)
-    first = load(original, schema, terminal)
-    named = {name: load(path, None, terminal) for name, path in _named(protected).items()}
+    named = {
+        name: [load(path, None, terminal) for path in paths] for name, paths in _named(protected).items()
+    }
     third = load(holdout, None, terminal) if holdout is not None else None
     with terminal.progress("measuring") as show:
         comparison = compare_files(
-            first.table, {name: loaded.table for name, loaded in named.items()}, None, listed(keys), listed(targets),
-            third.table if third else None, measures=list(MEASURES) if every else listed(measures), progress=show,
+            first.table, {name: [one.table for one in files] for name, files in named.items()}, None, listed(keys),
+            listed(targets), third.table if third else None, measures=list(MEASURES) if every else listed(measures),
+            options=measure_options(option), progress=show,
         )  # fmt: skip
-    show_many(comparison, terminal)
-    terminal.emit(comparison.to_dict())
+    if len(protected) == 1:
+        only = next(iter(comparison.evaluations.values()))
+        _show_one(only, terminal)
+        terminal.emit(only.to_dict())
+    else:
+        show_many(comparison, terminal)
+        terminal.emit(comparison.to_dict())
     if report is not None:
-        digests = {f"original: {original.name}": first.digest}
-        digests |= {f"{name}: {loaded.path.name}": loaded.digest for name, loaded in named.items()}
+        inputs = [("original", first), *((name, one) for name, files in named.items() for one in files)]
+        digests = {f"{role}: {loaded.path.name}": loaded.digest for role, loaded in inputs}
+        digests |= {f"holdout: {third.path.name}": third.digest} if third else {}
         write_report(comparison, report, inputs=digests, threshold=threshold)
         terminal.note(f"report written to {report}")
 
 
-def _named(items: list[str]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+def measure_options(items: list[str] | None) -> dict[str, dict[str, Any]]:
+    """``measure.option=value`` options, by measure.
+
+    Examples
+    --------
+    >>> measure_options(["k-marginal.by=region", "k-marginal.order=3"])
+    {'k-marginal': {'by': 'region', 'order': 3}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for place, value in assigned(items).items():
+        measure, dot, name = place.partition(".")
+        if not dot or not name:
+            raise OptionError(f"option {place!r} should be written measure.option=value")
+        found.setdefault(measure, {})[name] = value
+    return found
+
+
+def _named(items: list[str]) -> dict[str, list[Path]]:
+    """Files by name; a name given several times has replicates, a file name on its own must be unique."""
+    found: dict[str, list[Path]] = {}
     for item in items:
         name, equals, path = item.partition("=")
-        label, file = (
-            (name, Path(path)) if equals and not Path(item).exists() else (Path(item).stem, Path(item))
-        )
+        if equals and not Path(item).exists():
+            found.setdefault(name, []).append(Path(path))
+            continue
+        label = Path(item).stem
         if label in found:
             raise OptionError(f"two protected files are called {label!r}; write NAME=FILE to tell them apart")
-        found[label] = file
+        found[label] = [Path(item)]
     return found
 
 
@@ -142,7 +143,7 @@ def _show_by_measure(comparison: Comparison, results: Sequence[Result], terminal
         cells = [e.results[result.name] for e in comparison.evaluations.values()]
         better = result.info.better if result.info else ""
         yardstick = f"[dim]{_shared_yardstick(comparison, result)}[/dim]"
-        grid.add_row(result.name, better, *(figure(r.value, r.unit) for r in cells), yardstick)
+        grid.add_row(result.name, better, *map(_value, cells), yardstick)
     terminal.say(grid)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, OptionError
 from dalenius.core.registry import MeasureInfo, Registry
 from dalenius.core.result import Result
 from dalenius.counts.pair import Pair
@@ -35,6 +36,14 @@ class Measure:
                 f"{self.info.title} needs {' and '.join(lacking)}; name them in the schema or in the call"
             )
         return self.function(pair, **options).with_info(self.info)
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise when the measure has no option of a name."""
+        known = [name for name in inspect.signature(self.function).parameters if name != "pair"]
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            there = f"there are: {', '.join(known)}" if known else "it has none"
+            raise OptionError(f"measure {self.info.name!r} has no option {unknown[0]!r}; {there}")
 
     def lacks(self, pair: Pair) -> list[str]:
         """What the pair would need to have for this measure, and has not."""

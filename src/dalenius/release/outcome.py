@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from dalenius.core.maps import frontier
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.replicates import mean_result
+from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
 from dalenius.release.jobs import Figures, job_path, read_figures, read_ledger
 from dalenius.release.plan import Candidate, Plan
@@ -175,24 +175,7 @@ def _findings(plan: Plan, runs: tuple[Figures, ...]) -> list[Finding]:
 
 def _averaged(runs: list[dict[str, Result]]) -> dict[str, Result]:
     """Mean of each figure over replicates, with their range as interval."""
-    found = {}
-    for name, first in runs[0].items():
-        results = [run[name] for run in runs]
-        values = [r.value for r in results]
-        shared = [y for y in first.yardsticks if all(y in r.yardsticks for r in results)]
-        spread = (
-            Interval(min(values), max(values), 1.0, "range over replicates")
-            if len(runs) > 1
-            else first.interval
-        )
-        found[name] = replace(
-            first,
-            value=fmean(values),
-            interval=spread,
-            yardsticks={y: fmean(r.yardsticks[y] for r in results) for y in shared},
-            trusted=all(r.trusted for r in results),
-        )
-    return found
+    return {name: mean_result([run[name] for run in runs], "range") for name in runs[0]}
 
 
 def _choice(plan: Plan, judged: tuple[Judged, ...]) -> tuple[Judged | None, str]:

@@ -97,9 +97,7 @@ def logit_propensity(
     return LogitFit(probability, figures, df, standardised, float(z), rounds, _importance(design, beta))
 
 
-def fit(
-    design: Design, t: AnyArray, alike: AnyArray | None = None
-) -> tuple[AnyArray, AnyArray, int, int]:
+def fit(design: Design, t: AnyArray, alike: AnyArray | None = None) -> tuple[AnyArray, AnyArray, int, int]:
     """Fitted probabilities, coefficients, rank and rounds.
 
     ``alike`` says how many rows each row stands with in an aggregated fit, which decides where R starts: at

@@ -159,9 +159,7 @@ def grow_to_depth(data: Stacked, t: BoolArray, depth: int) -> tuple[AnyArray, in
         rows, level = waiting.pop()
         column, gain, left = (-1, 0.0, rows[:0])
         if level < depth and len(rows) > 1:
-            column, gain, left = kernels.best_split(
-                data.codes, data.sizes, data.factor, t, rows, 1, weights
-            )
+            column, gain, left = kernels.best_split(data.codes, data.sizes, data.factor, t, rows, 1, weights)
         if column < 0:
             kernels.fill(scores, rows, kernels.count_ones(t, rows) / len(rows))
             leaves += 1

@@ -1,30 +1,26 @@
-"""`evaluate` and `compare`: all figures about one protected file, or about several side by side."""
+"""`evaluate`: all figures about one protected file."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 import dalenius.risk
 import dalenius.utility  # noqa: F401 (both rooms register their measures)
-from dalenius.core.errors import DataError, OptionError
+from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES, Measure
 from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Schema
-from dalenius.data.table import Table
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Progress = Callable[[str], None]
-HEADLINES = ("disco", "replicated-uniques", "two-way-utility")
-"""Figures a map is drawn with when nobody names others."""
+Options = Mapping[str, Mapping[str, Any]]
+"""Options of measures by their names: ``{"k-marginal": {"by": "region"}}``."""
 
 
 @dataclass(frozen=True)
@@ -103,78 +99,6 @@ class Evaluation:
         return f"<h3>{html.escape(self.name)}</h3>{body}" + (f"<ul>{skipped}</ul>" if skipped else "")
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Several protected files of one original.
-
-    Examples
-    --------
-    >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40))}
-    >>> comparison = compare(data, {"copy": data}, keys=["age"], measures=["replicated-uniques", "two-way-utility"])
-    >>> comparison.table.columns
-    ['candidate', 'replicated-uniques', 'two-way-utility']
-    """
-
-    evaluations: Mapping[str, Evaluation]
-
-    def __getitem__(self, name: str) -> Evaluation:
-        return self.evaluations[name]
-
-    @property
-    def table(self) -> pl.DataFrame:
-        """One row per candidate, one column per measure."""
-        return pl.DataFrame(
-            [
-                {"candidate": name, **{m: r.value for m, r in evaluation.results.items()}}
-                for name, evaluation in self.evaluations.items()
-            ]
-        )
-
-    def chart(self, risk: str | None = None, utility: str | None = None) -> alt.TopLevelMixin:
-        """Risk–utility map of the candidates."""
-        from dalenius.core.maps import risk_utility_map  # noqa: PLC0415 (charts are loaded when looked at)
-
-        return risk_utility_map(self.points(risk, utility))
-
-    def points(self, risk: str | None = None, utility: str | None = None) -> pl.DataFrame:
-        """Candidates with one risk and one utility figure each (by default DiSCO and two-way tables where measured)."""
-        rows = []
-        for name, evaluation in self.evaluations.items():
-            chosen = {}
-            for family, wanted in (("risk", risk), ("utility", utility)):
-                found = [r for r in evaluation.family(family) if wanted in (None, r.name)]
-                found.sort(key=lambda r: HEADLINES.index(r.name) if r.name in HEADLINES else len(HEADLINES))
-                if not found:
-                    raise DataError(f"no {family} measure to draw the map with; name keys and targets")
-                chosen[family] = found[0]
-            rows.append(_point(name, chosen["risk"], chosen["utility"]))
-        return pl.DataFrame(rows, schema_overrides={"risk_low": pl.Float64, "risk_high": pl.Float64})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {name: evaluation.to_dict() for name, evaluation in self.evaluations.items()}
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
-
-
-def _point(name: str, risk: Result, utility: Result) -> dict[str, Any]:
-    def title(result: Result) -> str:
-        return result.info.title if result.info else result.name
-
-    return {
-        "candidate": name,
-        "risk": risk.value,
-        "risk_low": risk.interval.low if risk.interval else None,
-        "risk_high": risk.interval.high if risk.interval else None,
-        "utility": utility.value,
-        "risk_title": title(risk),
-        "utility_title": title(utility),
-        "utility_better": utility.info.better if utility.info else "lower",
-        "original_risk": risk.yardsticks.get("original"),
-    }
-
-
 def evaluate(
     original: Any,
     protected: Any,
@@ -184,6 +108,7 @@ def evaluate(
     holdout: Any = None,
     *,
     measures: Sequence[str] | None = None,
+    options: Options | None = None,
     grouping: Grouping | None = None,
     name: str = "protected",
     progress: Progress | None = None,
@@ -200,6 +125,9 @@ def evaluate(
         What an intruder may know, and what would hurt if learnt; default: by role in the schema.
     measures
         Names of measures (``dalenius methods``); default: the default set.
+    options
+        Options of single measures, by name: ``{"learning-penalty": {"subgroup": "sex"}}``. A measure with options is
+        run even when ``measures`` does not name it.
 
     Examples
     --------
@@ -208,67 +136,36 @@ def evaluate(
     needs keys and targets
     """
     pair = Pair(original, protected, holdout, schema=schema, keys=keys, targets=targets, grouping=grouping)
-    return evaluate_pair(pair, measures=measures, name=name, progress=progress)
+    return evaluate_pair(pair, measures=measures, options=options, name=name, progress=progress)
 
 
 def evaluate_pair(
     pair: Pair,
     *,
     measures: Sequence[str] | None = None,
+    options: Options | None = None,
     name: str = "protected",
     progress: Progress | None = None,
 ) -> Evaluation:
     """Measure a finished pair; what cannot be measured is listed with the reason, not dropped."""
     results: dict[str, Result] = {}
     skipped: dict[str, str] = {}
-    for chosen in _chosen(measures):
+    for chosen in _chosen(measures, options or {}):
         lacking = chosen.lacks(pair)
         if lacking:
             skipped[chosen.info.name] = f"needs {' and '.join(lacking)}"
             continue
         if progress is not None:
             progress(chosen.info.title)
-        results[chosen.info.name] = chosen(pair)
+        results[chosen.info.name] = chosen(pair, **(options or {}).get(chosen.info.name, {}))
     return Evaluation(name, pair, results, skipped)
 
 
-def _chosen(measures: Sequence[str] | None) -> list[Measure]:
-    if measures is None:
-        return [m for m in MEASURES.values() if m.info.default]
-    return [MEASURES[name] for name in measures]
-
-
-def compare(
-    original: Any,
-    candidates: Mapping[str, Any],
-    schema: Schema | None = None,
-    keys: Sequence[str] | None = None,
-    targets: Sequence[str] | None = None,
-    holdout: Any = None,
-    *,
-    measures: Sequence[str] | None = None,
-    grouping: Grouping | None = None,
-    progress: Progress | None = None,
-) -> Comparison:
-    """Measure several protected files of one original; the arguments are those of `evaluate`.
-
-    Examples
-    --------
-    >>> data = {"a": ["x", "y"] * 30, "b": ["u", "v"] * 30}
-    >>> mixed = {"a": ["x", "y"] * 30, "b": ["u", "u", "v", "v"] * 15}
-    >>> found = compare(data, {"copy": data, "mixed": mixed}, measures=["two-way-utility"])
-    >>> [round(value, 1) for value in found.table["two-way-utility"]]
-    [0.0, 26.7]
-    """
-    if not candidates:
-        raise DataError("there is no protected file to compare; give at least one")
-    base = Table.from_frame(original, schema)
-    shared = grouping or Grouping.fit(base)
-    evaluations = {
-        name: evaluate(
-            base, protected, None, keys, targets, holdout,
-            measures=measures, grouping=shared, name=name, progress=progress,
-        )
-        for name, protected in candidates.items()
-    }  # fmt: skip
-    return Comparison(evaluations)
+def _chosen(measures: Sequence[str] | None, options: Options) -> list[Measure]:
+    named = (
+        list(measures) if measures is not None else [m.info.name for m in MEASURES.values() if m.info.default]
+    )
+    found = [MEASURES[name] for name in dict.fromkeys([*named, *options])]
+    for chosen in found:
+        chosen.check_options(options.get(chosen.info.name, {}))
+    return found

@@ -1,0 +1,58 @@
+"""One figure from several: the same measure on several files made in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean, stdev
+from typing import Literal
+
+from dalenius.core.result import Interval, Result
+
+Spread = Literal["range", "confidence"]
+
+
+def mean_result(results: Sequence[Result], spread: Spread = "confidence", level: float = 0.95) -> Result:
+    """Mean of one measure over replicates, with an interval; table and chart are the first replicate's.
+
+    Parameters
+    ----------
+    results
+        The same measure's results, at least one.
+    spread
+        "confidence": Student's interval for the mean over all files the method could have made; "range": the smallest
+        and the largest value seen. A single result keeps its own interval.
+
+    Examples
+    --------
+    >>> runs = [Result("demo", value, "As it is.") for value in (1.0, 2.0, 3.0)]
+    >>> print(mean_result(runs).interval, mean_result(runs, "range").interval)
+    [-0.484, 4.48] [1, 3]
+    """
+    first = results[0]
+    if len(results) == 1:
+        return first
+    values = [result.value for result in results]
+    shared = [name for name in first.yardsticks if all(name in r.yardsticks for r in results)]
+    further = [name for name in first.values if all(name in r.values for r in results)]
+    return replace(
+        first,
+        value=fmean(values),
+        interval=Interval(min(values), max(values), 1.0, "range over replicates")
+        if spread == "range"
+        else _student(first, values, level),
+        yardsticks={name: fmean(r.yardsticks[name] for r in results) for name in shared},
+        values={name: fmean(r.values[name] for r in results) for name in further},
+        trusted=all(result.trusted for result in results),
+    )
+
+
+def _student(first: Result, values: Sequence[float], level: float) -> Interval:
+    from scipy.stats import t  # noqa: PLC0415 (loaded when asked for)
+
+    half = float(t.ppf(0.5 + level / 2, len(values) - 1)) * stdev(values) / len(values) ** 0.5
+    low, high = first.info.bounds if first.info is not None else (float("-inf"), float("inf"))
+    middle = fmean(values)
+    return Interval(
+        max(low, middle - half), min(high, middle + half), level, f"mean of {len(values)} replicates"
+    )

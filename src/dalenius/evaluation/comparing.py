@@ -1,0 +1,201 @@
+"""`compare`: figures about several protected files side by side, each made once or several times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from dalenius.core.errors import DataError
+from dalenius.core.replicates import mean_result
+from dalenius.core.result import Result
+from dalenius.data.grouping import Grouping
+from dalenius.data.schema import Schema
+from dalenius.data.table import Table
+from dalenius.evaluation.measuring import Evaluation, Options, Progress, evaluate
+
+if TYPE_CHECKING:
+    import altair as alt
+
+HEADLINES = ("disco", "replicated-uniques", "two-way-utility")
+"""Figures a map is drawn with when nobody names others."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several protected files of one original.
+
+    Examples
+    --------
+    >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40))}
+    >>> comparison = compare(data, {"copy": data}, keys=["age"], measures=["replicated-uniques", "two-way-utility"])
+    >>> comparison.table.columns
+    ['candidate', 'replicated-uniques', 'two-way-utility']
+    """
+
+    evaluations: Mapping[str, Evaluation]
+    replicates: Mapping[str, Sequence[Evaluation]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Evaluation:
+        return self.evaluations[name]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """One row per candidate, one column per measure."""
+        return pl.DataFrame(
+            [
+                {"candidate": name, **{m: r.value for m, r in evaluation.results.items()}}
+                for name, evaluation in self.evaluations.items()
+            ]
+        )
+
+    @property
+    def intervals(self) -> pl.DataFrame:
+        """One row per candidate and measure: value, interval, and of how many files it is the mean."""
+        rows = [
+            {
+                "candidate": name, "measure": measure, "value": r.value,
+                "low": r.interval.low if r.interval else None, "high": r.interval.high if r.interval else None,
+                "files": len(self.replicates.get(name, (evaluation,))),
+            }
+            for name, evaluation in self.evaluations.items()
+            for measure, r in evaluation.results.items()
+        ]  # fmt: skip
+        return pl.DataFrame(rows, schema_overrides={"low": pl.Float64, "high": pl.Float64})
+
+    @property
+    def ranking(self) -> pl.DataFrame:
+        """Place of each candidate by each measure, 1 for the best; ties share the mean of their places."""
+        table = self.table
+        columns = [pl.col("candidate")]
+        for name in table.columns[1:]:
+            falling = any(
+                e.results[name].info is not None and e.results[name].info.better == "higher"  # type: ignore[union-attr]
+                for e in self.evaluations.values()
+                if name in e.results
+            )
+            columns.append(pl.col(name).fill_nan(None).rank("average", descending=falling))
+        return table.select(columns)
+
+    @property
+    def agreement(self) -> pl.DataFrame:
+        """Rank correlation between measures over the candidates: which of them say the same (three or more)."""
+        ranks = self.ranking.drop("candidate")
+        rows = []
+        for i, first in enumerate(ranks.columns):
+            for second in ranks.columns[i + 1 :]:
+                both = ranks.select(first, second).drop_nulls()
+                value = both.select(pl.corr(first, second)).item() if len(both) > 2 else None
+                rows.append({"first": first, "second": second, "rank correlation": value})
+        return pl.DataFrame(rows, schema_overrides={"rank correlation": pl.Float64})
+
+    def chart(self, risk: str | None = None, utility: str | None = None) -> alt.TopLevelMixin:
+        """Risk–utility map of the candidates."""
+        from dalenius.core.maps import risk_utility_map  # noqa: PLC0415 (charts are loaded when looked at)
+
+        return risk_utility_map(self.points(risk, utility))
+
+    def points(self, risk: str | None = None, utility: str | None = None) -> pl.DataFrame:
+        """Candidates with one risk and one utility figure each (by default DiSCO and two-way tables where measured)."""
+        rows = []
+        for name, evaluation in self.evaluations.items():
+            chosen = {}
+            for family, wanted in (("risk", risk), ("utility", utility)):
+                found = [r for r in evaluation.family(family) if wanted in (None, r.name)]
+                found.sort(key=lambda r: HEADLINES.index(r.name) if r.name in HEADLINES else len(HEADLINES))
+                if not found:
+                    raise DataError(f"no {family} measure to draw the map with; name keys and targets")
+                chosen[family] = found[0]
+            rows.append(_point(name, chosen["risk"], chosen["utility"]))
+        return pl.DataFrame(rows, schema_overrides={"risk_low": pl.Float64, "risk_high": pl.Float64})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {name: evaluation.to_dict() for name, evaluation in self.evaluations.items()}
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def _point(name: str, risk: Result, utility: Result) -> dict[str, Any]:
+    def title(result: Result) -> str:
+        return result.info.title if result.info else result.name
+
+    return {
+        "candidate": name,
+        "risk": risk.value,
+        "risk_low": risk.interval.low if risk.interval else None,
+        "risk_high": risk.interval.high if risk.interval else None,
+        "utility": utility.value,
+        "risk_title": title(risk),
+        "utility_title": title(utility),
+        "utility_better": utility.info.better if utility.info else "lower",
+        "original_risk": risk.yardsticks.get("original"),
+    }
+
+
+def compare(
+    original: Any,
+    candidates: Mapping[str, Any],
+    schema: Schema | None = None,
+    keys: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    holdout: Any = None,
+    *,
+    measures: Sequence[str] | None = None,
+    options: Options | None = None,
+    grouping: Grouping | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Measure several protected files of one original; the other arguments are those of `evaluate`.
+
+    Parameters
+    ----------
+    candidates
+        By name a protected file, or a list of files made in the same way (replicates): their figures are means with
+        an interval for the mean.
+
+    Examples
+    --------
+    >>> data = {"a": ["x", "y"] * 30, "b": ["u", "v"] * 30}
+    >>> mixed = {"a": ["x", "y"] * 30, "b": ["u", "u", "v", "v"] * 15}
+    >>> found = compare(data, {"copy": data, "mixed": mixed}, measures=["two-way-utility"])
+    >>> [round(value, 1) for value in found.table["two-way-utility"]]
+    [0.0, 26.7]
+    >>> several = compare(data, {"mixed": [mixed, data, mixed]}, measures=["two-way-utility"])
+    >>> several.intervals.select("files", pl.col("value", "low", "high").round(1)).row(0)
+    (3, 17.8, 0.0, 56.0)
+    """
+    if not candidates:
+        raise DataError("there is no protected file to compare; give at least one")
+    base = Table.from_frame(original, schema)
+    shared = grouping or Grouping.fit(base)
+    runs: dict[str, list[Evaluation]] = {}
+    for name, made in candidates.items():
+        files = list(made) if isinstance(made, (list, tuple)) else [made]
+        if not files:
+            raise DataError(f"candidate {name!r} has no file")
+        runs[name] = [
+            evaluate(
+                base, protected, None, keys, targets, holdout, measures=measures, options=options,
+                grouping=shared, name=name, progress=progress,
+            )
+            for protected in files
+        ]  # fmt: skip
+    return Comparison({name: averaged(several) for name, several in runs.items()}, runs)
+
+
+def averaged(runs: Sequence[Evaluation]) -> Evaluation:
+    """One evaluation out of the replicates': means with intervals, for what was measured on all of them.
+
+    Examples
+    --------
+    >>> data = {"a": ["x", "y"] * 30}
+    >>> averaged([evaluate(data, data, measures=["column-shapes"])] * 2)["column-shapes"].value
+    1.0
+    """
+    shared = [name for name in runs[0].results if all(name in run.results for run in runs)]
+    results = {name: mean_result([run.results[name] for run in runs]) for name in shared}
+    return replace(runs[0], results=results)
