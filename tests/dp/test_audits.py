@@ -10,8 +10,8 @@ import pytest
 
 from dalenius.core.errors import OptionError
 from dalenius.data import Column, Kind, Schema, Table
-from dalenius.dp import Budget, add_gaussian, add_laplace, audit, choose, rho_of_epsilon
-from dalenius.synth.joint import AIM, MST, LogLinear, Saturated, aim, base, measured
+from dalenius.dp import add_gaussian, add_laplace, audit, choose, rho_of_epsilon
+from dalenius.synth.joint import AIM, MST, LogLinear, Saturated, base, measured
 
 EPSILON, ONE = 2.0, 1.0
 SCHEMA = Schema(
@@ -99,7 +99,7 @@ def tried(path: str, runs: int):
 
 @pytest.fixture(autouse=True)
 def _short_looks(monkeypatch):
-    monkeypatch.setattr(aim, "LOOK", 400)
+    monkeypatch.setattr(measured, "LOOK", 400)
 
 
 @pytest.mark.slow
@@ -184,4 +184,3 @@ def test_strata_cost_the_largest_and_not_the_sum():
     model = LogLinear(epsilon=1.0, strata=["s"], domain="from-data").fit(Table.from_frame(data))
     assert model.ledger.count("ε = 1 (discrete Laplace, scale 1)") == 2
     assert model.ledger.endswith("spent: ε = 1")
-    assert Budget(1.0).factor == 1

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dalenius.core.errors import OptionError
 from dalenius.dp import (
@@ -16,8 +17,8 @@ from dalenius.dp import (
     clip,
     consistent,
     delta_of_rho,
+    draw_geometric,
     epsilon_of_rho,
-    positive_laplace,
     rho_of_epsilon,
     simplex,
 )
@@ -36,11 +37,22 @@ def test_gaussian_has_its_deviation():
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 6.0])
-def test_positive_noise_is_laplace_noise_given_that_it_is_positive(scale):
-    drawn, p = positive_laplace(8000, scale), math.exp(-1 / scale)
-    assert drawn.min() >= 1
-    assert drawn.mean() == pytest.approx(1 / (1 - p), rel=0.06)
-    assert np.mean(drawn == 1) == pytest.approx(1 - p, abs=0.03)
+def test_geometric_draws_have_their_law(scale):
+    drawn, p = draw_geometric(8000, scale), math.exp(-1 / scale)
+    assert len(drawn) == 8000
+    last = int(math.log(10 / 8000 / (1 - p)) / math.log(p)) + 1
+    seen = np.bincount(np.minimum(drawn, last), minlength=last + 1)
+    expected = np.append((1 - p) * p ** np.arange(last), p**last) * 8000
+    assert stats.chisquare(seen, expected).pvalue > 1e-6
+
+
+def test_units_of_several_records_cost_more():
+    one, several = Budget(1.0, neighbours="replace"), Budget(1.0, neighbours="replace", records=3)
+    assert (one.sensitivity, one.squared_sensitivity) == (2, 2)
+    assert (several.sensitivity, several.squared_sensitivity) == (6, 18)
+    assert "units of up to 3 records" in str(several)
+    with pytest.raises(OptionError, match="at least 1 record"):
+        Budget(1.0, records=0)
 
 
 def test_noise_is_fresh_each_time():

@@ -90,8 +90,12 @@ class TreeTable:
         held = project(self.tables[home], self.tree.cliques[home], tuple(sorted(columns)))
         return np.transpose(held, np.argsort(np.argsort(columns)))
 
-    def sample(self, rows: int, rng: np.random.Generator) -> list[IntArray]:
-        """Codes of each column for so many independent rows."""
+    def sample(self, rows: int, rng: np.random.Generator, *, even: bool = False) -> list[IntArray]:
+        """Codes of each column for so many rows: independent draws, or ``even`` ones.
+
+        Even draws give every cell of a clique its expected number of rows, given the rows of the clique before it,
+        rounded up or down by chance (systematic sampling): the table of the file is nearly that of the model.
+        """
         codes: list[IntArray] = [np.zeros(0, np.int64) for _ in self.tree.sizes]
         for i, (clique, shared) in enumerate(zip(self.tree.cliques, self.tree.separators, strict=True)):
             fresh = tuple(v for v in clique if v not in shared)
@@ -101,7 +105,7 @@ class TreeTable:
             known = np.zeros(rows, np.int64)
             for v in shared:
                 known = known * self.tree.sizes[v] + codes[v]
-            drawn = _conditional(chances, known, rng)
+            drawn = _conditional(chances, known, _even(known, given, rng) if even else rng.random(rows))
             for v in reversed(fresh):
                 drawn, codes[v] = np.divmod(drawn, max(self.tree.sizes[v], 1))
         return codes
@@ -188,13 +192,25 @@ def _over(table: FloatArray, columns: Clique, clique: Clique) -> FloatArray:
     return table.reshape([next(shape) if v in columns else 1 for v in clique])
 
 
-def _conditional(chances: FloatArray, known: IntArray, rng: np.random.Generator) -> IntArray:
-    """One draw per row from the line of ``chances`` that its known code points at."""
+def _even(known: IntArray, groups: int, rng: np.random.Generator) -> FloatArray:
+    """Points between 0 and 1, one per row: in each group of rows evenly spaced, shifted and dealt out by chance."""
+    dealt = rng.permutation(len(known))
+    order = dealt[np.argsort(known[dealt], kind="stable")]
+    sizes = np.bincount(known, minlength=groups)
+    group = known[order]
+    rank = np.arange(len(known)) - (np.cumsum(sizes) - sizes)[group]
+    points = np.empty(len(known))
+    points[order] = (rank + rng.random(groups)[group]) / sizes[group]
+    return points
+
+
+def _conditional(chances: FloatArray, known: IntArray, points: FloatArray) -> IntArray:
+    """One draw per row from the line of ``chances`` that its known code points at; ``points`` are its chance."""
     ends = np.cumsum(chances.reshape(-1))
     width = chances.shape[1]
     stop = ends[(known + 1) * width - 1]
     begin = np.where(known > 0, ends[known * width - 1], 0.0)
-    drawn = np.searchsorted(ends, begin + rng.random(len(known)) * (stop - begin), side="right")
+    drawn = np.searchsorted(ends, begin + points * (stop - begin), side="right")
     # Rounding can step over the end of a line: stay in it.
     return np.clip(drawn - known * width, 0, width - 1)
 

@@ -1,9 +1,9 @@
 """Differential privacy: budgets, noise from OpenDP's samplers, repair of noisy tables, and audits."""
 
 from dalenius.dp.accounting import delta_of_rho, epsilon_of_rho, rho_of_epsilon
-from dalenius.dp.audit import Audit, audit
+from dalenius.dp.audit import Audit, audit, compare
 from dalenius.dp.budget import Budget, Spend
-from dalenius.dp.noise import add_gaussian, add_laplace, choose, positive_laplace
+from dalenius.dp.noise import add_gaussian, add_laplace, choose, draw_geometric
 from dalenius.dp.repair import clip, consistent, simplex
 
 __all__ = [
@@ -15,10 +15,11 @@ __all__ = [
     "audit",
     "choose",
     "clip",
+    "compare",
     "consistent",
     "delta_of_rho",
+    "draw_geometric",
     "epsilon_of_rho",
-    "positive_laplace",
     "rho_of_epsilon",
     "simplex",
 ]

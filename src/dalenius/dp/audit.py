@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import beta
 
 from dalenius.core.errors import OptionError
+from dalenius.data.vector import AnyArray
 from dalenius.dp.noise import FloatArray
 
 
@@ -74,32 +75,66 @@ def audit(
     >>> found.refuted
     False
     """
-    if runs < 100:
-        raise OptionError(f"an audit with {runs} runs says nothing; use 100 or more")
     outcomes = [np.array([mechanism(side) for _ in range(runs)], dtype=np.float64) for side in (False, True)]
+    return compare(*outcomes, epsilon, delta=delta, confidence=confidence)
+
+
+def compare(
+    first: FloatArray, second: FloatArray, epsilon: float, *, delta: float = 0.0, confidence: float = 0.99
+) -> Audit:
+    """Lower bound on ε from numbers that were read off releases of two neighbouring tables; see `audit`.
+
+    The best such number is the logarithm of how much likelier the release is under one table than under the other:
+    no event tells more than a threshold on it (Neyman and Pearson 1933).
+
+    Parameters
+    ----------
+    first, second
+        One number for each release of the one table, and as many for its neighbour.
+    epsilon, delta
+        What is claimed.
+
+    Examples
+    --------
+    >>> from dalenius.dp.noise import add_laplace
+    >>> zeros, ones = np.zeros(2000, np.int64), np.ones(2000, np.int64)
+    >>> compare(add_laplace(zeros, 0.5), add_laplace(ones, 0.5), epsilon=1.0).refuted
+    True
+    """
+    outcomes = [np.asarray(held, np.float64) for held in (first, second)]
+    runs = len(outcomes[0])
+    if runs < 100 or len(outcomes[1]) != runs:
+        raise OptionError(
+            f"an audit with {runs} and {len(outcomes[1])} runs says nothing; use 100 or more, as many of both"
+        )
     half = runs // 2
-    search, test = [o[:half] for o in outcomes], [o[half:] for o in outcomes]
-    threshold, above, first = _most_telling(search, delta)
-    hits = [int(np.count_nonzero(o >= threshold if above else o < threshold)) for o in test]
-    high, low = hits[first], hits[1 - first]
-    return Audit(_epsilon(high, low, runs - half, delta, 1 - confidence), epsilon, runs, confidence)
+    threshold, above, likelier = _most_telling([o[:half] for o in outcomes], delta)
+    hits = [np.count_nonzero((o[half:] >= threshold) == above) for o in outcomes]
+    lower = _epsilon(
+        np.array(hits[likelier]), np.array(hits[1 - likelier]), runs - half, delta, 1 - confidence
+    )
+    return Audit(float(lower), epsilon, runs, confidence)
 
 
 def _most_telling(search: list[FloatArray], delta: float) -> tuple[float, bool, int]:
     """Threshold, side and table whose event bounds ε best in the first half of the runs."""
+    runs = len(search[0])
+    thresholds = np.unique(np.quantile(np.concatenate(search), np.linspace(0.002, 0.998, 300)))
+    below = [np.searchsorted(np.sort(o), thresholds, side="left") for o in search]
     best = (-math.inf, 0.0, True, 0)
-    for threshold in np.unique(np.quantile(np.concatenate(search), np.linspace(0.002, 0.998, 300))):
-        for above in (True, False):
-            hits = [int(np.count_nonzero(o >= threshold if above else o < threshold)) for o in search]
-            for first in (0, 1):
-                value = _epsilon(hits[first], hits[1 - first], len(search[0]), delta, 0.05)
-                if value > best[0]:
-                    best = (value, float(threshold), above, first)
+    for above in (True, False):
+        hits = [runs - b if above else b for b in below]
+        for likelier in (0, 1):
+            values = _epsilon(hits[likelier], hits[1 - likelier], runs, delta, 0.05)
+            at = int(np.argmax(values))
+            if values[at] > best[0]:
+                best = (float(values[at]), float(thresholds[at]), above, likelier)
     return best[1:]
 
 
-def _epsilon(hits: int, others: int, runs: int, delta: float, risk: float) -> float:
+def _epsilon(hits: AnyArray, others: AnyArray, runs: int, delta: float, risk: float) -> FloatArray:
     """Lower bound of ln((p - δ) / q) with p bounded from below and q from above, each at half of the risk."""
-    lower = float(beta.ppf(risk / 2, hits, runs - hits + 1)) if hits else 0.0
-    upper = float(beta.ppf(1 - risk / 2, others + 1, runs - others)) if others < runs else 1.0
-    return math.log((lower - delta) / upper) if lower > delta else -math.inf
+    lower = np.where(hits > 0, beta.ppf(risk / 2, np.maximum(hits, 1), runs - hits + 1), 0.0)
+    upper = np.where(others < runs, beta.ppf(1 - risk / 2, others + 1, np.maximum(runs - others, 1)), 1.0)
+    gain = np.maximum(lower - delta, 0.0)
+    return np.log(gain / upper, out=np.full(np.shape(gain), -np.inf), where=gain > 0)

@@ -1,8 +1,10 @@
 """`Budget`: how much privacy there is to spend, and a ledger of every spend.
 
-Neighbours say what is protected: "add-remove" tables differ by one record that is there or not; "replace" tables by one
-record that is changed, so the number of records is the same. Spends add up (sequential composition), except spends on
-disjoint parts of the records, where the largest part counts (parallel composition).
+Neighbours say what is protected: "add-remove" tables differ by one record that is there or not; "replace" tables by
+one record that is changed, so the number of records is the same. Where a person or a firm owns several records, the
+unit that comes, goes or changes is all of them: ``records`` says how many there are at most, and the sensitivities grow
+with it. Spends add up (sequential composition), except spends on disjoint parts of the records, where the largest part
+counts (parallel composition).
 """
 
 from __future__ import annotations
@@ -61,6 +63,8 @@ class Budget:
     accounting
         "pure" (δ = 0), "approximate" (ε and δ of the spends add up) or "zcdp" (ρ adds up and is converted once).
         Default: pure when δ is 0, otherwise zcdp.
+    records
+        Records that one protected unit has at most.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Budget:
     delta: float = 0.0
     neighbours: Neighbours = "add-remove"
     accounting: Accounting | None = None
+    records: int = 1
     spends: list[Spend] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
 
@@ -102,6 +107,8 @@ class Budget:
             )
         if (self.accounting == "pure") != (self.delta == 0):
             raise OptionError(f"{self.accounting} accounting does not go with delta = {self.delta}")
+        if self.records < 1:
+            raise OptionError(f"a protected unit has at least 1 record, got {self.records}")
 
     @property
     def total(self) -> float:
@@ -119,9 +126,20 @@ class Budget:
         return max(self.total - self.spent, 0.0)
 
     @property
-    def factor(self) -> int:
-        """How many cells of one table a neighbour changes: 1 under add-remove, 2 under replacement."""
-        return 1 if self.neighbours == "add-remove" else 2
+    def sensitivity(self) -> int:
+        """How much a neighbour changes the counts of one table in all (L1): twice as much under replacement."""
+        return self.records * (1 if self.neighbours == "add-remove" else 2)
+
+    @property
+    def squared_sensitivity(self) -> int:
+        """The same in squares (L2): worst when all records of a unit lie in one cell."""
+        return self.records * self.sensitivity
+
+    @property
+    def protects(self) -> str:
+        """Who the neighbours are, in words."""
+        unit = f" (units of up to {self.records} records)" if self.records > 1 else ""
+        return f"{self.neighbours} neighbours{unit}"
 
     def spend(
         self, what: str, *, epsilon: float = 0.0, delta: float = 0.0, rho: float = 0.0, noise: str = "",
@@ -159,7 +177,7 @@ class Budget:
 
     def __str__(self) -> str:
         head = f"ε = {self.epsilon:.4g}" + (f", δ = {self.delta:.3g}" if self.delta else "")
-        lines = [f"privacy budget: {head}, {self.neighbours} neighbours, {self.accounting} accounting"]
+        lines = [f"privacy budget: {head}, {self.protects}, {self.accounting} accounting"]
         for entry in self.spends:
             where = f" [{entry.part[0]}: {entry.part[1]}]" if entry.part else ""
             lines.append(f"  {entry.what}{where}: {entry.price}{f' ({entry.noise})' if entry.noise else ''}")

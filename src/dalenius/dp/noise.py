@@ -6,6 +6,7 @@ seed. The same call gives other noise each time, by design: a noise that can be 
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -20,8 +21,6 @@ opendp.enable_features("contrib")
 
 FloatArray = npt.NDArray[np.float64]
 _BATCH = 1 << 18
-_NEVER = 45.0
-"""exp(-45) < 2^-64: an event of this chance is left out."""
 
 
 def add_laplace(counts: AnyArray, scale: float) -> IntArray:
@@ -66,24 +65,24 @@ def choose(scores: FloatArray, sensitivity: float, epsilon: float) -> int:
     return pick
 
 
-def positive_laplace(draws: int, scale: float) -> IntArray:
-    """Discrete Laplace noise given that it is 1 or more.
+def draw_geometric(draws: int, scale: float) -> IntArray:
+    """Whole numbers of 0 or more with P(z) proportional to exp(-z / scale): failures before a success.
 
-    Such noise is 1 plus a geometric number, whose binary digits are independent; digit k is 1 exactly as often
-    as discrete Laplace noise of scale / 2^k is positive. So each digit is one of OpenDP's draws, and none is
-    thrown away.
+    Discrete Laplace noise, given that it is not negative, has exactly this law, and it is not negative more than
+    every second time: OpenDP's draws are taken until enough of them are left.
 
     Examples
     --------
-    >>> bool((positive_laplace(50, 2.0) >= 1).all())
-    True
+    >>> draw_geometric(3, scale=0.01).tolist()
+    [0, 0, 0]
     """
-    result = np.ones(draws, dtype=np.int64)
-    digit = 0
-    while draws and 2**digit / _positive(scale) < _NEVER:
-        result += (add_laplace(np.zeros(draws, np.int64), scale / 2**digit) >= 1).astype(np.int64) << digit
-        digit += 1
-    return result
+    kept = np.zeros(0, np.int64)
+    tries = 1 + math.exp(-1 / _positive(scale))
+    while len(kept) < draws:
+        wanted = math.ceil(1.02 * tries * (draws - len(kept))) + 8
+        drawn = add_laplace(np.zeros(wanted, np.int64), scale)
+        kept = np.concatenate([kept, drawn[drawn >= 0]])
+    return kept[:draws]
 
 
 def _add(counts: AnyArray, mechanism: Any) -> IntArray:

@@ -106,15 +106,15 @@ def test_a_trillion_cells(tmp_path):
     plain = Saturated().fit(table)
     assert "1,000,000,000,000 possible cells" in plain.notes[0]
     assert plain.sample(seed=1).rows == 500
-    private = Saturated(epsilon=20.0, pool=2000).fit(table)
+    private = Saturated(epsilon=20.0, threshold=2).fit(table)
     assert private.sample(2000, seed=1).rows == 2000
     codes = np.stack(private.strata[0].table.codes, 1)
     assert len({tuple(c) for c in codes.tolist()}) == len(codes), "a cell is listed once"
-    with pytest.raises(OptionError, match="at most 2,000 rows"):
-        private.sample(2001)
     save_model(private, tmp_path / "m")
     opened = load_model(tmp_path / "m")
     assert opened.sample(50, seed=3).to_frame("polars").equals(private.sample(50, seed=3).to_frame("polars"))
+    with pytest.raises(OptionError, match=r"would reach the threshold 1 by noise alone; give \d+ or more"):
+        Saturated(epsilon=1.0, threshold=1).fit(table)
     with pytest.raises(OptionError, match="too many for Gaussian"):
         Saturated(epsilon=1.0, delta=1e-6).fit(table)
 
@@ -208,7 +208,7 @@ def test_too_many_cells_says_how_many_and_which():
         lambda: AIM(epsilon=None), lambda: Saturated(delta=0.1), lambda: Saturated(prior=-1),
         lambda: Saturated(size="odd"), lambda: Saturated(adjust="x"), lambda: LogLinear(adjust="x"),
         lambda: LogLinear(engine="x"), lambda: LogLinear(tol=0.0), lambda: LogLinear(domain="x"),
-        lambda: LogLinear(groups=1), lambda: MST(structural_zeros=[{"a": 1}]), lambda: AIM(order=1),
+        lambda: LogLinear(groups=1), lambda: MST(more=-1), lambda: AIM(order=1),
         lambda: PoissonCounts(epsilon=1.0), lambda: PoissonCounts(alpha=-1.0), lambda: PoissonCounts(law="x"),
         lambda: PoissonCounts(alpha=1.0, calibrate=(2.0, 0.1)), lambda: Saturated(epsilon=1.0, neighbours="x"),
         lambda: Saturated(epsilon=1.0, total="x"),

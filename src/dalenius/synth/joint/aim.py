@@ -15,23 +15,20 @@ import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
-from dalenius.core.random import generator
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique
-from dalenius.counts.tree_table import TreeTable
 from dalenius.synth.base import register
 from dalenius.synth.joint.base import Task
-from dalenius.synth.joint.margins import cells_of, count_margins
-from dalenius.synth.joint.measured import Measured
+from dalenius.synth.joint.margins import cells_of, refuse_large
+from dalenius.synth.joint.measured import LOOK, MarginalSynthesizer, Measured
 from dalenius.synth.joint.merged import Merged
 from dalenius.synth.joint.model import JointModel
-from dalenius.synth.joint.mst import MarginalSynthesizer
 
 CHOICE = 0.1
 """Share of a round that goes to the choice, the rest to the measurement (as in the paper)."""
-LOOK = 200_000
-"""Most rows drawn from the model to see what it says about every margin."""
+MEAN_NOISE = float(np.sqrt(2 / np.pi))
+"""Mean size of noise in standard deviations."""
 
 
 class AIMModel(JointModel):
@@ -66,7 +63,6 @@ class AIM(MarginalSynthesizer):
     """
 
     order: int = 2
-    max_cells: int = 2**17
     rounds: int | None = None
     max_iter: int = 10
 
@@ -83,67 +79,47 @@ class AIM(MarginalSynthesizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (
-            self.order < 2
-            or self.max_cells < 1
-            or self.max_iter < 1
-            or (self.rounds is not None and self.rounds < 1)
-        ):
-            raise OptionError("order must be 2 or more, and max_cells, rounds and max_iter 1 or more")
+        if self.order < 2 or self.max_iter < 1 or (self.rounds is not None and self.rounds < 1):
+            raise OptionError("order must be 2 or more, and rounds and max_iter 1 or more")
 
     def _fit_task(self, task: Task) -> Merged:
         columns = len(task.sizes)
-        planned = self.rounds or 4 * columns
-        each = task.share / (planned + columns)
-        if columns == 1:
-            measured = Measured.one_way(task, task.share)
-            return Merged(measured.fit(2), measured.mergings)
-        measured = Measured.one_way(task, each * columns)
+        each = task.share / ((self.rounds or 4 * columns) + columns)
+        one_way = each * columns if columns > 1 else task.share
+        measured = Measured.one_way(task, one_way)
+        refuse_large(measured.tree(), task, max(self.max_cells, 2**20))
+        rest, taken = self._rounds(measured, task.share - one_way, each)
+        if rest > 1e-9 * task.share:
+            # No margin fits in memory: measure the columns again with what is left.
+            for v in range(columns):
+                measured.measure((v,), rest / columns)
+        table = measured.fit(3 * self.max_iter)
+        task.note(f"{taken} rounds; largest clique {table.tree.largest:,} cells, {table.tree.cells:,} in all")
+        return Merged(table, measured.mergings)
+
+    def _rounds(self, measured: Measured, rest: float, each: float) -> tuple[float, int]:
+        """Choose, measure and fit until the budget is spent; what is left of it, and how many rounds there were."""
+        task, columns = measured.task, len(measured.sizes)
         candidates = [
             m for k in range(2, min(self.order, columns) + 1) for m in combinations(range(columns), k)
         ]
-        table, rest, taken = measured.fit(2), task.share - each * columns, 0
+        table, taken = measured.fit(2), 0
         while rest > 1e-9 * task.share:
             # Too little for two more rounds: put it all into this one.
             price = rest if rest < 2 * each else each
-            room = self.max_cells * max(1 - rest / task.share, 0.1)
-            open_margins = [
-                m for m in candidates if measured.tree(m).cells <= max(room, measured.tree().cells)
-            ]
+            room = max(self.max_cells * max(1 - rest / task.share, 0.1), measured.tree().cells)
+            open_margins = [m for m in candidates if measured.tree(m).cells <= room]
             if not open_margins:
                 break
-            expected = self._expected(table, task, candidates, taken)
+            expected = measured.expected(table, candidates, taken)
             margin = self._choose(measured, open_margins, expected, price)
-            before = expected[margin]
             noise = float(np.sqrt(measured.measure(margin, (1 - CHOICE) * price)))
             rest, taken = rest - price, taken + 1
             table = measured.fit(self.max_iter)
-            if (
-                np.abs(task.total * table.margin(margin) - before).sum()
-                <= np.sqrt(2 / np.pi) * noise * before.size
-            ):
+            learnt = np.abs(task.total * table.margin(margin) - expected[margin]).sum()
+            if learnt <= MEAN_NOISE * noise * expected[margin].size:
                 each *= 2  # nothing was learnt beyond noise: fewer and better measurements
-        if rest > 1e-9 * task.share:
-            self._spend_rest(measured, rest)
-        task.note(f"{taken} rounds; largest clique {table.tree.largest:,} cells, {table.tree.cells:,} in all")
-        return Merged(measured.fit(3 * self.max_iter), measured.mergings)
-
-    def _spend_rest(self, measured: Measured, rest: float) -> None:
-        """No margin fits in memory: measure the columns again with what is left."""
-        for v in range(len(measured.sizes)):
-            measured.measure((v,), rest / len(measured.sizes))
-
-    def _expected(
-        self, table: TreeTable, task: Task, margins: list[Clique], turn: int
-    ) -> dict[Clique, FloatArray]:
-        """What the model says about each margin, seen in a large sample of it."""
-        rows = int(min(LOOK, 20_000 + 6 * task.total))
-        drawn = table.sample(rows, generator(task.seed, "aim", turn))
-        sizes = table.tree.sizes
-        small = [c.astype(np.uint16) if s < 2**16 else c for c, s in zip(drawn, sizes, strict=True)]
-        counted = count_margins(small, sizes, margins)
-        scale = task.total / rows
-        return {m: t.astype(np.float64) * scale for m, t in zip(margins, counted, strict=True)}
+        return rest, taken
 
     def _choose(
         self, measured: Measured, margins: list[Clique], expected: dict[Clique, FloatArray], price: float
@@ -151,20 +127,11 @@ class AIM(MarginalSynthesizer):
         """Exponential mechanism on how wrong the model is, less what noise would add."""
         weights = np.array([float(sum(len(set(m) & set(other)) for other in expected)) for m in margins])
         weights /= weights.max()
-        budget = measured.task.budget
-        paid = (1 - CHOICE) * price
-        factor = budget.factor if budget is not None else 1
-        noise = (
-            np.sqrt(factor / (2 * paid))
-            if budget is not None and budget.accounting == "zcdp"
-            else np.sqrt(2) * factor / paid
-        )
-        wrong = np.array([float(np.abs(measured.true_counts(m) - expected[m]).sum()) for m in margins])
-        penalty = np.array([np.sqrt(2 / np.pi) * noise * cells_of(m, measured.sizes) for m in margins])
-        at = measured.choose(
-            "choice of a margin", weights * (wrong - penalty), float(weights.max()), CHOICE * price
-        )
-        return margins[at]
+        noise = measured.task.deviation((1 - CHOICE) * price)
+        wrong = np.array([measured.distance(m, expected[m]) for m in margins])
+        penalty = np.array([MEAN_NOISE * noise * cells_of(m, measured.sizes) for m in margins])
+        scores = weights * (wrong - penalty)
+        return margins[measured.choose("choice of a margin", scores, 1.0, CHOICE * price)]
 
     def cost(self, shape: Shape) -> Cost:
         """Rounds of sampling, counting all candidates and fitting."""

@@ -6,7 +6,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -17,14 +17,18 @@ from dalenius.data.table import Table
 from dalenius.data.vector import IntArray
 from dalenius.dp.budget import Budget, Neighbours
 from dalenius.dp.noise import add_gaussian, add_laplace
-from dalenius.synth.base import Synthesizer
+from dalenius.synth.base import Synthesizer, releasable
 from dalenius.synth.joint.coding import Coding, Groups
 from dalenius.synth.joint.model import Distribution, JointModel, Stratum
 from dalenius.synth.joint.structure import Rule, Structure
+from dalenius.synth.joint.units import bound_units
 
 LOG = logging.getLogger("dalenius")
 Domain = Literal["declared", "from-data"]
 Total = Literal["public", "noised"]
+Drawing = Literal["auto", "independent", "even"]
+Part: TypeAlias = tuple[tuple[int, ...], list[IntArray], int]
+"""One stratum: codes of the stratifying columns, codes of the other columns, and its number of rows."""
 TOTAL_SHARE = 0.05
 """Share of the budget that a noised number of records costs."""
 
@@ -71,19 +75,33 @@ class Task:
             if warn:
                 LOG.warning(text)
 
-    def measure(self, what: str, table: IntArray, price: float) -> tuple[IntArray, float]:
-        """A table of counts with noise for ``price`` (ε, or ρ under zCDP), and the variance of the noise."""
+    def spend(self, what: str, price: float, noise: str) -> Budget:
+        """Write a spend (ε, or ρ under zCDP) into the ledger, before anything is drawn for it."""
         if self.budget is None:
             raise OptionError("there is no privacy budget to spend")
-        factor = self.budget.factor
+        unit = "rho" if self.budget.accounting == "zcdp" else "epsilon"
+        self.budget.spend(what, **{unit: price}, noise=noise, part=self.part)
+        return self.budget
+
+    def deviation(self, price: float) -> float:
+        """Standard deviation of the noise on a table that is measured for ``price``."""
+        scale, gaussian = self._noise(price)
+        return scale if gaussian else float(np.sqrt(laplace_variance(scale)))
+
+    def measure(self, what: str, table: IntArray, price: float) -> tuple[IntArray, float]:
+        """A table of counts with noise for ``price`` (ε, or ρ under zCDP), and the variance of the noise."""
+        scale, gaussian = self._noise(price)
+        self.spend(what, price, f"discrete {'Gaussian' if gaussian else 'Laplace'}, scale {scale:.4g}")
+        noisy = add_gaussian(table, scale) if gaussian else add_laplace(table, scale)
+        return noisy, self.deviation(price) ** 2
+
+    def _noise(self, price: float) -> tuple[float, bool]:
+        """Scale of the noise, and whether it is Gaussian: ρ = s² / (2 σ²) for an L2 sensitivity of s; ε = s / scale."""
+        if self.budget is None:
+            raise OptionError("there is no privacy budget to spend")
         if self.budget.accounting == "zcdp":
-            # One record changes ``factor`` cells by one: L2 sensitivity is its root, and ρ = factor / (2 σ²).
-            sigma = float(np.sqrt(factor / (2 * price)))
-            self.budget.spend(what, rho=price, noise=f"discrete Gaussian, scale {sigma:.4g}", part=self.part)
-            return add_gaussian(table, sigma), sigma**2
-        scale = factor / price
-        self.budget.spend(what, epsilon=price, noise=f"discrete Laplace, scale {scale:.4g}", part=self.part)
-        return add_laplace(table, scale), laplace_variance(scale)
+            return float(np.sqrt(self.budget.squared_sensitivity / (2 * price))), True
+        return self.budget.sensitivity / price, False
 
 
 def laplace_variance(scale: float) -> float:
@@ -118,6 +136,13 @@ class JointSynthesizer(Synthesizer):
         How numbers are grouped, given breaks per column, and declared values that may be drawn within them.
     strata
         Columns whose combinations are synthesized apart. Under a budget the largest stratum counts, not the sum.
+    drawing
+        "independent": every row is a draw of its own. "even": each cell gets its expected number of rows, rounded up or
+        down by chance, which adds hardly any error to that of the noise; only with a budget (otherwise it would copy
+        the data). "auto": even with a budget, independent without.
+    contribution
+        With a budget, where a column has the role entity or household: the most records one unit may have. Further ones
+        are left out, and the noise grows with the number, so that the whole unit is protected.
     structural_zeros
         Impossible combinations, for example ``[{"age": (0, 16), "marital": ["married", "widowed"]}]``.
     """
@@ -132,17 +157,24 @@ class JointSynthesizer(Synthesizer):
     breaks: Mapping[str, Sequence[float]] | None = None
     values: Mapping[str, Sequence[float]] | None = None
     strata: Sequence[str] = ()
+    drawing: Drawing = "auto"
+    contribution: int | None = None
     structural_zeros: Sequence[Rule] = ()
 
+    uses_units = True
     model: ClassVar[type[JointModel]]
 
     def __post_init__(self) -> None:
         _one_of("domain", self.domain, get_args(Domain))
         _one_of("total", self.total, get_args(Total))
+        _one_of("drawing", self.drawing, get_args(Drawing))
+        if self.drawing == "even" and self.epsilon is None:
+            raise OptionError("even drawing copies the counts of the data; use it with epsilon only")
         if self.epsilon is None and self.delta:
             raise OptionError("delta is given without epsilon; give both, or neither")
-        if self.epsilon is not None:
-            Budget(self.epsilon, self.delta, self.neighbours)
+        if self.epsilon is None and self.contribution is not None:
+            raise OptionError("contribution bounds the records of a unit under a budget; give epsilon too")
+        self._budget()
         Groups(self.groups, self.grouping, self.breaks, self.values)
 
     @abstractmethod
@@ -150,18 +182,18 @@ class JointSynthesizer(Synthesizer):
         """Distribution of one stratum."""
 
     def _fit(self, table: Table, seed: Seed) -> JointModel:
-        budget = None if self.epsilon is None else Budget(self.epsilon, self.delta, self.neighbours)
-        coding = self._coding(table, budget)
+        budget = self._budget()
+        bounded, owner = (table, None) if budget is None else bound_units(table, self.contribution)
+        kept = releasable(bounded)
+        coding = self._coding(kept, budget)
         split = self._split(coding)
-        parts = _parts(coding, coding.encode(table), split, table.rows)
+        parts = _parts(coding, coding.encode(kept), split, kept.rows)
         inner = Coding(tuple(c for i, c in enumerate(coding.columns) if i not in split))
         structure = Structure.of(inner, self.structural_zeros)
-        notes: list[str] = []
-        if len(parts) > 1 or split:
-            empty = sum(1 for _, codes, rows in parts if rows == 0)
+        notes = self._say_strata(parts) if split else []
+        if owner is not None:
             notes.append(
-                f"{len(parts)} strata, each fitted apart"
-                + (f"; {empty} of them have no rows and get none" if empty else "")
+                f"each unit of column {owner!r} is protected as a whole, with {self.contribution} of its records at most"
             )
         strata = []
         for place, codes, rows in parts:
@@ -171,12 +203,26 @@ class JointSynthesizer(Synthesizer):
             )  # fmt: skip
             strata.append(self._fit_stratum(task, place))
         if budget is not None:
-            notes.append(f"differential privacy: {budget.guarantee}, {budget.neighbours} neighbours")
-        rows = table.rows if budget is None or self.total == "public" else sum(s.rows for s in strata)
+            notes.append(f"differential privacy: {budget.guarantee}, {budget.protects}")
+        rows = kept.rows if budget is None or self.total == "public" else sum(s.rows for s in strata)
         return self.model(
-            table.schema, rows, coding, strata, split=split, notes=[*notes, *(budget.assumptions if budget else [])],
+            kept.schema, rows, coding, strata, split=split, notes=[*notes, *(budget.assumptions if budget else [])],
             ledger=str(budget) if budget else "", origin=table.origin, poisson=self._poisson(),
+            even=budget is not None and self.drawing != "independent" and not self._poisson(),
         )  # fmt: skip
+
+    def _budget(self) -> Budget | None:
+        if self.epsilon is None:
+            return None
+        return Budget(self.epsilon, self.delta, self.neighbours, records=self.contribution or 1)
+
+    def _say_strata(self, parts: Sequence[Part]) -> list[str]:
+        """How many strata there are; which of them are empty is told only where their sizes are public."""
+        said = f"{len(parts)} strata, each fitted apart"
+        empty = sum(1 for _, _, rows in parts if rows == 0)
+        if empty and (self.epsilon is None or self.total == "public"):
+            said += f"; {empty} of them have no rows and get none"
+        return [said]
 
     def _poisson(self) -> bool:
         return False
@@ -214,7 +260,7 @@ class JointSynthesizer(Synthesizer):
     def _fit_stratum(self, task: Task, place: tuple[int, ...]) -> Stratum:
         if task.budget is None:
             task.structure.refuse_contradiction(task.codes)
-        elif self.total == "noised" and task.budget.neighbours == "add-remove":
+        elif self.total == "noised" and not (_same_size(task.budget) and task.part is None):
             price = TOTAL_SHARE * task.share
             noisy, _ = task.measure("number of records", np.array([task.rows]), price)
             task.total = float(max(int(noisy[0]), 0))
@@ -229,9 +275,12 @@ class JointSynthesizer(Synthesizer):
         return Stratum(place, int(task.total), self._fit_task(task))
 
 
-def _parts(
-    coding: Coding, codes: list[IntArray], split: tuple[int, ...], rows: int
-) -> list[tuple[tuple[int, ...], list[IntArray], int]]:
+def _same_size(budget: Budget) -> bool:
+    """Whether neighbouring tables have the same number of records."""
+    return budget.neighbours == "replace" and budget.records == 1
+
+
+def _parts(coding: Coding, codes: list[IntArray], split: tuple[int, ...], rows: int) -> list[Part]:
     """Rows of every combination of the strata, as codes of the other columns."""
     others = [codes[i] for i in range(len(codes)) if i not in split]
     if not split:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.core.errors import OptionError
 from dalenius.counts.keys import distinct, ravel, unravel
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 from dalenius.synth.joint.structure import Structure
@@ -36,9 +35,6 @@ class Cells:
         Mass of all other possible cells together.
     structure
         Impossible cells.
-    pool
-        Set when the listed cells are a pool of drawn records (see `noisy_pool`): samples are taken out of it, without
-        replacement.
 
     Examples
     --------
@@ -53,21 +49,14 @@ class Cells:
     weights: FloatArray
     elsewhere: float
     structure: Structure = field(default_factory=lambda: Structure({}))
-    pool: bool = False
 
-    def sample(self, rows: int, rng: np.random.Generator) -> list[IntArray]:
-        """Codes of so many rows, in random order."""
-        if self.pool:
-            return self._from_pool(rows, rng)
+    def sample(self, rows: int, rng: np.random.Generator, *, even: bool = False) -> list[IntArray]:
+        """Codes of so many rows, in random order; ``even`` gives each listed cell its share, rounded by chance."""
         held = float(self.weights.sum())
         if rows == 0 or held + self.elsewhere <= 0:
             return [np.zeros(rows, np.int64) for _ in self.sizes]
         outside = int(rng.binomial(rows, min(self.elsewhere / (held + self.elsewhere), 1.0)))
-        times = (
-            rng.multinomial(rows - outside, self.weights / held)
-            if held > 0
-            else np.zeros(len(self.weights), np.int64)
-        )
+        times = self._times(rows - outside, rng, even) if held > 0 else np.zeros(len(self.weights), np.int64)
         order = rng.permutation(rows)
         listed = np.repeat(np.arange(len(times)), times)
         empty = self.empty_cells(outside, rng)
@@ -76,15 +65,15 @@ class Cells:
             for c, e in zip(self.codes, empty, strict=True)
         ]
 
-    def _from_pool(self, rows: int, rng: np.random.Generator) -> list[IntArray]:
-        records = np.repeat(np.arange(len(self.weights)), self.weights.astype(np.int64))
-        if rows > len(records):
-            raise OptionError(
-                f"this private model was drawn for at most {len(records):,} rows, {rows:,} were asked for; "
-                "fit it again with a larger pool, or ask for fewer rows"
-            )
-        chosen = records[rng.permutation(len(records))[:rows]]
-        return [c[chosen].astype(np.int64) for c in self.codes]
+    def _times(self, rows: int, rng: np.random.Generator, even: bool) -> IntArray:
+        """How often each listed cell is drawn."""
+        shares = self.weights / self.weights.sum()
+        if not even:
+            return rng.multinomial(rows, shares)
+        # One point in each of ``rows`` equal steps along the cells (systematic sampling).
+        ends = np.minimum(np.floor(np.cumsum(shares) * rows + rng.random()), rows).astype(np.int64)
+        ends[-1] = rows
+        return np.diff(ends, prepend=0)
 
     def empty_cells(self, count: int, rng: np.random.Generator, different: bool = False) -> list[IntArray]:
         """Codes of random possible cells that are not listed; all different if wanted."""
@@ -126,7 +115,6 @@ class Cells:
             "sizes": list(self.sizes),
             "elsewhere": self.elsewhere,
             "masks": columns,
-            "pool": self.pool,
         }
         return facts, {**held, **masks, "weights": self.weights}
 
@@ -136,7 +124,7 @@ class Cells:
         sizes = tuple(facts["sizes"])
         return cls(
             sizes, [arrays[f"cell.{i}"] for i in range(len(sizes))], arrays["weights"], float(facts["elsewhere"]),
-            Structure.from_parts(facts["masks"], arrays), bool(facts["pool"]),
+            Structure.from_parts(facts["masks"], arrays),
         )  # fmt: skip
 
 

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from dalenius.core.errors import OptionError
+from dalenius.core.random import generator
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique, JunctionTree
 from dalenius.counts.tree_table import TreeTable, fit_tree
 from dalenius.data.vector import IntArray
 from dalenius.dp.noise import choose
 from dalenius.dp.repair import consistent
-from dalenius.synth.joint.base import Task
+from dalenius.synth.joint.base import JointSynthesizer, Task
 from dalenius.synth.joint.margins import count_margins
 from dalenius.synth.joint.merged import Merging
+
+LOOK = 200_000
+"""Most rows drawn from a model to see what it says about every margin."""
+
+
+@dataclass(frozen=True)
+class MarginalSynthesizer(JointSynthesizer):
+    """Options of the methods that choose margins within the budget."""
+
+    epsilon: float | None = 1.0
+    delta: float = 1e-9
+    max_cells: int = 2**17
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon is None:
+            raise OptionError(f"{self.info.name} is a differentially private method: give epsilon")
+        if self.max_cells < 1:
+            raise OptionError(f"max_cells must be 1 or more, got {self.max_cells}")
 
 
 @dataclass
@@ -41,12 +63,19 @@ class Measured:
 
     @classmethod
     def one_way(cls, task: Task, price: float) -> Measured:
-        """Measure every column alone for ``price`` together, and merge what is too small to tell from noise."""
+        """Measure every column alone for ``price`` together, and merge what is too small to tell from noise.
+
+        Columns that structural zeros speak of keep their levels, so that the rules keep their meaning.
+        """
         made = cls(task)
+        ruled = {v for columns in task.structure.masks for v in columns}
         singles = count_margins(task.codes, task.sizes, [(v,) for v in range(len(task.sizes))])
         for v, table in enumerate(singles):
             noisy, variance = task.measure(task.names[v], table, price / len(singles))
-            merging = Merging.of(noisy.astype(np.float64), float(np.sqrt(variance)))
+            deviation = float(np.sqrt(variance))
+            merging = (
+                Merging.nothing(len(noisy)) if v in ruled else Merging.of(noisy.astype(np.float64), deviation)
+            )
             made.mergings.append(merging)
             made.tables[(v,)] = merging.fold(noisy)
             made.variances[(v,)] = variance
@@ -77,27 +106,39 @@ class Measured:
 
     def choose(self, what: str, scores: FloatArray, sensitivity: float, price: float) -> int:
         """Exponential mechanism for ``price``; the sensitivity is that of one record that comes or goes."""
-        budget = self.task.budget
-        if budget is None:
-            return int(np.argmax(scores))
-        if budget.accounting == "zcdp":
-            epsilon = float(np.sqrt(8 * price))
-            budget.spend(what, rho=price, noise="exponential mechanism", part=self.task.part)
-        else:
-            epsilon = price
-            budget.spend(what, epsilon=price, noise="exponential mechanism", part=self.task.part)
-        return choose(scores, sensitivity * budget.factor, epsilon)
+        budget = self.task.spend(what, price, "exponential mechanism")
+        epsilon = float(np.sqrt(8 * price)) if budget.accounting == "zcdp" else price
+        return choose(scores, sensitivity * budget.sensitivity, epsilon)
 
     def tree(self, *more: Clique) -> JunctionTree:
-        """Junction tree of everything measured, and perhaps of more."""
-        return JunctionTree.of(self.sizes, [*self.tables, *more])
+        """Junction tree of everything measured and of the structural zeros, and perhaps of more."""
+        return JunctionTree.of(self.sizes, [*self.tables, *self.task.structure.masks, *more])
+
+    def expected(
+        self, table: TreeTable, margins: Sequence[Clique], turn: int = 0
+    ) -> dict[Clique, FloatArray]:
+        """What a model says about each margin, seen in a large even sample of it."""
+        total = self.task.total
+        rows = int(min(LOOK, 20_000 + 6 * total))
+        drawn = table.sample(rows, generator(self.task.seed, "look", turn), even=True)
+        sizes = table.tree.sizes
+        small = [c.astype(np.uint16) if s < 2**16 else c for c, s in zip(drawn, sizes, strict=True)]
+        counted = count_margins(small, sizes, margins)
+        return {m: t.astype(np.float64) * (total / rows) for m, t in zip(margins, counted, strict=True)}
+
+    def distance(self, margin: Clique, expected: FloatArray) -> float:
+        """L1 distance of the confidential counts from what is expected; a score, with a sensitivity of 1."""
+        return float(np.abs(self.true_counts(margin) - expected).sum())
 
     def fit(self, max_iter: int) -> TreeTable:
         """Model of what was measured: the nearest consistent tables, fitted on the junction tree."""
         total = max(self.task.total, 1.0)
-        agreed = consistent(self.tables, self.variances, total)
+        structure = self.task.structure
+        possible = {m: t * structure.over(m, t.shape) for m, t in self.tables.items()}
+        agreed = consistent(possible, self.variances, total)
         tree = self.tree()
         margins = [m for m in agreed if not any(set(m) < set(other) for other in agreed)]
         margins.sort(key=lambda m: (tree.home(m), m))
-        targets = [agreed[m] / total for m in margins]
-        return fit_tree(TreeTable.uniform(tree), margins, targets, tol=1e-2 / total, max_iter=max_iter).table
+        targets = [agreed[m] * structure.over(m, agreed[m].shape) for m in margins]
+        start = TreeTable.uniform(tree, structure.masks)
+        return fit_tree(start, margins, targets, tol=1e-2 / total, max_iter=max_iter).table

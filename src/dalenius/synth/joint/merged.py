@@ -60,6 +60,18 @@ class Merging:
         shares = positive / whole if whole > 0 else np.full(len(rest), 1.0 / max(len(rest), 1))
         return cls(into, kept, rest, shares)
 
+    @classmethod
+    def nothing(cls, levels: int) -> Merging:
+        """Every level stays as it is.
+
+        Examples
+        --------
+        >>> Merging.nothing(3).into.tolist()
+        [0, 1, 2]
+        """
+        every = np.arange(levels)
+        return cls(every, every, np.zeros(0, np.int64), np.zeros(0))
+
     @property
     def size(self) -> int:
         """Number of levels after merging."""
@@ -97,9 +109,9 @@ class Merged:
     table: TreeTable
     mergings: Sequence[Merging]
 
-    def sample(self, rows: int, rng: np.random.Generator) -> list[IntArray]:
-        """Codes of each column for so many independent rows."""
-        drawn = self.table.sample(rows, rng)
+    def sample(self, rows: int, rng: np.random.Generator, *, even: bool = False) -> list[IntArray]:
+        """Codes of each column for so many rows; see `TreeTable.sample`."""
+        drawn = self.table.sample(rows, rng, even=even)
         return [merging.unfold(codes, rng) for merging, codes in zip(self.mergings, drawn, strict=True)]
 
     def parts(self) -> dict[str, AnyArray]:

@@ -47,17 +47,21 @@ class JointModel(Model):
         What was done and what a reader must know: which fit was used, its convergence, what was taken as public.
     ledger
         Every spend of the privacy budget; empty without differential privacy.
+    even
+        Whether cells get their expected number of rows, rounded by chance, instead of independent draws.
     """
 
     def __init__(
         self, schema: Schema, rows: int, coding: Coding, strata: Sequence[Stratum], *, split: Sequence[int] = (),
-        poisson: bool = False, notes: Sequence[str] = (), ledger: str = "", origin: Origin | None = None,
+        poisson: bool = False, even: bool = False, notes: Sequence[str] = (), ledger: str = "",
+        origin: Origin | None = None,
     ) -> None:  # fmt: skip
         super().__init__(schema, rows, origin)
         self.coding = coding
         self.strata = list(strata)
         self.split = tuple(split)
         self.poisson = poisson
+        self.even = even
         self.notes = list(notes)
         self.ledger = ledger
 
@@ -82,7 +86,7 @@ class JointModel(Model):
         return [int(n) for n in rng.multinomial(rows, own / own.sum())]
 
     def _stratum_codes(self, stratum: Stratum, rows: int, rng: np.random.Generator) -> list[IntArray]:
-        inner = iter(stratum.table.sample(rows, rng))
+        inner = iter(stratum.table.sample(rows, rng, even=self.even))
         fixed = dict(zip(self.split, stratum.codes, strict=True))
         return [
             np.full(rows, fixed[i], dtype=np.int64) if i in fixed else next(inner)
@@ -98,8 +102,8 @@ class JointModel(Model):
             strata.append({"codes": list(stratum.codes), "rows": stratum.rows, "table": facts})
             arrays |= {f"{i}.{name}": array for name, array in held.items()}
         whole = {
-            "coding": coding, "strata": strata, "split": list(self.split), "poisson": self.poisson, "notes": self.notes,
-            "ledger": self.ledger,
+            "coding": coding, "strata": strata, "split": list(self.split), "poisson": self.poisson, "even": self.even,
+            "notes": self.notes, "ledger": self.ledger,
         }  # fmt: skip
         return whole, arrays
 
@@ -112,8 +116,8 @@ class JointModel(Model):
             own = {name.removeprefix(f"{i}."): a for name, a in arrays.items() if name.startswith(f"{i}.")}
             strata.append(Stratum(tuple(held["codes"]), int(held["rows"]), _table_from(held["table"], own)))
         return cls(
-            schema, rows, coding, strata, split=facts["split"], poisson=bool(facts["poisson"]), notes=facts["notes"],
-            ledger=facts["ledger"],
+            schema, rows, coding, strata, split=facts["split"], poisson=bool(facts["poisson"]),
+            even=bool(facts["even"]), notes=facts["notes"], ledger=facts["ledger"],
         )  # fmt: skip
 
 

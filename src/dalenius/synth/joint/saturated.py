@@ -11,7 +11,8 @@ import numpy as np
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
 from dalenius.core.registry import MethodInfo
-from dalenius.counts.keys import ravel, unravel
+from dalenius.counts.ipf import FloatArray
+from dalenius.counts.keys import product, ravel, unravel
 from dalenius.counts.memory import tally
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.dp.repair import clip, simplex
@@ -19,11 +20,13 @@ from dalenius.synth.base import register
 from dalenius.synth.joint.base import JointSynthesizer, Task
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.model import JointModel
-from dalenius.synth.joint.sparse_noise import noisy_pool
+from dalenius.synth.joint.sparse_noise import find_threshold, noisy_cells, refuse_unlistable
 
 Size = Literal["fixed", "poisson"]
 NOISED_CELLS = 2**18
-"""Up to so many cells each gets its own draw of noise; beyond, the empty ones are drawn by their law."""
+"""Up to so many cells each gets its own draw of noise; beyond, only those that reach a threshold are drawn."""
+INVENTED = 0.05
+"""Share of the records that noise on empty cells may invent when the threshold is chosen."""
 
 
 class SaturatedModel(JointModel):
@@ -46,8 +49,9 @@ class Saturated(JointSynthesizer):
         "fixed", or "poisson": the number of rows is drawn, which makes every cell an independent Poisson count.
     adjust
         What becomes of negative cells under a budget: "clip" or "simplex".
-    pool
-        With a budget and more than 262,144 cells: how many records the model holds, the most that can be sampled.
+    threshold
+        With a budget: noisy counts below it become 0. Default 1; with more than 262,144 cells the smallest one at which
+        noise alone invents no more than a twentieth of the records, and only cells that reach it are drawn.
 
     Notes
     -----
@@ -66,7 +70,7 @@ class Saturated(JointSynthesizer):
     prior: float = 1.0
     size: Size = "fixed"
     adjust: Literal["clip", "simplex"] = "clip"
-    pool: int | None = None
+    threshold: int | None = None
 
     info = MethodInfo(
         name="saturated",
@@ -85,6 +89,8 @@ class Saturated(JointSynthesizer):
             raise OptionError(f"unknown size {self.size!r}; use one of {', '.join(get_args(Size))}")
         if self.adjust not in ("clip", "simplex"):
             raise OptionError(f"unknown adjust {self.adjust!r}; use clip or simplex")
+        if self.threshold is not None and (self.threshold < 1 or self.epsilon is None):
+            raise OptionError(f"threshold is for noisy counts, and 1 or more; got {self.threshold}")
 
     def _poisson(self) -> bool:
         return self.size == "poisson"
@@ -108,36 +114,53 @@ class Saturated(JointSynthesizer):
         return Cells(task.sizes, _columns(keys, task.sizes), counts + extra, elsewhere, task.structure)
 
     def _private(self, task: Task, keys: IntArray, counts: AnyArray, possible: int) -> Cells:
-        if possible > NOISED_CELLS or math.prod(task.sizes) > 4 * NOISED_CELLS:
-            return self._pool(task, keys, counts, possible)
-        full = np.zeros(math.prod(task.sizes), np.int64)
+        cells = product(task.sizes)
+        if possible > NOISED_CELLS or cells > 4 * NOISED_CELLS:
+            kept, noisy = self._sparse(task, keys, counts, cells)
+        else:
+            kept, noisy = self._listed(task, keys, counts, cells)
+        if not np.any(noisy > 0):
+            task.note("the noise left no positive cell: the model is uniform", warn=True)
+            return Cells(task.sizes, _columns(kept[:0], task.sizes), np.zeros(0), 1.0, task.structure)
+        raised = noisy + self.prior / possible
+        fair = clip(raised) if self.adjust == "clip" else simplex(raised, max(task.total, 1.0))
+        elsewhere = self.prior * (1 - len(kept) / possible)
+        return Cells(task.sizes, _columns(kept, task.sizes), fair, elsewhere, task.structure)
+
+    def _listed(
+        self, task: Task, keys: IntArray, counts: AnyArray, cells: int
+    ) -> tuple[IntArray, FloatArray]:
+        """Every possible cell with noise of its own."""
+        full = np.zeros(cells, np.int64)
         full[keys] = counts
         every = np.arange(len(full))
         kept = every[task.structure.allows(_columns(every, task.sizes))] if task.structure.masks else every
         noisy, _ = task.measure("full table", full[kept], task.share)
-        raised = noisy.astype(np.float64) + self.prior / max(possible, 1)
-        fair = clip(raised) if self.adjust == "clip" else simplex(raised, max(task.total, 1.0))
-        if not fair.sum() > 0:
-            fair = np.ones(len(fair))
-            task.note("the noise left no positive cell: the model is uniform", warn=True)
-        return Cells(task.sizes, _columns(kept, task.sizes), fair, 0.0, task.structure)
+        return kept, np.where(noisy >= (self.threshold or 1), noisy, 0).astype(np.float64)
 
-    def _pool(self, task: Task, keys: IntArray, counts: AnyArray, possible: int) -> Cells:
-        records = self.pool if self.pool is not None else 4 * int(task.total) + 1000
+    def _sparse(
+        self, task: Task, keys: IntArray, counts: AnyArray, cells: int
+    ) -> tuple[IntArray, FloatArray]:
+        """The cells that reach a threshold, without drawing noise for the others."""
         if task.budget is None or task.budget.accounting == "zcdp":
             raise OptionError(
-                f"the full table has {possible:,} cells, too many for Gaussian noise; leave delta out, "
+                f"the full table has {cells:,} cells, too many for Gaussian noise; leave delta out, "
                 "or use loglinear, mst or aim"
             )
+        scale = task.budget.sensitivity / task.share
+        threshold = self.threshold or find_threshold(cells, scale, INVENTED * max(task.total, 1.0))
+        refuse_unlistable(cells, scale, threshold)
+        task.spend("full table", task.share, f"discrete Laplace, scale {scale:.4g}, kept from {threshold} on")
         task.note(
-            f"{possible:,} cells: noise on the empty ones is drawn by its law, and the model is a pool of "
-            f"{records:,} records; at this size most of them come from noise alone, so consider loglinear, mst or aim",
+            f"{cells:,} cells: noisy counts below {threshold} are 0, so that empty cells hold few records; rarer "
+            "combinations are lost (consider loglinear, mst or aim)",
             warn=True,
         )
-        listed = Cells(task.sizes, _columns(keys, task.sizes), counts.astype(np.float64), 0.0, task.structure)
-        noisy, _ = task.measure("full table", counts, task.share)
-        scale = task.budget.factor / task.share
-        return noisy_pool(listed, noisy, scale, possible, records)
+        kept, noisy = noisy_cells(keys, counts, cells, scale, threshold)
+        if task.structure.masks:
+            possible = task.structure.allows(_columns(kept, task.sizes))
+            kept, noisy = kept[possible], noisy[possible]
+        return kept, noisy.astype(np.float64)
 
     def cost(self, shape: Shape) -> Cost:
         """A sort of the rows; with a budget also a draw of noise per cell."""

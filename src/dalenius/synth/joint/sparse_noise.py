@@ -1,91 +1,140 @@
 """Noise on a table with far more cells than can be written down.
 
-Each empty cell gets discrete Laplace noise too; where that is positive, the cell takes part in the draw. With a
-trillion cells nobody lists them: the number of positive ones is binomial, the sum of their noise negative
-binomial, and a record that falls among them meets a cell in proportion to its noise. A pool of records is drawn
-once, when the model is fitted; samples come out of the pool. Drawing the empty cells anew for each sample would
-betray which cells are not empty: those that come back. (Spec raab-dp-categorical, 2.1.)
+Every cell gets discrete Laplace noise, the empty ones too, and noisy counts below a threshold become 0. With a
+trillion cells nobody draws a trillion noises; only the cells that reach the threshold are found, by their law:
+
+- An empty cell reaches it with chance q = exp(-t/s) / (1 + exp(-1/s)), independently of the others. In any fixed
+  order of the cells the gaps between those that do are geometric, so the gaps are drawn and nothing in between.
+- What such a cell holds beyond the threshold is geometric too: the tail of the noise has no memory.
+- Cells that are occupied get their noise one by one. Gaps run over all cells, and a hit on an occupied (or
+  impossible) cell is dropped, so that the other cells do not depend on whether this one is occupied.
+
+Gaps, values and noise are all OpenDP's draws, and the result has the law of the full noisy table (tests compare
+them). The scale of the gaps is rounded to a double, which changes ε by less than 1e-15. (Spec
+raab-dp-categorical, 2.1; the filter of Cormode, Procopiuc, Srivastava and Tran 2012.)
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from dalenius.data.vector import IntArray
-from dalenius.dp.noise import positive_laplace
-from dalenius.synth.joint import _kernels
-from dalenius.synth.joint.cells import Cells
+from dalenius.core.errors import OptionError
+from dalenius.data.vector import BoolArray, IntArray
+from dalenius.dp.noise import add_laplace, draw_geometric
 
-_EXACT = 10.0**15
-"""Beyond so many cells sums are replaced by their expectation: their relative deviation is below 1e-7."""
+MOST_CELLS = 2**53
+"""Positions of cells are exact up to here."""
+MOST_HITS = 2**20
+"""Empty cells that may be expected to reach the threshold."""
+_NEVER = 1e-300
+"""Rarer than any double can tell from nothing: only with a threshold hundreds of scales high."""
 
 
-def noisy_pool(listed: Cells, noisy: IntArray, scale: float, possible: int, records: int) -> Cells:
-    """Pool of records drawn from a noisy table that is never written down.
+def noisy_cells(
+    keys: IntArray, counts: IntArray, cells: int, scale: float, threshold: int
+) -> tuple[IntArray, IntArray]:
+    """Cells of a noisy table that reach a threshold, with their noisy counts.
 
     Parameters
     ----------
-    listed
-        The cells that occur.
-    noisy
-        Their noisy counts.
+    keys, counts
+        The occupied cells: their numbers, ascending, and their counts.
+    cells
+        Number of cells, occupied or not.
     scale
         Scale of the discrete Laplace noise.
-    possible
-        Number of possible cells.
-    records
-        Size of the pool.
+    threshold
+        Smallest noisy count that is kept, 1 or more.
 
     Examples
     --------
-    >>> listed = Cells((10**6, 10**6), [np.array([5]), np.array([7])], np.array([100.0]), 0.0)
-    >>> pool = noisy_pool(listed, np.array([101]), scale=0.02, possible=10**12, records=50)
-    >>> float(pool.weights.sum())
-    50.0
+    >>> found, noisy = noisy_cells(np.array([7]), np.array([500]), 10**12, scale=0.5, threshold=40)
+    >>> found.tolist()
+    [7]
     """
-    # Chance decides here which cells an intruder sees, so it comes from the operating system and not from a seed.
-    rng = np.random.default_rng()
-    kept = np.maximum(noisy, 0).astype(np.float64)
-    mass, sizes = _empty_noise(possible - len(noisy), scale, rng)
-    held = float(kept.sum())
-    if held + mass <= 0:
-        kept, held = np.ones(len(kept)), float(len(kept))
-    outside = int(rng.binomial(records, mass / (held + mass)))
-    times = rng.multinomial(records - outside, kept / held) if held > 0 else np.zeros(len(kept), np.int64)
-    visits = _visits(outside, mass, sizes, scale, rng)
-    fresh = listed.empty_cells(len(visits), rng, different=True)
-    used = times > 0
-    codes = [np.concatenate([c[used], f]) for c, f in zip(listed.codes, fresh, strict=True)]
-    weights = np.concatenate([times[used], visits]).astype(np.float64)
-    return Cells(listed.sizes, codes, weights, 0.0, listed.structure, pool=True)
+    own = add_laplace(counts, scale)
+    hits = _hits(cells, _reach(scale, threshold))
+    hits = hits[~is_among(hits, keys)]
+    values = threshold + draw_geometric(len(hits), scale)
+    kept = own >= threshold
+    places = np.concatenate([keys[kept], hits])
+    order = np.argsort(places)
+    return places[order], np.concatenate([own[kept], values])[order]
 
 
-def _empty_noise(cells: int, scale: float, rng: np.random.Generator) -> tuple[float, int]:
-    """Sum of the positive noise of so many empty cells, and in how many of them it is positive."""
-    p = float(np.exp(-1 / scale))
-    share = p / (1 + p)
-    if cells * share > _EXACT:
-        return cells * share / (1 - p), int(min(cells * share, 2.0**62))
-    positive = int(rng.binomial(cells, share)) if cells < 2**62 else int(cells * share)
-    beyond = int(rng.negative_binomial(positive, 1 - p)) if positive and p > 0 else 0
-    return float(positive + beyond), positive
+def find_threshold(cells: int, scale: float, most: float) -> int:
+    """Smallest threshold at which all empty cells together are expected to hold at most ``most`` records.
+
+    Examples
+    --------
+    >>> find_threshold(10**12, scale=1.0, most=25.0)
+    28
+    """
+    threshold = 1
+    beyond = 1 / math.expm1(1 / scale)  # what a cell that reaches the threshold holds on top of it
+    while cells * _reach(scale, threshold) * (threshold + beyond) > most:
+        threshold += 1
+    return threshold
 
 
-def _visits(records: int, mass: float, cells: int, scale: float, rng: np.random.Generator) -> IntArray:
-    """How many of the records fall into each visited empty cell."""
-    if records == 0 or cells == 0:
+def expected_hits(cells: int, scale: float, threshold: int) -> float:
+    """How many empty cells are expected to reach a threshold.
+
+    Examples
+    --------
+    >>> round(expected_hits(10**12, scale=1.0, threshold=28), 2)
+    0.51
+    """
+    return cells * _reach(scale, threshold)
+
+
+def refuse_unlistable(cells: int, scale: float, threshold: int) -> None:
+    """Error when the cells cannot be numbered, or too many of them would reach the threshold."""
+    if cells > MOST_CELLS:
+        raise OptionError(
+            f"the full table has {cells:,} cells, more than {MOST_CELLS:,}; drop columns, or use loglinear, mst or aim"
+        )
+    if expected_hits(cells, scale, threshold) > MOST_HITS:
+        enough = threshold
+        while expected_hits(cells, scale, enough) > MOST_HITS:
+            enough += 1
+        raise OptionError(
+            f"of {cells:,} cells too many would reach the threshold {threshold} by noise alone; give {enough} or more"
+        )
+
+
+def is_among(keys: IntArray, known: IntArray) -> BoolArray:
+    """Which keys are among the known ones, which are ascending.
+
+    Examples
+    --------
+    >>> is_among(np.array([1, 4]), np.array([0, 4, 9])).tolist()
+    [False, True]
+    """
+    if not len(known):
+        return np.zeros(len(keys), dtype=bool)
+    return np.asarray(known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys)
+
+
+def _reach(scale: float, threshold: int) -> float:
+    """Chance that discrete Laplace noise reaches a threshold of 1 or more."""
+    return math.exp(-threshold / scale) / (1 + math.exp(-1 / scale))
+
+
+def _hits(cells: int, chance: float) -> IntArray:
+    """Positions of the successes among so many independent trials, by the gaps between them."""
+    if chance < _NEVER:
         return np.zeros(0, np.int64)
-    if cells <= 4 * records:
-        return _nonzero(rng.multinomial(records, _shares(positive_laplace(cells, scale))))
-    # A record meets a cell in proportion to its noise: the size of a met cell is the sum of two such noises less one.
-    sizes = (positive_laplace(records, scale) + positive_laplace(records, scale) - 1).astype(np.float64)
-    met = _kernels.visit_cells(rng.random(records), rng.random(records), sizes, mass)
-    return _nonzero(np.bincount(met))
-
-
-def _shares(sizes: IntArray) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return sizes / sizes.sum()
-
-
-def _nonzero(times: IntArray) -> IntArray:
-    return times[times > 0]
+    scale = -1 / math.log1p(-chance)
+    expected = cells * chance
+    found: list[IntArray] = []
+    last = -1.0
+    while last < cells:
+        gaps = draw_geometric(math.ceil(expected + 5 * math.sqrt(expected) + 8), scale)
+        # Whole numbers up to 2^53 are exact as floats; beyond the last cell nothing is kept, so no sum overflows.
+        places = last + np.cumsum(gaps.astype(np.float64) + 1)
+        found.append(places[places < cells].astype(np.int64))
+        last = float(places[-1])
+    return np.concatenate(found)
