@@ -1,97 +1,42 @@
 """What a rule's expression is worth on a table, row by row, in a logic that knows "unknown".
 
-A comparison with an empty cell is neither true nor false, so a rule that needs a missing value is never broken (a
-three-valued logic, Kleene's). A not-applicable code compares with a constant as the code it is (``income == -8``) and
-takes no part in arithmetic; a missing code equals only itself.
+A not-applicable code compares with a constant as the code it is (``income == -8``) and takes no part in arithmetic; a
+missing code equals only itself.
 """
 
 from __future__ import annotations
 
 import ast
-import datetime as dt
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dalenius.core.errors import DataError
-from dalenius.data.encode import EPOCH, MICROSECOND, level_key
+from dalenius.data.encode import level_key
+from dalenius.data.rule_operands import (
+    MIRROR,
+    ORDER,
+    Constant,
+    Labels,
+    Numbers,
+    Operand,
+    Truth,
+    arithmetic,
+    as_numbers,
+    calendar,
+    close,
+    is_number,
+    label_order,
+    moment_of,
+    not_applicable,
+    operand_of,
+)  # fmt: skip
 from dalenius.data.rule_syntax import Sentence, constant
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
-from dalenius.data.vector import SPECIAL, AnyArray, BoolArray, Vector
-
-ABSOLUTE, RELATIVE = 1e-6, 1e-9
-"""Tolerances of == between numbers (spec psd28, 2.5)."""
-DAY = 86_400_000_000
-_ORDER: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge,
-}  # fmt: skip
-_MIRROR: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.Gt,
-    ast.LtE: ast.GtE,
-    ast.Gt: ast.Lt,
-    ast.GtE: ast.LtE,
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Truth:
-    """Rows where a statement is surely true and rows where it is surely false; the rest is unknown."""
-
-    true: BoolArray
-    false: BoolArray
-
-    @classmethod
-    def of(cls, value: AnyArray, known: AnyArray, rows: int) -> Truth:
-        """Truth of a computed answer, where it is known."""
-        full = np.broadcast_to(value, (rows,)).astype(bool)
-        sure = np.broadcast_to(known, (rows,))
-        return cls(full & sure, ~full & sure)
-
-    def __and__(self, other: Truth) -> Truth:
-        return Truth(self.true & other.true, self.false | other.false)
-
-    def __or__(self, other: Truth) -> Truth:
-        return Truth(self.true | other.true, self.false & other.false)
-
-    def __invert__(self) -> Truth:
-        return Truth(self.false, self.true)
-
-
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """A number per row (or one for all); ``moment`` marks microseconds since 1970."""
-
-    data: AnyArray
-    known: AnyArray
-    moment: bool = False
-    vector: Vector | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """A label per row: codes over a list."""
-
-    codes: AnyArray
-    labels: Sequence[Any]
-    known: AnyArray
-    ordered: bool
-    vector: Vector
-    cut: bool = False
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A value written in the rule."""
-
-    value: Any
-
-
-Operand = Numbers | Labels | Constant
+from dalenius.data.vector import SPECIAL, Vector
 
 
 class Evaluator:
@@ -172,7 +117,7 @@ class Evaluator:
             kind = str(word.value) if isinstance(word, ast.Constant) else ""
             return self._over(kind, self._name(arguments[1]), self._name(arguments[2]))
         if function in ("year", "month", "day"):
-            return _calendar(function, self._number(arguments[0]))
+            return calendar(function, self._number(arguments[0]))
         if function == "abs":
             inner = self._number(arguments[0])
             return Numbers(np.abs(inner.data), inner.known)
@@ -224,10 +169,10 @@ class Evaluator:
             return found if op is ast.In else ~found
         first, second = self.operand(left), self.operand(right)
         if isinstance(first, Constant) and not isinstance(second, Constant):
-            first, second, op = second, first, _MIRROR.get(op, op)
+            first, second, op = second, first, MIRROR.get(op, op)
         if isinstance(second, Constant) and not isinstance(first, Constant):
             if isinstance(first, Labels):
-                return self._label_against(first, second.value, _ORDER[op])
+                return self._label_against(first, second.value, ORDER[op])
             return self._number_against(first, second.value, op)
         if isinstance(first, Labels) and isinstance(second, Labels):
             return self._labels(first, second, op)
@@ -238,7 +183,7 @@ class Evaluator:
     def _same_code(self, first: Operand, second: Operand, op: type[ast.cmpop], answer: Truth) -> Truth:
         """Two columns that hold the same not-applicable code are equal."""
         codes = [
-            _not_applicable(o.vector)
+            not_applicable(o.vector)
             for o in (first, second)
             if isinstance(o, Numbers) and o.vector is not None
         ]
@@ -251,7 +196,7 @@ class Evaluator:
         return Truth(answer.true | same, answer.false | different)
 
     def _number_against(self, number: Numbers, value: Any, op: type[ast.cmpop]) -> Truth:
-        target = _moment(value) if number.moment and isinstance(value, str) else value
+        target = moment_of(value) if number.moment and isinstance(value, str) else value
         vector = number.vector
         special = vector.column.special if vector is not None else ()
         if isinstance(target, str) and not any(level_key(code) == level_key(value) for code in special):
@@ -260,10 +205,10 @@ class Evaluator:
             Truth.of(np.array(False), np.array(False), self.rows) if isinstance(target, str)
             else Truth.of(close(op, number.data, target), number.known, self.rows)
         )  # fmt: skip
-        return answer if vector is None else self._codes_against(answer, vector, value, _ORDER[op])
+        return answer if vector is None else self._codes_against(answer, vector, value, ORDER[op])
 
     def _label_against(self, label: Labels, value: Any, order: Callable[[Any, Any], Any]) -> Truth:
-        table = np.array([_label_order(label, one, value, order) for one in label.labels] or [False])
+        table = np.array([label_order(label, one, value, order) for one in label.labels] or [False])
         answer = Truth.of(table[label.codes], label.known, self.rows)
         if label.cut:
             return answer
@@ -282,7 +227,7 @@ class Evaluator:
             same = level_key(code) == level_key(value)
             if equality and (same or j >= len(vector.column.missing)):
                 hit = same if order is operator.eq else not same
-            elif j >= len(vector.column.missing) and _is_number(code) and _is_number(value):
+            elif j >= len(vector.column.missing) and is_number(code) and is_number(value):
                 hit = bool(order(code, value))
             else:
                 continue
@@ -302,7 +247,7 @@ class Evaluator:
             for side in (first, second)
         ]
         known = np.broadcast_to(first.known & second.known, (self.rows,))
-        return Truth.of(_ORDER[op](moved[0], moved[1]), known, self.rows)
+        return Truth.of(ORDER[op](moved[0], moved[1]), known, self.rows)
 
     def _member(self, left: ast.expr, right: ast.expr) -> Truth:
         if isinstance(right, (ast.List, ast.Tuple)):
@@ -330,114 +275,3 @@ class Evaluator:
         there = {level_key(theirs.levels[i]) for i in used.tolist()}
         lookup = np.array([level_key(level) in there for level in own.levels] or [False])
         return Truth.of(lookup[own.data], own.present, self.rows)
-
-
-def operand_of(vector: Vector) -> Numbers | Labels:
-    """A column as an operand."""
-    if vector.is_number:
-        moment = vector.column.kind is Kind.DATETIME
-        data = vector.data // 1000 if moment and vector.column.decimals == 9 else vector.data
-        return Numbers(data, vector.present, moment, vector)
-    return Labels(vector.data, vector.levels, vector.present, vector.column.kind is Kind.ORDERED, vector)
-
-
-def as_numbers(value: Operand) -> Numbers:
-    """An operand that must be a number; labels that are numbers count as such."""
-    if isinstance(value, Numbers):
-        return value
-    if isinstance(value, Constant):
-        if not _is_number(value.value):
-            raise DataError("a rule does arithmetic with text; use numbers")
-        return Numbers(np.asarray(value.value), np.array(True))
-    if value.labels and all(_is_number(label) or isinstance(label, bool) for label in value.labels):
-        return Numbers(np.array(value.labels, dtype=np.float64)[value.codes], value.known)
-    raise DataError(
-        f"column {value.vector.column.name!r} holds text; a rule can only add up or order numbers"
-    )
-
-
-def arithmetic(op: type[ast.operator], left: Operand, right: Operand) -> Numbers:
-    """Add, subtract, multiply or divide row by row; two dates subtract to days."""
-    a, b = as_numbers(left), as_numbers(right)
-    known = a.known & b.known
-    if a.moment and b.moment:
-        if op is not ast.Sub:
-            raise DataError("dates can only be subtracted from each other")
-        return Numbers((a.data - b.data) / DAY, known)
-    if a.moment or b.moment:
-        if op not in (ast.Add, ast.Sub):
-            raise DataError("to a date a number of days can be added or subtracted, nothing else")
-        a, b = (Numbers(x.data if x.moment else x.data * DAY, x.known, True) for x in (a, b))
-        return Numbers(a.data + b.data if op is ast.Add else a.data - b.data, known, True)
-    if op in (ast.Div, ast.Mod, ast.FloorDiv):
-        known = known & (b.data != 0)
-        divisor = np.where(b.data == 0, 1, b.data)
-        divide = {ast.Div: np.true_divide, ast.Mod: np.mod, ast.FloorDiv: np.floor_divide}[op]
-        return Numbers(divide(a.data, divisor), known)
-    simple = {ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply}
-    return Numbers(simple[op](a.data, b.data), known)
-
-
-def close(op: type[ast.cmpop], left: Any, right: Any) -> AnyArray:
-    """Compare numbers; fractions that differ by rounding only are equal."""
-    a, b = np.asarray(left), np.asarray(right)
-    if a.dtype.kind != "f" and b.dtype.kind != "f":
-        return np.asarray(_ORDER[op](a, b))
-    same = np.isclose(a, b, atol=ABSOLUTE, rtol=RELATIVE)
-    if op is ast.Eq:
-        return np.asarray(same)
-    if op is ast.NotEq:
-        return np.asarray(~same)
-    strict = _ORDER[op](a, b)
-    return np.asarray(strict | same if op in (ast.LtE, ast.GtE) else strict & ~same)
-
-
-def _label_order(label: Labels, one: Any, value: Any, order: Callable[[Any, Any], Any]) -> bool:
-    if order in (operator.eq, operator.ne):
-        return bool(order(level_key(one), level_key(value)))
-    if label.ordered:
-        keys = [level_key(level) for level in label.labels]
-        if level_key(value) not in keys:
-            raise DataError(
-                f"column {label.vector.column.name!r} has no level {value!r}, so nothing is above or below it"
-            )
-        return bool(order(keys.index(level_key(one)), keys.index(level_key(value))))
-    if _is_number(one) and _is_number(value):
-        return bool(order(one, value))
-    raise DataError(f"column {label.vector.column.name!r} has no order; make it ordered in the schema")
-
-
-def _not_applicable(vector: Vector) -> AnyArray:
-    """Which not-applicable code a row holds, −1 for none."""
-    first = SPECIAL + len(vector.column.missing)
-    if vector.state is None:
-        return np.full(len(vector), -1)
-    return np.where(vector.state >= first, vector.state.astype(np.int64) - first, -1)
-
-
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, (bool, str)) and isinstance(value, (int, float, np.number))
-
-
-def _moment(text: str) -> int:
-    try:
-        moment = dt.datetime.fromisoformat(text).replace(tzinfo=None)
-    except ValueError:
-        raise DataError(
-            "a rule compares a date with text that is no date; write it as '2024-12-31'"
-        ) from None
-    return (moment - EPOCH) // MICROSECOND
-
-
-def _calendar(part: str, value: Numbers) -> Numbers:
-    if not value.moment:
-        raise DataError(f"{part} needs a date column")
-    moments = np.asarray(value.data, dtype="datetime64[us]")
-    months = moments.astype("datetime64[M]")
-    if part == "year":
-        return Numbers(months.astype("datetime64[Y]").astype(np.int64) + 1970, value.known)
-    if part == "month":
-        return Numbers(months.astype(np.int64) % 12 + 1, value.known)
-    return Numbers(
-        (moments.astype("datetime64[D]") - months.astype("datetime64[D]")).astype(np.int64) + 1, value.known
-    )

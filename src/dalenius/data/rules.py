@@ -26,8 +26,9 @@ from typing import Literal
 import numpy as np
 
 from dalenius.core.errors import SchemaError
+from dalenius.data.rule_operands import Truth
 from dalenius.data.rule_syntax import Sentence, constant, read
-from dalenius.data.rule_values import Evaluator, Truth
+from dalenius.data.rule_values import Evaluator
 from dalenius.data.schema import Level, Schema
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, BoolArray

@@ -28,7 +28,7 @@ FEWEST = 10
 BINS = 30
 SHOWN = 6
 FRESH = 0.8687
-"""Expected distance between two samples of one population is this times √(1/n + 1/k) (Kolmogorov's law: √(π/2) ln 2)."""
+"""Expected distance of two samples of one population: this times √(1/n + 1/k) (Kolmogorov: √(π/2) ln 2)."""
 
 
 def conditional_table(

@@ -20,7 +20,7 @@ from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.column import ColumnModel
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import nest, nested
-from dalenius.synth.sequential.passive import Derived
+from dalenius.data.derived import Derived
 from dalenius.synth.sequential.restrict import Rescue, Restrictions
 
 TRIES = 8

@@ -18,7 +18,7 @@ from dalenius.synth.sequential.engine import Plan
 from dalenius.synth.sequential.finishing import Smoothing
 from dalenius.synth.sequential.fitted import METHODS, Tuning
 from dalenius.synth.sequential.order import after_conditions, by_cardinality, by_dependence
-from dalenius.synth.sequential.passive import Derived
+from dalenius.data.derived import Derived
 from dalenius.synth.sequential.surveys import weight_column
 
 if TYPE_CHECKING:
