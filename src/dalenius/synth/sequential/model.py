@@ -10,6 +10,7 @@ import numpy as np
 
 from dalenius.core.errors import OptionError
 from dalenius.core.random import Seed, sequence
+from dalenius.data.derived import Derived
 from dalenius.data.rules import parse_rules
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
@@ -20,7 +21,6 @@ from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.column import ColumnModel
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import nest, nested
-from dalenius.data.derived import Derived
 from dalenius.synth.sequential.restrict import Rescue, Restrictions
 
 TRIES = 8

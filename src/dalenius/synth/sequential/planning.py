@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalenius.core.errors import DaleniusError, SchemaError, names
+from dalenius.data.derived import Derived
 from dalenius.data.rules import Rule, parse_rules, rules_for
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
@@ -18,7 +19,6 @@ from dalenius.synth.sequential.engine import Plan
 from dalenius.synth.sequential.finishing import Smoothing
 from dalenius.synth.sequential.fitted import METHODS, Tuning
 from dalenius.synth.sequential.order import after_conditions, by_cardinality, by_dependence
-from dalenius.data.derived import Derived
 from dalenius.synth.sequential.surveys import weight_column
 
 if TYPE_CHECKING:
