@@ -1,7 +1,7 @@
 """Unit of protection: a person, household or firm may own many rows, and it is the unit that is harmed.
 
 When the schema names an entity (or a household) column, shares are shares of units: a unit counts when any of its rows
-does. Without such a column every row is its own unit.
+does, and samples are samples of units. Without such a column every row is its own unit.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalenius.core.intervals import wilson
+from dalenius.core.random import Seed, generator
 from dalenius.core.result import Interval
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray, IntArray
+from dalenius.risk.sampling import some_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,54 @@ class Units:
     def noun(self) -> str:
         """How to call what is counted."""
         return "records" if self.codes is None else f"units ({self.column})"
+
+    @property
+    def owners_of_rows(self) -> IntArray:
+        """Owner of each row; without units every row owns itself."""
+        return np.arange(self.count) if self.codes is None else self.codes
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the unit that owns most."""
+        return 1 if self.codes is None else int(np.bincount(self.codes).max(initial=1))
+
+    def subset(self, rows: AnyArray) -> Units:
+        """Return the owners of some of the rows, numbered anew."""
+        if self.codes is None:
+            return Units(None, len(rows), self.column)
+        names, codes = np.unique(self.codes[rows], return_inverse=True)
+        return Units(codes, len(names), self.column)
+
+    def rows_of_some(self, most: int | None, seed: Seed, *path: str | int) -> IntArray:
+        """Return all rows of at most so many units, drawn at random.
+
+        Examples
+        --------
+        >>> Units(np.array([0, 1, 0]), 2).rows_of_some(5, 1).tolist()
+        [0, 1, 2]
+        """
+        chosen = some_rows(self.count, most, seed, *path)
+        if self.codes is None or len(chosen) == self.count:
+            return np.arange(len(self.owners_of_rows)) if len(chosen) == self.count else chosen
+        kept = np.zeros(self.count, bool)
+        kept[chosen] = True
+        return np.flatnonzero(kept[self.codes])
+
+    def one_row_each(self, most: int | None, seed: Seed, *path: str | int) -> IntArray:
+        """Return one row, drawn at random, of each of at most so many units.
+
+        Examples
+        --------
+        >>> len(Units(np.array([0, 1, 0]), 2).one_row_each(5, 1))
+        2
+        """
+        chosen = some_rows(self.count, most, seed, *path)
+        if self.codes is None:
+            return chosen
+        order = generator(seed, *path, "row").permutation(len(self.codes))
+        _, first = np.unique(self.codes[order], return_index=True)
+        rows: IntArray = np.sort(order[first[chosen]])
+        return rows
 
     def any(self, flags: AnyArray) -> AnyArray:
         """Say for each unit whether any of its rows is flagged."""

@@ -1,13 +1,15 @@
 """Linkability: two halves of a record, held by two people, joined through the protected file.
 
 One file has some columns of a person, another the rest. The intruder takes the half he has, finds the protected record
-nearest to it, and looks with that record's other half in a line-up: the true other half among those of strangers.
-Naive is one in the size of the line-up; people outside the data show what ordinary dependence between the halves gives.
+nearest to it, and looks with that record's other half in a line-up: the true other half among those of strangers. He
+points at somebody only when he is sure (see `sure`). Naive is one in the size of the line-up for as many tries; people
+outside the data show what ordinary dependence between the halves gives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -19,10 +21,12 @@ from dalenius.core.result import Result
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
-from dalenius.risk.attack.outcome import Outcome
+from dalenius.risk.attack.outcome import CONTROLS, Outcome
+from dalenius.risk.attack.sure import SURE, sure_distance
 from dalenius.risk.distance._kernels import distances
-from dalenius.risk.distance.space import Points, Space
-from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.distance.space import Index, Points, Space
+from dalenius.risk.sampling import SEED
+from dalenius.risk.units import Units
 
 
 @measure(
@@ -47,6 +51,7 @@ def linkability(
     attacks: int = 2000,
     lineup: int = 50,
     bridges: int = 5,
+    sure: float = SURE,
     seed: Seed = SEED,
 ) -> Result:
     """Linkability attack.
@@ -59,6 +64,9 @@ def linkability(
         Other halves to choose from, the true one among them.
     bridges
         Protected records that are tried, if equally near: several people may share the half that is known.
+    sure
+        The intruder points at somebody whose half is as near as this share of protected records are to a fellow; 1
+        makes him always point.
 
     Examples
     --------
@@ -74,51 +82,60 @@ def linkability(
     if not one or not two or set(one) & set(two):
         raise OptionError("the two halves need at least one column each and none in common")
     left, right = Space.of(pair, one), Space.of(pair, two)
-    size = min(
-        lineup, pair.original.rows, pair.holdout.rows if pair.holdout is not None else pair.original.rows
-    )
-    hits = _run(left, right, left.original, right.original, attacks, size, bridges, seed)
+    size = min(lineup, *(len(p) for p in (left.original, left.holdout) if p is not None))
+    limit = sure_distance(Index(right, right.protected), right.protected, sure, seed)
+    plan = _LineUp(left, right, size, bridges, limit, seed)
+    members, pointed = plan.tries(left.original, right.original, Units.of(pair), attacks)
     control = None
     if left.holdout is not None and right.holdout is not None:
-        control = _run(left, right, left.holdout, right.holdout, attacks, size, bridges, seed)
-    outcome = Outcome(
-        float(hits.sum()), len(hits), None if control is None else float(control.sum()),
-        0 if control is None else len(control), 1 / size,
-    )  # fmt: skip
+        outside = Units.of_holdout(pair)
+        control = plan.tries(left.holdout, right.holdout, outside, CONTROLS * attacks)[0]
     table = pl.DataFrame({"half": ["first", "second"], "columns": [", ".join(one), ", ".join(two)]})
-    return outcome.result("linkability", f"Finding a person's other half in a line-up of {size}", table)
+    return Outcome.of(members, control, float(pointed.mean()) / size).result(
+        "linkability", f"Finding a person's other half in a line-up of {size}", table
+    )
 
 
-def _run(
-    left: Space,
-    right: Space,
-    mine: Points,
-    others: Points,
-    attacks: int,
-    lineup: int,
-    bridges: int,
-    seed: Seed,
-) -> AnyArray:
-    """Chance of picking the true half, per attacked record (ties share it)."""
-    rows = some_rows(len(mine), attacks, seed, "linkability")
-    k = min(bridges, len(left.protected))
-    near_half = left.nearest(mine.take(rows), left.protected, k)
-    bridge = near_half.row
-    # only protected records as near as the nearest are tried: they share the half that is known
-    equal = near_half.distance <= near_half.distance[:, :1] * (1 + 1e-9)
-    rng = generator(seed, "line-up")
-    strangers = rng.integers(0, max(len(others) - 1, 1), (len(rows), lineup - 1))
-    # a stranger is never the person: skip over his row
-    strangers = strangers + (strangers >= rows[:, None])
-    shown = np.column_stack([rows, strangers]).astype(np.int64)
-    gap = np.full(shown.shape, np.inf)
-    for i in range(k):
-        found = right.protected.take(bridge[:, i])
-        near = distances(
-            found.num, found.cat, others.num, others.cat, right.num_weights, right.cat_weights, right.cap,
-            right.euclid, shown,
-        )  # fmt: skip
-        gap = np.where(equal[:, i : i + 1], np.minimum(gap, near), gap)
-    best = gap.min(axis=1, keepdims=True)
-    tied = (gap <= best).sum(axis=1)
-    return (gap[:, 0] <= best[:, 0]) / tied
+@dataclass(frozen=True, eq=False)
+class _LineUp:
+    """How the other half is looked for."""
+
+    left: Space
+    right: Space
+    size: int
+    bridges: int
+    limit: float
+    seed: Seed
+
+    def tries(self, mine: Points, others: Points, units: Units, attacks: int) -> tuple[AnyArray, AnyArray]:
+        """Chance of picking the true half, per unit attacked (ties share it), and whether the intruder points."""
+        rows = units.one_row_each(attacks, self.seed, "linkability")
+        k = min(self.bridges, len(self.left.protected))
+        near_half = self.left.nearest(mine.take(rows), self.left.protected, k)
+        # only protected records as near as the nearest are tried: they share the half that is known
+        equal = near_half.distance <= near_half.distance[:, :1] * (1 + 1e-9)
+        shown = self._shown(rows, len(others))
+        gap = np.full(shown.shape, np.inf)
+        for i in range(k):
+            here = np.flatnonzero(equal[:, i])
+            found = self.right.protected.take(near_half.row[here, i])
+            near = distances(
+                found.num, found.cat, others.num, others.cat, self.right.num_weights, self.right.cat_weights,
+                self.right.cap, self.right.euclid, shown[here],
+            )  # fmt: skip
+            gap[here] = np.minimum(gap[here], near)
+        # other rows of the same owner are not strangers
+        owners = units.owners_of_rows
+        gap[:, 1:][owners[shown[:, 1:]] == owners[rows][:, None]] = np.inf
+        best = gap.min(axis=1)
+        points = best <= self.limit
+        tied = (gap <= best[:, None]).sum(axis=1)
+        return ((gap[:, 0] <= best) & points) / tied, points
+
+    def _shown(self, rows: AnyArray, people: int) -> AnyArray:
+        """Rows in each line-up: the person first, then strangers."""
+        rng = generator(self.seed, "line-up")
+        strangers = rng.integers(0, max(people - 1, 1), (len(rows), self.size - 1))
+        # a stranger is never the person: skip over his row
+        strangers = strangers + (strangers >= rows[:, None])
+        return np.column_stack([rows, strangers]).astype(np.int64)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from dalenius.core.intervals import wilson
 from dalenius.core.result import Interval, Result, figure
+from dalenius.data.vector import AnyArray
+
+CONTROLS = 4
+"""Outsiders tried per person attacked: they cost nothing, and make the comparison as sure as the attack itself is."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,12 @@ class Outcome:
 
     The risk is the share of successes that being in the data adds: (a - c) / (1 - c), a the success on members and c
     on outsiders. Without outsiders the naive guesser takes their place, and the figure is not trusted.
+
+    Attributes
+    ----------
+    both
+        Attacks that succeed on members and on outsiders, where each is tried on both (None: they are tried on
+        different people).
 
     Examples
     --------
@@ -30,6 +41,15 @@ class Outcome:
     control_hits: float | None
     controls: int
     naive: float
+    both: float | None = None
+
+    @classmethod
+    def of(cls, members: AnyArray, outsiders: AnyArray | None, naive: float, paired: bool = False) -> Outcome:
+        """Count successes (0 to 1 for each person tried)."""
+        if outsiders is None:
+            return cls(float(members.sum()), len(members), None, 0, naive)
+        both = float(np.minimum(members, outsiders).sum()) if paired else None
+        return cls(float(members.sum()), len(members), float(outsiders.sum()), len(outsiders), naive, both)
 
     @property
     def success(self) -> float:
@@ -52,20 +72,52 @@ class Outcome:
         """Whether the attack is clearly better than the naive guesser, so that its failure would mean something."""
         return self.attacks > 0 and wilson(self.hits, self.attacks).low > self.naive
 
-    def interval(self) -> Interval:
-        """Interval of the risk: Newcombe's for the difference of two shares, from their Wilson intervals."""
-        a, success = wilson(self.hits, self.attacks), self.success
+    @property
+    def leaks(self) -> bool:
+        """Whether the interval of the risk lies above nothing."""
+        return self.interval().low > 0
+
+    @property
+    def _association(self) -> float:
+        """Correlation of success on members and outsiders where both are tried with the same attack."""
+        if self.both is None or self.control_hits is None:
+            return 0.0
+        n, a, c = self.attacks, self.hits, self.control_hits
+        spread = a * (n - a) * c * (n - c)
+        return (n * self.both - a * c) / math.sqrt(spread) if spread > 0 else 0.0
+
+    def interval(self, compared: int = 1) -> Interval:
+        """Interval of the risk: Newcombe's for the difference of two (or two paired) shares, from Wilson intervals.
+
+        Newcombe 1998, Statistics in Medicine 17: method 10 for independent and for paired proportions. The worst of
+        several outcomes (``compared``) gets a wider one, so that all of them hold together (Bonferroni).
+        """
+        level = 1 - 0.05 / compared
+        a, success = wilson(self.hits, self.attacks, level), self.success
         if self.control_hits is None or not self.controls:
             base, c = self.naive, Interval(self.naive, self.naive)
         else:
-            base, c = self.control_hits / self.controls, wilson(self.control_hits, self.controls)
+            base, c = self.control_hits / self.controls, wilson(self.control_hits, self.controls, level)
         if base >= 1:
             return Interval(-100.0, 100.0)
-        low = success - base - math.hypot(success - a.low, c.high - base)
-        high = success - base + math.hypot(a.high - success, base - c.low)
+        low = success - base - self._half(success - a.low, c.high - base)
+        high = success - base + self._half(a.high - success, base - c.low)
         return Interval(100 * max(low / (1 - base), -1.0), 100 * min(high / (1 - base), 1.0))
 
-    def result(self, name: str, doing: str, table: pl.DataFrame | None = None, note: str = "") -> Result:
+    def _half(self, one: float, other: float) -> float:
+        return math.sqrt(max(one**2 - 2 * self._association * one * other + other**2, 0.0))
+
+    def row(self, **labels: str) -> dict[str, object]:
+        """The outcome as a row of a table, in per cent."""
+        return {
+            **labels,
+            "members": 100 * self.success,
+            "outsiders": None if self.control is None else 100 * self.control,
+            "naive": 100 * self.naive,
+            "risk": 100 * self.risk,
+        }
+
+    def result(self, name: str, doing: str, table: pl.DataFrame | None = None, compared: int = 1) -> Result:
         """The outcome as a result; ``doing`` completes "The attack … succeeds"."""
         control = self.control
         text = (
@@ -90,10 +142,21 @@ class Outcome:
             name=name,
             value=100 * max(self.risk, -1.0),
             unit="%",
-            sentence=text + note,
-            interval=self.interval(),
+            sentence=text,
+            interval=self.interval(compared),
             yardsticks={"nothing learnt": 0.0},
             values={"members": 100 * self.success, **yardsticks},
             table=table,
             trusted=control is not None and self.beaten,
         )
+
+
+def outcome_table(rows: list[dict[str, object]]) -> pl.DataFrame:
+    """Outcomes of several targets, the worst first.
+
+    Examples
+    --------
+    >>> outcome_table([Outcome(3, 4, None, 0, 0.5).row(target="x")])["risk"].to_list()
+    [50.0]
+    """
+    return pl.DataFrame(rows, schema_overrides={"outsiders": pl.Float64}).sort("risk", descending=True)

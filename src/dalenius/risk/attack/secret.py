@@ -1,8 +1,8 @@
 """Inference: everything but one secret is known, and the nearest protected record is believed.
 
 The intruder knows every column of a person but the secret, finds the protected record nearest on them, and takes its
-secret for the person's. A category must be met exactly, a number within a tolerance. Naive is the commonest value (for
-numbers: the interval of that width that holds most people).
+secret for the person's, when he is sure (see `sure`). A category must be met exactly, a number within a tolerance.
+Naive is the commonest value (for numbers: the interval of that width that holds most people) for as many guesses.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
@@ -19,9 +18,11 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
-from dalenius.risk.attack.outcome import Outcome
+from dalenius.risk.attack.outcome import CONTROLS, Outcome, outcome_table
+from dalenius.risk.attack.sure import SURE, sure_distance
 from dalenius.risk.distance.space import Index, Points, Space
-from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.sampling import SEED
+from dalenius.risk.units import Units
 
 
 @measure(
@@ -46,6 +47,7 @@ def inference(
     known: Sequence[str] | None = None,
     attacks: int = 2000,
     tolerance: float = 0.05,
+    sure: float = SURE,
     seed: Seed = SEED,
 ) -> Result:
     """Inference attack on every secret; the value is that of the worst one.
@@ -58,6 +60,9 @@ def inference(
         What the intruder knows; default: every other column.
     tolerance
         A number is inferred when it is met within this share of itself.
+    sure
+        The intruder believes a protected record as near as this share of protected records are to a fellow; 1 makes
+        him always guess.
 
     Examples
     --------
@@ -68,53 +73,39 @@ def inference(
     True
     """
     wanted = list(targets) if targets is not None else pair.targets
-    outcomes = {t: _attack(pair, t, known, attacks, tolerance, seed) for t in wanted}
-    table = pl.DataFrame(
-        [
-            {
-                "secret": name,
-                "members": 100 * o.success,
-                "outsiders": None if o.control is None else 100 * o.control,
-                "naive": 100 * o.naive,
-                "risk": 100 * o.risk,
-            }
-            for name, o in outcomes.items()
-        ],
-        schema_overrides={"outsiders": pl.Float64},
-    ).sort("risk", descending=True)
+    outcomes = {t: _attack(pair, t, known, attacks, tolerance, sure, seed) for t in wanted}
+    table = outcome_table([o.row(secret=name) for name, o in outcomes.items()])
     worst = str(table["secret"][0])
-    return outcomes[worst].result("inference", f"Inferring {worst!r} from everything else", table)
+    return outcomes[worst].result(
+        "inference", f"Inferring {worst!r} from everything else", table, compared=len(wanted)
+    )
 
 
 def _attack(
-    pair: Pair, target: str, known: Sequence[str] | None, attacks: int, tolerance: float, seed: Seed
+    pair: Pair,
+    target: str,
+    known: Sequence[str] | None,
+    attacks: int,
+    tolerance: float,
+    sure: float,
+    seed: Seed,
 ) -> Outcome:
     used = list(known) if known is not None else [n for n in pair.columns if n != target]
     space = Space.of(pair, used)
     index = Index(space, space.protected)
-    hits = _tries(pair, index, space.original, pair.original, target, attacks, tolerance, seed)
+    limit = sure_distance(index, space.protected, sure, seed)
+
+    def tries(points: Points, table: Table, units: Units, most: int) -> tuple[AnyArray, AnyArray]:
+        rows = units.one_row_each(most, seed, "inference", target)
+        found = index.search(points.take(rows))
+        guesses = found.distance[:, 0] <= limit
+        return (met(pair, target, table, rows, found.row[:, 0], tolerance) & guesses) * 1.0, guesses
+
+    members, guesses = tries(space.original, pair.original, Units.of(pair), attacks)
     control = None
     if space.holdout is not None and pair.holdout is not None:
-        control = _tries(pair, index, space.holdout, pair.holdout, target, attacks, tolerance, seed)
-    return Outcome(
-        float(hits.sum()), len(hits), None if control is None else float(control.sum()),
-        0 if control is None else len(control), naive_success(pair, target, tolerance),
-    )  # fmt: skip
-
-
-def _tries(
-    pair: Pair,
-    index: Index,
-    points: Points,
-    table: Table,
-    target: str,
-    attacks: int,
-    tolerance: float,
-    seed: Seed,
-) -> AnyArray:
-    rows = some_rows(table.rows, attacks, seed, "inference", target)
-    found = index.search(points.take(rows)).row[:, 0]
-    return met(pair, target, table, rows, found, tolerance)
+        control = tries(space.holdout, pair.holdout, Units.of_holdout(pair), CONTROLS * attacks)[0]
+    return Outcome.of(members, control, naive_success(pair, target, tolerance) * float(guesses.mean()))
 
 
 def met(pair: Pair, target: str, table: Table, rows: AnyArray, found: AnyArray, tolerance: float) -> AnyArray:

@@ -1,27 +1,35 @@
 """Singling out: descriptions that are unique in the protected file, tried on the original.
 
-The intruder sees a protected record that is alone with some of its values, and bets that exactly one person in the
-data has these values too. By chance such a bet is won as often on any file of the same size from the same population,
-which is what the holdout shows; the probability that a description of weight w isolates one of n people,
-n w (1 - w)^(n-1), is the naive guesser (D'Acquisto et al., PSD 2024, eq. 1).
+The intruder takes a protected record and describes it, value by value, until the description is narrow (margins alone
+would let it fit fewer than one person in two hundred files of this size) and fits no other protected record. He bets that
+exactly one person in the data fits it. Narrow descriptions are seldom right by chance, so that a bet that is won tells
+something. The same bets are tried on equally many people who are not in the data; the naive guesser wins with
+probability n w (1 - w)^(n-1), w the weight of the description (D'Acquisto et al., PSD 2024, eq. 1).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
+from dalenius.core.errors import OptionError
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
-from dalenius.counts.groups import PairGroups
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
+from dalenius.risk.attack._describe import _kernels
 from dalenius.risk.attack.outcome import Outcome
 from dalenius.risk.isolation import isolation_probability
-from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
+
+MOST_PEOPLE = 50_000
+TRIED = 4
+"""Protected records described per bet, at most: the narrowest descriptions are bet on."""
 
 
 @measure(
@@ -39,77 +47,85 @@ from dalenius.risk.units import Units
         random=True,
     )
 )
-def singling_out(
-    pair: Pair, attacks: int = 5000, columns: int = 4, descriptions: int = 100, seed: Seed = SEED
-) -> Result:
+def singling_out(pair: Pair, attacks: int = 2000, narrow: float = 0.005, seed: Seed = SEED) -> Result:
     """Singling-out attack.
 
     Parameters
     ----------
     attacks
-        Bets placed, spread over the descriptions.
-    columns
-        Columns in a description (numbers in groups).
-    descriptions
-        Different random sets of columns.
+        Bets placed.
+    narrow
+        People that margins alone would let a description fit, at most, among as many as are in the data.
 
     Examples
     --------
     >>> rng = np.random.default_rng(1)
     >>> draw = lambda: {c: rng.integers(0, 30, 300).astype(str) for c in "abcd"}
     >>> people = draw()
-    >>> singling_out(Pair(people, people, draw()), columns=2).value > 50
+    >>> singling_out(Pair(people, people, draw())).value > 90
     True
     """
-    rng = generator(seed, "singling-out")
-    names = pair.columns
-    width = min(columns, len(names))
-    hits = controls = control_hits = total = 0
-    naive = 0.0
-    held = pair.holdout.rows if pair.holdout is not None else 0
-    size = min(pair.original.rows, held) if held else pair.original.rows
-    mine = some_rows(pair.original.rows, size, seed, "members")
-    others = some_rows(held, size, seed, "outsiders")
-    tries, seen = max(1, attacks // descriptions), set()
-    for _ in range(descriptions):
-        chosen = tuple(sorted(rng.choice(len(names), width, replace=False).tolist()))
-        if chosen in seen:
-            continue
-        seen.add(chosen)
-        used = [names[i] for i in chosen]
-        groups = pair.groups(used, grouped=True, keep=False)
-        alone = np.flatnonzero(np.bincount(groups.protected, minlength=len(groups)) == 1)
-        bets = alone if len(alone) <= tries else rng.choice(alone, tries, replace=False)
-        d = _owners(pair, groups.original, mine, len(groups))
-        hits += int(np.count_nonzero(d[bets] == 1))
-        total += len(bets)
-        if groups.holdout is not None:
-            h = np.bincount(groups.holdout[others], minlength=len(groups))
-            control_hits += int(np.count_nonzero(h[bets] == 1))
-            controls += len(bets)
-        naive += float(isolation_probability(_weights(pair, used, groups)[bets], size).sum())
-    outcome = Outcome(hits, total, control_hits if held else None, controls, naive / total if total else 0.0)
-    if total == 0:
+    if narrow <= 0:
+        raise OptionError("narrow must be above 0: a description that fits nobody cannot be bet on")
+    inside, outside = Units.of(pair), Units.of_holdout(pair)
+    size = min(inside.count, outside.count or inside.count, MOST_PEOPLE)
+    bets = _bets(pair, attacks, narrow / size, seed)
+    if not len(bets.rows):
         return Result(
-            "singling-out", 0.0, "No description is unique in the protected file, so there is no bet: not trusted.",
-            unit="%", trusted=False,
+            "singling-out", 0.0, "No description is unique in the protected file, so there is no bet: not trusted.", unit="%", trusted=False,
         )  # fmt: skip
-    table = pl.DataFrame({"columns in a description": [width], "descriptions": [len(seen)], "bets": [total]})
-    return outcome.result("singling-out", "A description that fits exactly one protected record", table)
+    won = bets.won(pair, "original", inside, inside.rows_of_some(size, seed, "members"))
+    control = None
+    if pair.holdout is not None:
+        control = bets.won(pair, "holdout", outside, outside.rows_of_some(size, seed, "outsiders"))
+    naive = float(isolation_probability(np.exp(bets.weights), size).mean())
+    table = pl.DataFrame({"bets": [len(bets.rows)], "columns in a description": [float(bets.depth.mean())]})
+    return Outcome.of(won, control, naive, paired=True).result(
+        "singling-out", "A narrow description that fits exactly one protected record", table
+    )
 
 
-def _owners(pair: Pair, groups: AnyArray, rows: AnyArray, size: int) -> AnyArray:
-    """Different units among some of the original's rows, by group."""
-    units = Units.of(pair)
-    codes = None if units.codes is None else units.codes[rows]
-    return Units(codes, units.count, units.column).owners(groups[rows], size)
+@dataclass(frozen=True, eq=False)
+class _Bets:
+    """Descriptions: the first ``depth`` columns, in its own order, of a protected row; logarithms of the weights."""
+
+    rows: AnyArray
+    orders: AnyArray
+    depth: AnyArray
+    weights: AnyArray
+    wanted: AnyArray
+
+    def won(self, pair: Pair, which: str, units: Units, people: AnyArray) -> AnyArray:
+        """Say for each bet whether exactly one of some people fits."""
+        codes = _codes(pair, which)[people]
+        owners = units.subset(people).owners_of_rows
+        fit = _kernels.owners_that_fit(codes, owners, self.wanted, self.orders, self.depth)
+        return (fit == 1).astype(float)
 
 
-def _weights(pair: Pair, used: list[str], groups: PairGroups) -> AnyArray:
-    """Share of people whom a description fits if columns were independent: all that margins tell a naive guesser."""
-    weights = np.ones(len(groups))
-    for name in used:
-        codes = pair.categories(name, grouped=True).protected.codes
-        shares = np.bincount(codes, minlength=max(groups.sizes)) / len(codes)
-        weights *= shares[groups.codes(name)]
-    return weights
+def _bets(pair: Pair, attacks: int, weight: float, seed: Seed) -> _Bets:
+    """Describe protected records in random order; narrow descriptions are bet on first, then the narrowest others."""
+    rng = generator(seed, "singling-out")
+    codes, limit = _codes(pair, "protected"), float(np.log(weight))
+    logs = np.column_stack([_log_shares(codes[:, j]) for j in range(codes.shape[1])])
+    rows = rng.permutation(len(codes))[: TRIED * attacks]
+    orders = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(rows), 1)), axis=1)
+    depth, weights, narrow = np.zeros(len(rows), np.int64), np.zeros(len(rows)), 0
+    for start in range(0, len(rows), attacks):
+        some = slice(start, start + attacks)
+        depth[some], weights[some] = _kernels.describe(codes, logs, rows[some], orders[some], limit)
+        narrow += int(np.count_nonzero((depth[some] > 0) & (weights[some] <= limit)))
+        if narrow >= attacks:
+            break
+    unique = np.flatnonzero(depth > 0)
+    chosen = unique[np.argsort(np.maximum(weights[unique], limit), kind="stable")[:attacks]]
+    return _Bets(rows[chosen], orders[chosen], depth[chosen], weights[chosen], codes[rows[chosen]])
+
+
+def _codes(pair: Pair, which: str) -> AnyArray:
+    aligned = [pair.categories(name, grouped=True) for name in pair.columns]
+    return np.column_stack([getattr(a, which).codes.astype(np.int32) for a in aligned])
+
+
+def _log_shares(codes: AnyArray) -> AnyArray:
+    return np.log(np.bincount(codes)[codes] / len(codes))
