@@ -15,6 +15,7 @@ from dalenius.cli._console import Terminal, assigned, listed
 from dalenius.cli._input import Loaded, load
 from dalenius.core.errors import FileError, OptionError, counted
 from dalenius.data import write_table
+from dalenius.data.derived import Derivation
 from dalenius.data.table import Table
 from dalenius.synth import load_model, make_synthesizer, save_model
 from dalenius.synth.base import Model, Synthesizer, releasable
@@ -35,8 +36,15 @@ def synth(
     output: Output = None,
     schema: opt.SchemaFile = None,
     columns: Annotated[list[str] | None, typer.Option("--columns", help="Only these columns.")] = None,
+    derive: Annotated[
+        bool,
+        typer.Option("--derive", help="Compute what the schema's rules define (total == a + b) afterwards."),
+    ] = False,
     rows: Rows = None,
     copies: Annotated[int, typer.Option("--copies", help="How many synthetic files to make.", min=1)] = 1,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", help="Privacy budget, for methods that take one.")
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", help="Option of the method, name=value.")
     ] = None,
@@ -52,12 +60,10 @@ def synth(
 ) -> None:
     """Make a synthetic version of a file."""
     terminal = Terminal(quiet, as_json)
-    options = {**_plan(plan), **assigned(option)}
+    options = {**_plan(plan), **assigned(option), **({} if epsilon is None else {"epsilon": epsilon})}
     synthesizer = make_synthesizer(method, **options)
     loaded = load(data, schema, terminal)
-    chosen = listed(columns)
-    if chosen is not None:
-        loaded = replace(loaded, table=loaded.table.select(chosen))
+    loaded, finish = _prepared(loaded, listed(columns), derive)
     cost = synthesizer.cost(releasable(loaded.table).shape)
     if dry_run:
         terminal.say(f"{method} on {counted(loaded.table.rows, 'row')}: {cost}; nothing was written")
@@ -75,13 +81,26 @@ def synth(
         return _fitted(synthesizer, loaded, [seed, 0, copy], terminal) if again else model
 
     if save is not None:
+        if derive:
+            raise OptionError("a saved model cannot hold derived columns; leave out --derive or --save-model")
         save_model(model, save)
         terminal.note(f"model saved to {save}; it holds {model.contents}")
     target = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
-    written = _drawn(model_of, target, rows, copies, seed, terminal)
+    written = _drawn(model_of, target, rows, copies, seed, terminal, finish)
     terminal.emit(
         {"method": method, "seed": seed, "files": [str(path) for path in written], "rows": rows or model.rows}
     )
+
+
+def _prepared(
+    loaded: Loaded, columns: list[str] | None, derive: bool
+) -> tuple[Loaded, Callable[[Table], Table] | None]:
+    """The columns to model, and what makes the others afterwards."""
+    table = loaded.table if columns is None else loaded.table.select(columns)
+    if not derive:
+        return replace(loaded, table=table), None
+    derivation = Derivation.of(table)
+    return replace(loaded, table=derivation.drop(table)), derivation.restore
 
 
 def _plan(path: Path | None) -> dict[str, Any]:
@@ -106,7 +125,12 @@ def _fitted(synthesizer: Synthesizer, loaded: Loaded, seed: list[int], terminal:
     if left_out:
         terminal.note(f"left out, never synthesized: {', '.join(left_out)}")
     with terminal.progress(f"fitting {synthesizer.info.title}"):
-        return synthesizer.fit(loaded.table, seed=np.random.SeedSequence(seed))
+        model = synthesizer.fit(loaded.table, seed=np.random.SeedSequence(seed))
+    for note in getattr(model, "notes", ()):
+        terminal.note(note)
+    if getattr(model, "ledger", ""):
+        terminal.say(str(getattr(model, "ledger", "")))
+    return model
 
 
 def _drawn(
@@ -116,12 +140,15 @@ def _drawn(
     copies: int,
     seed: int,
     terminal: Terminal,
+    finish: Callable[[Table], Table] | None = None,
 ) -> list[Path]:
     written = []
     for copy in range(copies):
         path = target if copies == 1 else target.with_name(f"{target.stem}.{copy + 1}{target.suffix}")
         with terminal.progress(f"drawing {path.name}"):
             made: Table = model_of(copy).sample(rows, seed=np.random.SeedSequence([seed, 1, copy]))
+        if finish is not None:
+            made = finish(made)
         write_table(made, path)
         terminal.say(f"{counted(made.rows, 'synthetic row')} written to {path}")
         written.append(path)
