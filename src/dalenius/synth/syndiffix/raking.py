@@ -19,6 +19,9 @@ from dalenius.synth.syndiffix.buckets import Buckets
 from dalenius.synth.syndiffix.moments import UNIT_BITS
 
 ROUNDS = 12
+SMALLEST = 0.02
+"""Numbers are fitted in groups of neighbours with at least this share: finer margins are mostly noise, and fitting noise
+would blur how columns depend on each other."""
 LARGEST = 50.0
 """No weight is changed by more than this factor in one step."""
 Floats = npt.NDArray[np.float64]
@@ -33,20 +36,22 @@ class _Side:
     widths: Floats
     span: Floats
     share: Floats
+    groups: npt.NDArray[np.intp]
     gap: npt.NDArray[np.bool_]
     gap_share: float
 
     @classmethod
-    def of(cls, margin: Buckets, low: Codes, high: Codes, unit: float) -> _Side:
+    def of(cls, margin: Buckets, low: Codes, high: Codes, axis: Axis) -> _Side:
         starts, ends = margin.low[:, 0], np.maximum(margin.high[:, 0], margin.low[:, 0] + 1)
         first = np.searchsorted(ends, low, side="right")
         last = np.searchsorted(starts, np.maximum(high, low + 1), side="left")
-        widths = np.maximum((margin.high - margin.low)[:, 0].astype(np.float64), unit)
+        widths = np.maximum((margin.high - margin.low)[:, 0].astype(np.float64), _unit(axis))
         sums = np.concatenate([[0.0], np.cumsum(widths)])
         last = np.maximum(last, first)
         share = margin.weight / margin.weight.sum()
         gaps = float(share[starts >= TOP].sum())
-        return cls(first, last, widths, sums[last] - sums[first], share, low >= TOP, gaps)
+        groups = np.arange(len(share)) if axis.kind == "levels" else _groups(share, starts < TOP)
+        return cls(first, last, widths, sums[last] - sums[first], share, groups, low >= TOP, gaps)
 
     def current(self, weight: Floats) -> Floats:
         """Weight on each margin bucket."""
@@ -58,9 +63,10 @@ class _Side:
 
     def factors(self, weight: Floats) -> Floats:
         """What each bucket's weight has to be multiplied by to give the margin."""
-        now = self.current(weight)
+        now = np.bincount(self.groups, self.current(weight))
+        wanted = np.bincount(self.groups, self.share) * now.sum()
         tiny = 1e-12 * max(float(now.sum()), 1e-300)
-        ratio = np.where(now > tiny, self.share * now.sum() / np.maximum(now, tiny), 1.0)
+        ratio = np.where(now > tiny, wanted / np.maximum(now, tiny), 1.0)[self.groups]
         sums = np.concatenate([[0.0], np.cumsum(np.clip(ratio, 1 / LARGEST, LARGEST) * self.widths)])
         met = self.span > 0
         factors = np.where(met, (sums[self.last] - sums[self.first]) / np.where(met, self.span, 1.0), 1.0)
@@ -73,6 +79,16 @@ class _Side:
         if held <= 0.0 or rest <= 0.0:
             return np.ones(1)
         return np.where(self.gap, self.gap_share / held, (1.0 - self.gap_share) / rest) * (held + rest)
+
+
+def _groups(share: Floats, value: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Group of each margin bucket: neighbours together until they have a share worth fitting."""
+    ends = np.cumsum(share)
+    group = np.floor((ends - share / 2) / SMALLEST)
+    large = share >= SMALLEST
+    new = np.ones(len(share), dtype=bool)
+    new[1:] = (np.diff(group) > 0) | large[1:] | large[:-1] | (np.diff(value) != 0)
+    return np.cumsum(new) - 1
 
 
 def _unit(axis: Axis) -> float:
@@ -105,9 +121,8 @@ def rake(buckets: Buckets, margins: Sequence[Buckets], axes: Sequence[Axis], rou
         return buckets
     sides = []
     for j, (margin, axis) in enumerate(zip(margins, axes, strict=True)):
-        unit = _unit(axis)
         top = np.where(buckets.low[:, j] < TOP, np.minimum(buckets.high[:, j], TOP), buckets.high[:, j])
-        sides.append(_Side.of(margin, buckets.low[:, j], top, unit))
+        sides.append(_Side.of(margin, buckets.low[:, j], top, axis))
     weight = buckets.weight
     total = float(weight.sum())
     for _ in range(rounds):
