@@ -9,12 +9,13 @@ import typer
 from rich.table import Table as RichTable
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, assigned
+from dalenius.cli._console import Terminal, assigned, listed
 from dalenius.cli._input import load
 from dalenius.core.errors import OptionError
 from dalenius.core.result import figure
 from dalenius.core.style import configured
 from dalenius.data.atomic import replacing
+from dalenius.synth.base import choose_columns
 from dalenius.synth.joint.sweep import sweep_epsilon
 
 
@@ -52,12 +53,13 @@ def sweep(
     ]
     table = load(data, schema, terminal).table
     if columns:
-        table = table.select([name.strip() for part in columns for name in part.split(",")])
+        table = choose_columns(table, listed(columns) or [])
     options = assigned(option)
-    with terminal.progress(f"trying {method}"):
+    with terminal.progress(f"trying {method}") as tell:
         result = sweep_epsilon(
-            table, method, wanted or [0.1, 0.5, 1.0, 2.0, 10.0], replicates=replicates, seed=seed, **options
-        )
+            table, method, wanted or [0.1, 0.5, 1.0, 2.0, 10.0], replicates=replicates, seed=seed, progress=tell,
+            **options,
+        )  # fmt: skip
     shown = RichTable(*(result.table.columns if result.table is not None else []))
     for row in result.table.iter_rows() if result.table is not None else ():
         shown.add_row(*("none" if value is None else figure(float(value)) for value in row))

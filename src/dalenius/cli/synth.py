@@ -18,7 +18,7 @@ from dalenius.data import write_table
 from dalenius.data.derived import Derivation
 from dalenius.data.table import Table
 from dalenius.synth import load_model, make_synthesizer, save_model
-from dalenius.synth.base import Model, Synthesizer, releasable
+from dalenius.synth.base import Model, Synthesizer, choose_columns, releasable
 
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write; default: NAME.synthetic.EXT.")
@@ -96,7 +96,7 @@ def _prepared(
     loaded: Loaded, columns: list[str] | None, derive: bool
 ) -> tuple[Loaded, Callable[[Table], Table] | None]:
     """The columns to model, and what makes the others afterwards."""
-    table = loaded.table if columns is None else loaded.table.select(columns)
+    table = loaded.table if columns is None else choose_columns(loaded.table, columns)
     if not derive:
         return replace(loaded, table=table), None
     derivation = Derivation.of(table)
@@ -126,10 +126,8 @@ def _fitted(synthesizer: Synthesizer, loaded: Loaded, seed: list[int], terminal:
         terminal.note(f"left out, never synthesized: {', '.join(left_out)}")
     with terminal.progress(f"fitting {synthesizer.info.title}"):
         model = synthesizer.fit(loaded.table, seed=np.random.SeedSequence(seed))
-    for note in getattr(model, "notes", ()):
-        terminal.note(note)
-    if getattr(model, "ledger", ""):
-        terminal.say(str(getattr(model, "ledger", "")))
+    for line in (*getattr(model, "notes", ()), *getattr(model, "ledger", "").splitlines()):
+        terminal.note(line)
     return model
 
 

@@ -75,8 +75,8 @@ def audit(
     >>> found.refuted
     False
     """
-    outcomes = [np.array([mechanism(side) for _ in range(runs)], dtype=np.float64) for side in (False, True)]
-    return compare(*outcomes, epsilon, delta=delta, confidence=confidence)
+    first, second = (np.array([mechanism(side) for _ in range(runs)], np.float64) for side in (False, True))
+    return compare(first, second, epsilon, delta=delta, confidence=confidence)
 
 
 def compare(

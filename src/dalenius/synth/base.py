@@ -7,7 +7,7 @@ with ``_draw`` and its parts. The command line, the docs and the common checks f
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -158,6 +158,19 @@ def releasable(table: Table) -> Table:
     """
     dropped = [c.name for c in table.schema if any(c.has(role) for role in NEVER_SYNTHESIZED)]
     return table.drop(dropped) if dropped else table
+
+
+def choose_columns(table: Table, wanted: Sequence[str]) -> Table:
+    """The wanted columns, and those that say whose rows they are: without them nobody's rows could be protected.
+
+    Examples
+    --------
+    >>> schema = Schema.infer({"who": ["x"], "age": [3], "sex": ["f"]}).with_roles(entity="who")
+    >>> choose_columns(Table.from_frame({"who": ["x"], "age": [3], "sex": ["f"]}, schema), ["sex"]).names
+    ['who', 'sex']
+    """
+    owners = [*table.schema.by_role(Role.ENTITY), *table.schema.by_role(Role.HOUSEHOLD)]
+    return table.select([*(name for name in owners if name not in wanted), *wanted])
 
 
 def synthesize(

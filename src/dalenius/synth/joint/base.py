@@ -193,7 +193,7 @@ class JointSynthesizer(Synthesizer):
         notes = self._say_strata(parts) if split else []
         if owner is not None:
             notes.append(
-                f"each unit of column {owner!r} is protected as a whole, with {self.contribution} of its records at most"
+                f"each unit of column {owner!r} is protected as a whole, with up to {self.contribution} records"
             )
         strata = []
         for place, codes, rows in parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.synth.base import SYNTHESIZERS, make_synthesizer, releasable
+from dalenius.synth.base import SYNTHESIZERS, Synthesizer, make_synthesizer, releasable
 from dalenius.synth.joint.base import JointSynthesizer
 from dalenius.synth.joint.model import JointModel
 
@@ -102,28 +102,41 @@ def sweep_epsilon(
     kind = SYNTHESIZERS[method]
     if not issubclass(kind, JointSynthesizer) or method == "poisson":
         raise OptionError(f"{method} has no epsilon to choose; use saturated, loglinear, mst or aim")
-    table = releasable(Table.from_frame(frame, schema))
+    table = Table.from_frame(frame, schema)
     if table.rows == 0:
         raise DataError("the table has no rows, so there is nothing to try")
-    breaks = {n: b for n, b in (options.get("breaks") or {}).items() if n in table}
-    groups, style = options.get("groups", 5), options.get("grouping", "quantile")
-    pair = Pair(table, table, grouping=Grouping.fit(table, groups=groups, method=style, breaks=breaks))
+    pair = _compared(releasable(table), options)
     rows = []
     for epsilon in epsilons:
         made = []
         for turn in range(replicates):
             if progress is not None:
-                progress(
-                    f"epsilon {'none' if epsilon is None else f'{epsilon:g}'}, file {turn + 1} of {replicates}"
-                )
-            synthesizer = make_synthesizer(method, **{**options, "epsilon": epsilon})
+                progress(f"epsilon {_word(epsilon)}, file {turn + 1} of {replicates}")
             own = sequence(seed, "sweep", str(epsilon), turn)
-            model = synthesizer.fit(table, seed=sequence(own, "fit"))
+            model = _synthesizer(method, epsilon, options).fit(table, seed=sequence(own, "fit"))
             made.append(_figures(pair.swap_in(model.sample(seed=sequence(own, "draw"))), model))
         rows.append(
             {"epsilon": epsilon, **{name: float(np.mean([m[name] for m in made])) for name in made[0]}}
         )
     return _result(pl.DataFrame(rows, schema_overrides={"epsilon": pl.Float64}), method, replicates)
+
+
+def _compared(table: Table, options: Mapping[str, Any]) -> Pair:
+    """The original on both sides, numbers grouped as the method groups them."""
+    breaks = {n: b for n, b in (options.get("breaks") or {}).items() if n in table}
+    groups, style = options.get("groups", 5), options.get("grouping", "quantile")
+    return Pair(table, table, grouping=Grouping.fit(table, groups=groups, method=style, breaks=breaks))
+
+
+def _synthesizer(method: str, epsilon: float | None, options: Mapping[str, Any]) -> Synthesizer:
+    """The method at one epsilon; without noise the options that only noise has are left out."""
+    only_noisy = {"contribution", "threshold", "delta", "drawing"} if epsilon is None else set()
+    kept = {name: value for name, value in options.items() if name not in only_noisy}
+    return make_synthesizer(method, **{**kept, "epsilon": epsilon})
+
+
+def _word(epsilon: float | None) -> str:
+    return "none" if epsilon is None else f"{epsilon:g}"
 
 
 def _figures(pair: Pair, model: Any) -> dict[str, float]:
