@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dalenius.core.errors import SchemaError
 from dalenius.counts.pair import Pair
 from dalenius.data import examples
+from dalenius.data.derived import Derivation
 from dalenius.data.table import Table
-from dalenius.utility.rules import rule_table, rules_kept, violation_rates
+from dalenius.utility.rules import broken_rows, rule_table, rules_kept, violation_rates
 
 FIRMS = {
     "a": [10, 4, 8, 0, 20],
@@ -67,3 +69,31 @@ def test_measure_on_the_population() -> None:
     assert kept.values["learned"] == pytest.approx(1.0)
     assert broken.value < 80
     assert abs(broken.values["learned"]) < 0.1
+
+
+def test_psd28_derive() -> None:
+    table = Table.from_frame(FIRMS)
+    derivation = Derivation.of(table, RULES + IMPLIED)
+    assert derivation.names == ["total", "total2"]
+    restored = derivation.restore(derivation.drop(table))
+    assert restored.names == table.names
+    assert restored.to_frame()["total"] == restored.to_frame()["total2"] == [15, 3, 10, 0, 50]
+    before, after = (violation_rates(t, RULES + IMPLIED) for t in (table, restored))
+    assert after == {**before, "summation": 0.0, "equality": 0.0}
+
+
+def test_rules_that_contradict_each_other_are_named() -> None:
+    table = Table.from_frame(FIRMS)
+    with pytest.raises(SchemaError, match="'total' is defined twice: 'total == a' and 'total == b'"):
+        Derivation.of(table, ["total == a", "total == b"])
+    with pytest.raises(SchemaError, match="in a circle"):
+        Derivation.of(table, ["total == total2", "total2 == total + a"])
+
+
+def test_broken_rows_count_each_row_once() -> None:
+    table = Table.from_frame(FIRMS)
+    assert broken_rows(table, {"sums": RULES[:2], "all": RULES, "none": ["zzz > 0"]}) == {
+        "sums": 1,
+        "all": 4,
+        "none": 0,
+    }

@@ -1,23 +1,27 @@
-"""`dalenius check`: what will go wrong before synthesizing, and what went wrong after."""
+"""`dalenius check` and `dalenius clean`: what will go wrong, what went wrong, and a recipe against it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal
+from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
+from dalenius.core.errors import counted
 from dalenius.counts.pair import Pair
-from dalenius.utility.check import Audit, audit, check_protected
+from dalenius.data import write_table
+from dalenius.utility.check import Audit, Recipe, audit, check_protected
+from dalenius.utility.check.recipe import KINDS, USUAL
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command()(check)
+    app.command()(clean)
 
 
 def check(
@@ -25,6 +29,14 @@ def check(
     protected: Annotated[
         Path | None,
         typer.Option("--after", help="Protected file made from the data: also say what went wrong in it."),
+    ] = None,
+    recipe: Annotated[
+        Path | None,
+        typer.Option("--recipe", help="Write steps against what was found to this JSON file, for 'clean'."),
+    ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option("--accept", help=f"What the recipe takes up, of: {', '.join(KINDS)}."),
     ] = None,
     schema: opt.SchemaFile = None,
     as_json: opt.Json = False,
@@ -39,7 +51,41 @@ def check(
         reports["after"] = check_protected(Pair(loaded.table, other.table))
     for name, found in reports.items():
         _show(terminal, name, found)
-    terminal.emit({name: found.table.to_dicts() for name, found in reports.items()})
+    told: dict[str, Any] = {name: found.table.to_dicts() for name, found in reports.items()}
+    if recipe is not None:
+        made = Recipe.of(reports["before"], loaded.table, listed(accept) or USUAL)
+        made.write(recipe)
+        terminal.note(
+            f"{counted(len(made.steps), 'step')} written to {recipe}; read it before 'dalenius clean'"
+        )
+        told["recipe"] = made.to_dict()
+    terminal.emit(told)
+
+
+def clean(
+    data: opt.Original,
+    recipe: Annotated[Path, typer.Option("--recipe", help="Recipe made with 'check --recipe'.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    undo: Annotated[
+        bool,
+        typer.Option("--undo", help="The data are synthetic, made from cleaned data: take the steps back."),
+    ] = False,
+    schema: opt.SchemaFile = None,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Clean a file by a recipe before synthesis, or take the steps back on the synthetic file."""
+    terminal = Terminal(quiet, as_json)
+    steps = Recipe.read(recipe)
+    table = load(data, schema, terminal).table
+    made = steps.undo(table) if undo else steps.apply(table)
+    write_table(made, output)
+    if not undo and steps.losses:
+        terminal.note(f"cannot be undone: {'; '.join(steps.losses)}")
+    terminal.say(f"{counted(made.rows, 'row')} and {counted(len(made.names), 'column')} written to {output}")
+    terminal.emit(
+        {"file": str(output), "rows": made.rows, "columns": made.names, "cannot be undone": steps.losses}
+    )
 
 
 def _show(terminal: Terminal, name: str, found: Audit) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from dalenius.counts.pair import Pair
-from dalenius.data.rules import rules_for
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray
-from dalenius.utility.check.audit import Audit
+from dalenius.utility.check.audit import Audit, broken_rules
 from dalenius.utility.check.derived import groupings
-from dalenius.utility.check.finding import Finding
+from dalenius.utility.check.finding import Finding, Severity
 from dalenius.utility.check.shapes import spikes
 
 GAP = 0.2
@@ -49,88 +49,45 @@ def check_protected(pair: Pair) -> Audit:
                     finding.suggestion,
                 )
             )
-    for rule in rules_for(pair.schema, pair.protected.names):
-        rows = int(rule.violations(pair.protected).sum())
-        if rows:
-            found.append(
-                Finding(
-                    "broken-rule",
-                    rule.columns,
-                    "warning",
-                    f"{rows:,} rows break: {rule.text}",
-                    rows,
-                    rows / pair.protected.rows,
-                    "give the rule to the synthesizer",
-                )
-            )
+    ruled = pair.protected.with_schema(replace(pair.protected.schema, rules=pair.schema.rules))
+    found += broken_rules(ruled, "give the rule to the synthesizer")
     return Audit(tuple(found))
 
 
 def _numbers(name: str, first: AnyArray, second: AnyArray) -> list[Finding]:
-    found: list[Finding] = []
     if len(first) == 0 or len(second) == 0:
-        return found
+        return []
     distinct = np.unique(first).astype(np.float64)
+    outside = int(np.sum((second < distinct[0]) | (second > distinct[-1])))
+    fractions = int(np.sum(second != np.round(second))) if np.all(first == np.round(first)) else 0
+    counted: tuple[tuple[str, Severity, int, str, str], ...] = (
+        ("impossible-values", "warning", _inside_gaps(distinct, second),
+         "in a range where the original has nothing", "declare codes and outliers first"),
+        ("out-of-range", "info", outside, "outside the original's range", "give bounds in the schema"),
+        ("fractions", "warning", fractions, "with fractions in a column of whole numbers", "give it kind integer"),
+    )  # fmt: skip
+    found = [
+        Finding(kind, (name,), severity, f"{rows:,} rows {what}", rows, rows / len(second), todo)
+        for kind, severity, rows, what, todo in counted
+        if rows
+    ]
+    heaps = spikes(first)
+    ratio = float(np.isin(second, heaps).mean() / np.isin(first, heaps).mean()) if len(heaps) else 1.0
+    if ratio < FIDELITY:
+        text = f"round values keep {100 * ratio:.0f} % of their mass"
+        todo = "use a method that redraws observed values"
+        found.append(Finding("flattened-heaps", (name,), "warning", text, 0, ratio, todo))
+    return found
+
+
+def _inside_gaps(distinct: AnyArray, second: AnyArray) -> int:
+    """Rows in long stretches between two neighbouring values of the original."""
     spread = float(distinct[-1] - distinct[0])
     inside = 0
     for low, high in pairwise(distinct.tolist()):
         if spread > 0 and high - low > GAP * spread and high - low > 1:
             inside += int(np.sum((second > low) & (second < high)))
-    if inside:
-        found.append(
-            Finding(
-                "impossible-values",
-                (name,),
-                "warning",
-                f"{inside:,} rows in a range where the original has nothing",
-                inside,
-                inside / len(second),
-                "declare codes and outliers first",
-            )
-        )
-    outside = int(np.sum((second < distinct[0]) | (second > distinct[-1])))
-    if outside:
-        found.append(
-            Finding(
-                "out-of-range",
-                (name,),
-                "info",
-                f"{outside:,} rows outside the original's range",
-                outside,
-                outside / len(second),
-                "give bounds in the schema",
-            )
-        )
-    whole = np.all(first == np.round(first))
-    fractions = int(np.sum(second != np.round(second))) if whole else 0
-    if fractions:
-        found.append(
-            Finding(
-                "fractions",
-                (name,),
-                "warning",
-                f"{fractions:,} rows with fractions in a column of whole numbers",
-                fractions,
-                fractions / len(second),
-                "give it kind integer",
-            )
-        )
-    heaps = spikes(first)
-    if len(heaps):
-        ratio = float(np.isin(second, heaps).mean() / np.isin(first, heaps).mean())
-        if ratio < FIDELITY:
-            found.append(
-                Finding(
-                    "flattened-heaps",
-                    (name,),
-                    "warning",
-                    f"round values keep {100 * ratio:.0f} % of their mass",
-                    0,
-                    ratio,
-                    "use a method that redraws observed values",
-                )
-            )
-    return found
+    return inside
 
 
 def _categories(pair: Pair, name: str) -> list[Finding]:

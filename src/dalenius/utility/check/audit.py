@@ -95,25 +95,17 @@ def audit(data: Any, schema: Schema | None = None) -> Audit:
         *dependences(table),
         *outliers(table, skip),
         *heaping(table, skip),
-        *_broken_rules(table),
+        *broken_rules(table),
     ]
     return Audit(tuple(sorted(found, key=lambda f: _ORDER[f.severity])))
 
 
-def _broken_rules(table: Table) -> list[Finding]:
+def broken_rules(table: Table, todo: str = "correct the data or the rule") -> list[Finding]:
+    """Rules of the schema that rows of the table break."""
     found = []
     for rule in rules_for(table.schema, table.names):
         rows = int(rule.violations(table).sum())
         if rows:
-            found.append(
-                Finding(
-                    "broken-rule",
-                    rule.columns,
-                    "warning",
-                    f"{rows:,} rows break: {rule.text}",
-                    rows,
-                    rows / table.rows,
-                    "correct the data or the rule",
-                )
-            )
+            text, share = f"{rows:,} rows break: {rule.text}", rows / table.rows
+            found.append(Finding("broken-rule", rule.columns, "warning", text, rows, share, todo))
     return found

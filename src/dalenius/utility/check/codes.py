@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from dalenius.data.schema import Kind, Role
 from dalenius.data.table import Table
 from dalenius.data.vector import SPECIAL, AnyArray, Vector
-from dalenius.utility.check.finding import Finding
+from dalenius.utility.check.finding import Finding, Severity
 
 USUAL_CODES = frozenset({-1, -2, -3, -4, -5, -6, -7, -8, -9, -99, -999})
 CODE_GAP = 1.5
@@ -80,6 +83,7 @@ def _code(name: str, value: float, count: int, rows: int, severity: str, why: st
         count,
         count / max(rows, 1),
         f"if it is no amount, declare it: missing: [{shown}] or not_applicable: [{shown}]",
+        {"do": "declare-codes", "column": name, "codes": (shown,)} if severity == "warning" else None,
     )
 
 
@@ -118,28 +122,37 @@ def level_problems(table: Table) -> list[Finding]:
             continue
         values = vector.values
         if len(values) == 0:
-            found.append(_simple("empty", name, "error", "no value at all", len(vector), "drop the column"))
+            gone = {"do": "drop-column", "column": name}
+            found.append(
+                _simple("empty", name, "error", "no value at all", len(vector), "drop the column", gone)
+            )
             continue
         distinct = np.unique(values)
         if len(distinct) == 1 and len(values) == len(vector):
-            found.append(
-                _simple("constant", name, "info", "one value only", 0, "drop it and add it back afterwards")
-            )
+            value = values[0].item() if vector.is_number else vector.levels[int(values[0])]
+            step = {"do": "drop-constant", "column": name, "value": value, "kind": str(vector.column.kind)}
+            told = "drop it and add it back afterwards"
+            found.append(_simple("constant", name, "info", "one value only", 0, told, step))
         elif _is_identifier(vector, distinct):
             text = f"{len(distinct):,} different values in {len(values):,} rows"
-            found.append(
-                _simple(
-                    "identifier", name, "error", text, len(values), "give it the role identifier, or drop it"
-                )
-            )
+            told = "give it the role identifier, or drop it"
+            gone = {"do": "drop-column", "column": name}
+            found.append(_simple("identifier", name, "error", text, len(values), told, gone))
         elif not vector.is_number:
             found += _levels(name, vector, values)
     return found
 
 
-def _simple(kind: str, name: str, severity: str, text: str, count: int, todo: str) -> Finding:
-    level = severity if severity in ("error", "warning") else "info"
-    return Finding(kind, (name,), level, text, count, 1.0 if count else 0.0, todo)  # type: ignore[arg-type]
+def _simple(
+    kind: str,
+    name: str,
+    severity: Severity,
+    text: str,
+    count: int,
+    todo: str,
+    remedy: Mapping[str, Any] | None = None,
+) -> Finding:
+    return Finding(kind, (name,), severity, text, count, 1.0 if count else 0.0, todo, remedy)
 
 
 def _is_identifier(vector: Vector, distinct: AnyArray) -> bool:
@@ -154,41 +167,31 @@ def _levels(name: str, vector: Vector, values: AnyArray) -> list[Finding]:
     numeric = [str(level).strip().lstrip("+-").replace(".", "", 1).isdigit() for level in vector.levels]
     plain = [str(level) == str(level).lstrip("0") or len(str(level)) == 1 for level in vector.levels]
     if len(numeric) > 30 and np.mean(numeric) >= 0.95 and all(plain):
-        found.append(
-            _simple(
-                "number-as-text",
-                name,
-                "warning",
-                f"{used} levels that read as numbers",
-                len(values),
-                "give it kind integer or continuous",
-            )
-        )
+        text, told = f"{used} levels that read as numbers", "give it kind integer or continuous"
+        step = {"do": "read-as-number", "column": name}
+        found.append(_simple("number-as-text", name, "warning", text, len(values), told, step))
     elif used >= MANY and vector.column.kind is not Kind.ORDERED:
-        severity = "warning" if used >= VERY_MANY else "info"
-        splits = 2 ** min(used - 1, 60) - 1
-        found.append(
-            _simple(
-                "many-levels",
-                name,
-                severity,
-                f"{used} unordered levels ({splits:,} ways to split them)",
-                len(values),
-                "synthesize it last, order it, or merge levels",
-            )
-        )
+        text = f"{used} unordered levels ({2 ** min(used - 1, 60) - 1:,} ways to split them)"
+        told = "synthesize it last, order it, or merge levels"
+        severity: Severity = "warning" if used >= VERY_MANY else "info"
+        step = {"do": "move-last", "column": name}
+        found.append(_simple("many-levels", name, severity, text, len(values), told, step))
     rare = (counts > 0) & (counts < RARE)
     if rare.any():
-        rows = int(counts[rare].sum())
-        found.append(
-            Finding(
-                "rare-levels",
-                (name,),
-                "info",
-                f"{int(rare.sum())} levels with fewer than {RARE} rows each",
-                rows,
-                rows / max(len(vector), 1),
-                "they vanish or identify somebody; merge them with a neighbour",
-            )
-        )
+        found.append(_rare(name, vector, counts, rare))
     return found
+
+
+def _rare(name: str, vector: Vector, counts: AnyArray, rare: AnyArray) -> Finding:
+    rows = int(counts[rare].sum())
+    levels = tuple(vector.levels[i] for i in np.flatnonzero(rare).tolist())
+    return Finding(
+        "rare-levels",
+        (name,),
+        "info",
+        f"{len(levels)} levels with fewer than {RARE} rows each",
+        rows,
+        rows / max(len(vector), 1),
+        "they vanish or identify somebody; merge them with a neighbour",
+        {"do": "merge-levels", "column": name, "levels": levels},
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
@@ -15,6 +17,8 @@ FORMULA_SHARE, FD_SHARE, MODAL_SHARE = 0.99, 0.99, 0.97
 MIN_ROWS, MIN_FORMULA_ROWS = 50, 200
 MAX_LEVELS = 100
 SAMPLE = 5000
+TERMS, TRIED = 4, 500
+"""Columns in a sum at most, and rows on which sums are looked for."""
 NUMBERS = 15
 """More number columns than this are not searched for formulas in two others."""
 
@@ -30,38 +34,57 @@ def groupings(table: Table) -> list[Finding]:
             both = vector.present & table[other].present
             if both.sum() < MIN_ROWS:
                 continue
-            if _disjoint(vector.data[both], table[other].data[both], len(vector.levels)):
-                gaps = int((~vector.present & table[other].present).sum())
-                text = f"its levels are intervals of {other!r}" + (
-                    f"; empty in {gaps} rows where that is known" if gaps else ""
-                )
-                found.append(
-                    Finding(
-                        "derived-grouping",
-                        (name, other),
-                        "warning",
-                        text,
-                        int(both.sum()),
-                        1.0,
-                        f"drop {name!r} before synthesis and make it again from {other!r}",
-                    )
-                )
+            cut = _intervals(vector.data[both], table[other].data[both], len(vector.levels))
+            if cut is not None:
+                found.append(_grouping(table, name, other, *cut))
     return found
 
 
-def _disjoint(codes: AnyArray, values: AnyArray, size: int) -> bool:
+def _grouping(table: Table, name: str, other: str, cuts: tuple[float, ...], order: list[int]) -> Finding:
+    vector, source = table[name], table[other]
+    both = int((vector.present & source.present).sum())
+    gaps = int((~vector.present & source.present).sum())
+    text = f"its levels are intervals of {other!r}"
+    text += f"; empty in {gaps} rows where that is known" if gaps else ""
+    # Where the number is empty the group could not be made again, so such a group stays in the data.
+    again = both >= FORMULA_SHARE * int(vector.present.sum())
+    remedy = {
+        "do": "drop-grouping", "column": name, "source": other, "cuts": cuts,
+        "levels": tuple(vector.levels[i] for i in order), "kind": str(vector.column.kind),
+    }  # fmt: skip
+    todo = f"drop {name!r} before synthesis and make it again from {other!r}"
+    return Finding(
+        "derived-grouping", (name, other), "warning", text, both, 1.0, todo, remedy if again else None
+    )
+
+
+def _intervals(codes: AnyArray, values: AnyArray, size: int) -> tuple[tuple[float, ...], list[int]] | None:
+    """Cut points (half way between one level's largest and the next one's smallest value) and levels in order."""
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
     np.minimum.at(low, codes, values)
     np.maximum.at(high, codes, values)
-    used = np.isfinite(low)
-    if used.sum() < 2 or len(np.unique(values)) < 2 * used.sum():
-        return False
-    order = np.argsort(low[used])
-    return bool(np.all(high[used][order][:-1] < low[used][order][1:]))
+    used = np.flatnonzero(np.isfinite(low))
+    if len(used) < 2 or len(np.unique(values)) < 2 * len(used):
+        return None
+    order = used[np.argsort(low[used])]
+    if not np.all(high[order][:-1] < low[order][1:]):
+        return None
+    return tuple(((high[order][:-1] + low[order][1:]) / 2).tolist()), order.tolist()
+
+
+@dataclass(frozen=True)
+class _Formula:
+    """A column as an expression of others: in words, in the language of rules, and how often it holds."""
+
+    words: str
+    rule: str
+    columns: tuple[str, ...]
+    share: float
+    rows: int
 
 
 def formulas(table: Table) -> list[Finding]:
-    """Number columns that are a sum, difference, product or ratio of two others, or a multiple of one."""
+    """Number columns that are a sum of up to four, a difference, product or ratio of two, or a multiple of one."""
     names = [
         n
         for n, v in table.vectors.items()
@@ -70,44 +93,83 @@ def formulas(table: Table) -> list[Finding]:
     names = [n for n in names if len(np.unique(table[n].values[:SAMPLE])) > 2][:NUMBERS]
     found = []
     for name in names:
-        rule = _formula(table, name, [other for other in names if other != name])
-        if rule is not None:
-            text, columns, share, rows = rule
+        column = table[name].column
+        formula = _formula(table, name, [other for other in names if other != name])
+        if formula is not None:
             found.append(
                 Finding(
                     "derived-formula",
-                    (name, *columns),
+                    (name, *formula.columns),
                     "warning",
-                    f"{text} in {100 * share:.2f} % of {rows:,} rows",
-                    rows,
-                    share,
+                    f"{name} = {formula.words} in {100 * formula.share:.2f} % of {formula.rows:,} rows",
+                    formula.rows,
+                    formula.share,
                     f"drop {name!r} before synthesis and compute it afterwards",
+                    {"do": "drop-derived", "column": name, "rule": f"{_quoted(name)} == {formula.rule}",
+                     "kind": str(column.kind), "decimals": column.decimals},
                 )
-            )
+            )  # fmt: skip
     return found
 
 
-def _formula(table: Table, name: str, others: list[str]) -> tuple[str, tuple[str, ...], float, int] | None:
+def _quoted(name: str) -> str:
+    return f"`{name}`"
+
+
+def _formula(table: Table, name: str, others: list[str]) -> _Formula | None:
     y = table[name].floats()
-    for a in others:
-        checked = _holds(y, table[a].floats(), scaled=True)
+    for words, rule, columns, value, scaled in _expressions(table, others):
+        checked = _holds(y, value, scaled)
         if checked is not None:
             k, share, rows = checked
-            return f"{name} = {k:.6g} × {a}", (a,), share, rows
+            factor = f"{k:.6g} × " if scaled else ""
+            return _Formula(factor + words, f"{k:.12g} * {rule}" if scaled else rule, columns, share, rows)
+    return _sum_of_several(table, y, others)
+
+
+def _expressions(
+    table: Table, others: list[str]
+) -> Iterator[tuple[str, str, tuple[str, ...], AnyArray, bool]]:
+    """Words, rule, columns, value and whether a factor is free, the simplest first."""
+    for a in others:
+        yield a, _quoted(a), (a,), table[a].floats(), True
     for a, b in combinations(others, 2):
         x, z = table[a].floats(), table[b].floats()
-        for text, value in ((f"{a} + {b}", x + z), (f"{a} − {b}", x - z), (f"{b} − {a}", z - x)):
-            checked = _holds(y, value, scaled=False)
-            if checked is not None:
-                return f"{name} = {text}", (a, b), checked[1], checked[2]
+        yield f"{a} + {b}", f"{_quoted(a)} + {_quoted(b)}", (a, b), x + z, False
+        yield f"{a} − {b}", f"{_quoted(a)} - {_quoted(b)}", (a, b), x - z, False
+        yield f"{b} − {a}", f"{_quoted(b)} - {_quoted(a)}", (a, b), z - x, False
     for a, b in permutations(others, 2):
         x, z = table[a].floats(), table[b].floats()
         known = np.where(z == 0, np.nan, z)
-        for text, value in ((f"{a} × {b}", x * z), (f"{a} / {b}", x / known), (f"{a} / {b}²", x / known**2)):
-            checked = _holds(y, value, scaled=True)
-            if checked is not None:
-                return f"{name} = {checked[0]:.6g} × {text}", (a, b), checked[1], checked[2]
-    return None
+        p, q = _quoted(a), _quoted(b)
+        if a < b:
+            yield f"{a} × {b}", f"{p} * {q}", (a, b), x * z, True
+        yield f"{a} / {b}", f"{p} / {q}", (a, b), x / known, True
+        yield f"{a} / {b}²", f"{p} / {q} / {q}", (a, b), x / known**2, True
+
+
+def _sum_of_several(table: Table, y: AnyArray, others: list[str]) -> _Formula | None:
+    """A sum of three or four columns, some of them taken away: least squares on a few rows, then a check on all."""
+    if len(others) < 3:
+        return None
+    x = np.column_stack([table[name].floats() for name in others])
+    known = np.flatnonzero(np.isfinite(y) & np.isfinite(x).all(axis=1))[:TRIED]
+    if len(known) < 10 * len(others):
+        return None
+    weights = np.linalg.lstsq(x[known], y[known])[0]
+    signs = np.rint(weights)
+    used = np.flatnonzero(signs)
+    if not 3 <= len(used) <= TERMS or np.abs(weights - signs).max() > 1e-6 or np.abs(signs).max() > 1:
+        return None
+    checked = _holds(y, x[:, used] @ signs[used], scaled=False)
+    if checked is None:
+        return None
+    parts = [
+        ("+" if signs[i] > 0 else "-", others[i]) for i in sorted(used.tolist(), key=lambda i: -signs[i])
+    ]
+    words = " ".join(f"{sign} {name}" for sign, name in parts).removeprefix("+ ")
+    rule = " ".join(f"{sign} {_quoted(name)}" for sign, name in parts).removeprefix("+ ")
+    return _Formula(words, rule, tuple(others[i] for i in used.tolist()), checked[1], checked[2])
 
 
 def _holds(y: AnyArray, f: AnyArray, scaled: bool) -> tuple[float, float, int] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Severity = Literal["error", "warning", "info"]
 
@@ -13,6 +14,7 @@ class Finding:
     """What was found, in which columns, how often, and what to do about it.
 
     ``evidence`` names counts and shares; values appear only where they are codes or round numbers that many rows share.
+    ``remedy`` is the step of a cleaning recipe that answers the finding, as plain data, where there is one.
 
     Examples
     --------
@@ -27,6 +29,7 @@ class Finding:
     count: int
     share: float
     suggestion: str
+    remedy: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         return f"{self.severity}: {', '.join(self.columns)}: {self.kind}: {self.evidence}; {self.suggestion}"

@@ -27,7 +27,11 @@ def outliers(table: Table, skip: dict[str, set[float]]) -> list[Finding]:
         middle = float(np.median(values))
         up = _ratio(distinct[-1] - distinct[-2], distinct[-2] - middle)
         down = _ratio(distinct[1] - distinct[0], middle - distinct[1])
-        for side, ratio, extreme in (("largest", up, distinct[-1]), ("smallest", down, distinct[0])):
+        sides = (
+            ("largest", up, distinct[-1], {"high": float(distinct[-2])}),
+            ("smallest", down, distinct[0], {"low": float(distinct[1])}),
+        )
+        for side, ratio, extreme, limit in sides:
             if ratio > GAP_RATIO:
                 rows = int(np.sum(values == extreme))
                 text = f"the {side} value stands alone ({rows} rows, gap {ratio:.1f} times the rest of that side)"
@@ -40,6 +44,7 @@ def outliers(table: Table, skip: dict[str, set[float]]) -> list[Finding]:
                         rows,
                         rows / max(len(values), 1),
                         "correct it, top-code it, or declare it as a missing code",
+                        {"do": "limit-values", "column": name, **limit},
                     )
                 )
     return found

@@ -1,0 +1,252 @@
+"""Steps of a cleaning recipe: each can be done to a file before synthesis and undone on the synthetic file.
+
+Steps are plain data (a recipe is a JSON file that a person reads and edits), so each is a dataclass of texts, numbers
+and lists (spec psd08, 2.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalenius.core.errors import DataError
+from dalenius.data.derived import Derived
+from dalenius.data.rules import Rule
+from dalenius.data.schema import Column, Kind, Level
+from dalenius.data.table import Table
+from dalenius.data.vector import MISSING, Vector, compact
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step; ``do`` is its name in the recipe, ``reversible`` whether undoing brings everything back."""
+
+    do: ClassVar[str] = ""
+    reversible: ClassVar[bool] = True
+    column: str
+
+    def apply(self, table: Table) -> Table:
+        """The table before synthesis."""
+        raise NotImplementedError
+
+    def undo(self, table: Table) -> Table:
+        """The synthetic table as the original was."""
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"do": self.do, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class DeclareCodes(Step):
+    """Numbers that stand for "no answer" become codes; they are kept apart and come back as they went in."""
+
+    do: ClassVar[str] = "declare-codes"
+    codes: tuple[Level, ...]
+
+    def apply(self, table: Table) -> Table:
+        """Read the column anew with its codes."""
+        old = table.schema[self.column]
+        codes = tuple(dict.fromkeys([*old.not_applicable, *self.codes]))
+        return _redescribed(table, replace(old, not_applicable=codes, bounds=None))
+
+
+@dataclass(frozen=True)
+class ReadAsNumber(Step):
+    """A column of texts that are numbers becomes a number."""
+
+    do: ClassVar[str] = "read-as-number"
+
+    def apply(self, table: Table) -> Table:
+        """Whole numbers where all are whole."""
+        vector = table[self.column]
+        words = [str(level).strip() for level in vector.levels]
+        numbers = np.array([_number(word) for word in words] or [np.nan])
+        data = numbers[vector.data]
+        known = vector.present & np.isfinite(data)
+        whole = bool(np.all(data[known] == np.round(data[known])))
+        column = Column(self.column, Kind.INTEGER if whole else Kind.CONTINUOUS, roles=vector.column.roles)
+        filled = np.where(known, data, 0.0)
+        made = Vector(
+            column,
+            np.rint(filled).astype(np.int64) if whole else filled,
+            np.where(known, 0, MISSING).astype(np.uint8),
+        )
+        return table.with_vectors(made.tidy())
+
+
+@dataclass(frozen=True)
+class DropDerived(Step):
+    """A column that a formula gives is dropped and computed again."""
+
+    do: ClassVar[str] = "drop-derived"
+    rule: str
+    kind: str
+    decimals: int | None = None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns the formula reads."""
+        return Derived(self.column, Rule.parse(self.rule)).needs
+
+    def apply(self, table: Table) -> Table:
+        """Drop it."""
+        return table.drop([self.column])
+
+    def undo(self, table: Table) -> Table:
+        """Compute it; empty where an input is empty."""
+        column = Column(self.column, Kind(self.kind), decimals=self.decimals)
+        return table.with_vectors(Derived(self.column, Rule.parse(self.rule)).compute(column, table))
+
+
+@dataclass(frozen=True)
+class DropGrouping(Step):
+    """A column that cuts a number into intervals is dropped and cut again."""
+
+    do: ClassVar[str] = "drop-grouping"
+    source: str
+    cuts: tuple[float, ...]
+    levels: tuple[Level, ...]
+    kind: str = "categorical"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The number it is cut from."""
+        return (self.source,)
+
+    def apply(self, table: Table) -> Table:
+        """Drop it."""
+        return table.drop([self.column])
+
+    def undo(self, table: Table) -> Table:
+        """Cut the number; empty where it is empty."""
+        source = table[self.source]
+        codes = np.searchsorted(np.array(self.cuts), source.data, side="right")
+        column = Column(self.column, Kind(self.kind), levels=self.levels)
+        state = np.where(source.present, 0, MISSING).astype(np.uint8)
+        data = compact(np.where(source.present, codes, 0), len(self.levels))
+        return table.with_vectors(Vector(column, data, state).tidy())
+
+
+@dataclass(frozen=True)
+class DropConstant(Step):
+    """A column with one value is dropped and filled again."""
+
+    do: ClassVar[str] = "drop-constant"
+    value: Level
+    kind: str
+
+    def apply(self, table: Table) -> Table:
+        """Drop it."""
+        return table.drop([self.column])
+
+    def undo(self, table: Table) -> Table:
+        """The same value in every row."""
+        kind = Kind(self.kind)
+        if kind.is_number:
+            data = np.full(table.rows, self.value, dtype=np.int64 if kind is Kind.INTEGER else np.float64)
+            return table.with_vectors(Vector(Column(self.column, kind), data))
+        column = Column(self.column, kind, levels=(self.value,))
+        return table.with_vectors(Vector(column, np.zeros(table.rows, np.uint8)))
+
+
+@dataclass(frozen=True)
+class DropColumn(Step):
+    """A column that must not or cannot be synthesized is dropped for good."""
+
+    do: ClassVar[str] = "drop-column"
+    reversible: ClassVar[bool] = False
+
+    def apply(self, table: Table) -> Table:
+        """Drop it."""
+        return table.drop([self.column])
+
+
+@dataclass(frozen=True)
+class MoveLast(Step):
+    """A column with many levels goes last, where it predicts nothing."""
+
+    do: ClassVar[str] = "move-last"
+
+    def apply(self, table: Table) -> Table:
+        """All other columns first."""
+        return table.select([*(name for name in table.names if name != self.column), self.column])
+
+
+@dataclass(frozen=True)
+class MergeLevels(Step):
+    """Levels that few rows have become one."""
+
+    do: ClassVar[str] = "merge-levels"
+    reversible: ClassVar[bool] = False
+    levels: tuple[Level, ...]
+    into: str = "other"
+
+    def apply(self, table: Table) -> Table:
+        """Give all of them one level."""
+        vector = table[self.column]
+        gone = {str(level) for level in self.levels}
+        kept = [level for level in vector.levels if str(level) not in gone]
+        place = {level: i for i, level in enumerate(kept)}
+        moved = np.array([place.get(level, len(kept)) for level in vector.levels] or [0])
+        column = replace(vector.column, levels=(*kept, self.into))
+        return table.with_vectors(
+            replace(vector, column=column, data=compact(moved[vector.data], len(kept) + 1))
+        )
+
+
+@dataclass(frozen=True)
+class TopCode(Step):
+    """Values beyond a limit are set to it."""
+
+    do: ClassVar[str] = "limit-values"
+    reversible: ClassVar[bool] = False
+    low: float | None = None
+    high: float | None = None
+
+    def apply(self, table: Table) -> Table:
+        """Clip what is an ordinary value."""
+        vector = table[self.column]
+        data = np.where(vector.present, np.clip(vector.data, self.low, self.high), vector.data)
+        return table.with_vectors(replace(vector, data=data.astype(vector.data.dtype)))
+
+
+STEPS: dict[str, type[Step]] = {
+    step.do: step
+    for step in (
+        DeclareCodes, ReadAsNumber, DropDerived, DropGrouping, DropConstant, DropColumn, MoveLast, MergeLevels, TopCode,
+    )
+}  # fmt: skip
+
+
+def step_from(data: dict[str, Any]) -> Step:
+    """Read a step back; an unknown one is an error that lists those there are.
+
+    Examples
+    --------
+    >>> step_from({"do": "move-last", "column": "job"})
+    MoveLast(column='job')
+    """
+    facts = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    kind = STEPS.get(str(facts.pop("do", "")))
+    if kind is None:
+        raise DataError(f"recipe: no step {data.get('do')!r}; there are {', '.join(STEPS)}")
+    try:
+        return kind(**facts)
+    except TypeError:
+        raise DataError(f"recipe: step {kind.do!r} lacks an entry or has one too many") from None
+
+
+def _redescribed(table: Table, column: Column) -> Table:
+    columns = tuple(column if c.name == column.name else c for c in table.schema.columns)
+    return table.with_schema(replace(table.schema, columns=columns))
+
+
+def _number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        return float("nan")
