@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result
 from dalenius.tables.contributions import single_owners
-from dalenius.tables.intervals import Enough, Intervals, Progress, feasibility_intervals
+from dalenius.tables.enough import Enough
+from dalenius.tables.intervals import Intervals, Progress, feasibility_intervals
 from dalenius.tables.intruders import Exposure, exposure
 from dalenius.tables.model import Bools, Floats, Ints
 

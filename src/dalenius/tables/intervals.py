@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from dalenius.counts.memory import thread_count
+from dalenius.tables.enough import TOLERANCE, Enough
 from dalenius.tables.model import Bools, Floats, Ints
-from dalenius.tables.region import TOLERANCE, Region
+from dalenius.tables.region import Region
+from dalenius.tables.search import Programs, Search
 
 Progress = Callable[[int, int], None]
 
+LANES = 2
+"""Searches side by side for exact bounds; a fixed number, so that results do not depend on the threads."""
 
-@dataclass(frozen=True, eq=False)
-class Enough:
-    """How far the bounds of each cell must reach: down to ``low``, up to ``high`` and at least ``width`` apart."""
-
-    low: Floats
-    high: Floats
-    width: Floats
-
-    def met(self, low: Floats, high: Floats) -> Bools:
-        """Which cells have bounds as wide as asked for (to a relative accuracy of 10⁻⁷)."""
-        slack = TOLERANCE * np.maximum(1.0, np.abs(np.nan_to_num(self.high, posinf=1.0, neginf=1.0)))
-        return (
-            (low <= self.low + slack)
-            & (high >= self.high - slack)
-            & (high - low >= self.width - slack)
-            & (high - low > slack)
-        )
-
-    def met_at(self, i: int, low: float, high: float) -> bool:
-        """The same for one cell."""
-        one = Enough(self.low[i : i + 1], self.high[i : i + 1], self.width[i : i + 1])
-        return bool(one.met(np.array([low]), np.array([high]))[0])
+WORTH_LANES = 200
+"""Cells from which on a second search pays for its own start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,71 +95,44 @@ def feasibility_intervals(
     given, sums = matrix[:, np.flatnonzero(known)], np.asarray(amounts, np.float64)[known]
     if extra is not None:
         given, sums = sp.hstack([given, extra[0]]).tocsc(), np.concatenate([sums, extra[1]])
-    region = Region.of(given, sums, nonnegative=nonnegative, integer=integer)
+    region = Region.of(given, sums, nonnegative=nonnegative)
     goals = matrix[:, wanted].astype(np.float64)
     constant = np.asarray(goals.T @ np.nan_to_num(region.value))
     goals = sp.csc_matrix(goals[region.free])
-    search = _Search(region, goals, inner)
-    for i in range(len(wanted)):
-        search.bound(i, enough, constant)
-        if progress is not None and i % 64 == 0:
-            progress(i, len(wanted))
-    if progress is not None:
-        progress(len(wanted), len(wanted))
-    low, high = search.low + constant, search.high + constant + 0.0
+    start = None if inner is None else np.asarray(inner, np.float64)[region.free]
+    lanes = LANES if enough is None and len(wanted) >= WORTH_LANES else 1
+    searches = [
+        Search(Programs(region), goals, start, constant=constant, enough=enough, integer=integer)
+        for _ in range(lanes)
+    ]
+    _share(searches, progress)
+    low = np.minimum.reduce([search.low for search in searches]) + constant
+    high = np.maximum.reduce([search.high for search in searches]) + constant + 0.0
     if integer:
         low, high = np.ceil(low - TOLERANCE) + 0.0, np.floor(high + TOLERANCE) + 0.0
-    return Intervals(wanted, low, high, search.solved)
+    return Intervals(wanted, low, high, sum(search.solved for search in searches))
 
 
-class _Search:
-    """Bounds cell by cell; every point found on the way widens the bounds of all other cells."""
+def _share(searches: Sequence[Search], progress: Progress | None) -> None:
+    """Deal the cells to the searches; who gets which does not depend on the number of threads."""
+    order = searches[0].order
+    done = [0] * len(searches)
 
-    def __init__(self, region: Region, goals: Any, inner: Floats | None) -> None:
-        self.region, self.goals = region, goals
-        count = goals.shape[1]
-        self.low, self.high = np.full(count, np.inf), np.full(count, -np.inf)
-        self.solved = 0
-        fixed = np.diff(goals.indptr) == 0
-        self.low[fixed] = self.high[fixed] = 0.0
-        finite = np.where(np.isfinite(region.ceiling), region.ceiling, 1e300)
-        positive = (
-            np.asarray(goals.min(axis=0).toarray()).ravel() >= 0 if goals.shape[0] else np.ones(count, bool)
-        )
-        self.top = np.where(positive, np.asarray(goals.T @ finite), np.inf)
-        self.bottom = np.where(positive & region.nonnegative, 0.0, -np.inf)
-        if inner is not None:
-            self._visit(np.asarray(inner, np.float64)[region.free])
+    def play(lane: int) -> None:
+        for i in order[lane :: len(searches)].tolist():
+            searches[lane].bound(i)
+            done[lane] += 1
+            if lane == 0 and progress is not None and done[0] % 64 == 0:
+                progress(sum(done), len(order))
 
-    def _visit(self, point: Floats) -> None:
-        """Use a point that fits; NaN marks components it says nothing about."""
-        missing = np.isnan(point)
-        reached = np.asarray(self.goals.T @ np.where(missing, 0.0, point))
-        if missing.any():
-            partly = np.asarray(abs(self.goals).T @ missing.astype(np.float64)) > 0
-            reached = np.where(partly, np.nan, reached)
-        ok = ~np.isnan(reached)
-        self.low[ok] = np.minimum(self.low[ok], reached[ok])
-        self.high[ok] = np.maximum(self.high[ok], reached[ok])
-
-    def bound(self, i: int, enough: Enough | None, constant: Floats) -> None:
-        """Find the bounds of one cell, as far as they are not known yet."""
-        part = slice(self.goals.indptr[i], self.goals.indptr[i + 1])
-        if part.start == part.stop:
-            return
-        slack = TOLERANCE * max(1.0, min(abs(self.top[i]), 1e12))
-        for sense in (-1, 1):
-            reached, edge = (self.low[i], self.bottom[i]) if sense < 0 else (self.high[i], self.top[i])
-            if abs(reached - edge) <= slack:
-                continue
-            if enough is not None and enough.met_at(i, self.low[i] + constant[i], self.high[i] + constant[i]):
-                return
-            goal = np.zeros(self.goals.shape[0])
-            goal[self.goals.indices[part]] = self.goals.data[part]
-            best, point = self.region.extreme(goal, sense)
-            self.solved += 1
-            self._visit(point)
-            if sense < 0:
-                self.low[i] = best
-            else:
-                self.high[i] = best
+    if len(searches) == 1 or thread_count() == 1:
+        for lane in range(len(searches)):
+            play(lane)
+    else:
+        with ThreadPoolExecutor(len(searches) - 1) as pool:
+            others = [pool.submit(play, lane) for lane in range(1, len(searches))]
+            play(0)
+            for other in others:
+                other.result()
+    if progress is not None:
+        progress(len(order), len(order))

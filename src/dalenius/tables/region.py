@@ -1,13 +1,12 @@
 """The inner cells an intruder cannot tell apart: everything that fits the published cells.
 
-Inner cells that follow directly are fixed first, constraints that say nothing new are dropped, and what is
-left falls apart
-into components that can be solved one by one.
+Inner cells that follow directly are fixed first, constraints that say nothing new are dropped, and what is left
+falls apart into components that can be solved one by one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,6 @@ from scipy.sparse.csgraph import connected_components
 from dalenius.tables._modular import echelon
 from dalenius.tables.errors import TableError
 from dalenius.tables.model import Floats, Ints
-
-TOLERANCE = 1e-7
 
 
 @dataclass
@@ -34,27 +31,29 @@ class Region:
         Places of the others.
     equations, sums
         Independent constraints on them (constraints × free cells) and their right-hand sides.
-    source
-        For every constraint the known cell it comes from.
     component
         Component of every free cell.
     ceiling
         Largest value each free cell can have by any single constraint.
+    plain
+        Whether all constraints are plain sums.
+    all_constraints, all_sums
+        The constraints including those that follow from others.
     """
 
     value: Floats
     free: Ints
     equations: Any
     sums: Floats
-    source: Ints
     component: Ints
     ceiling: Floats
     nonnegative: bool
-    integer: bool
-    parts: dict[tuple[int, ...], tuple[Ints, Any, Floats]] = field(default_factory=dict)
+    plain: bool
+    all_constraints: Any
+    all_sums: Floats
 
     @classmethod
-    def of(cls, known: Any, amounts: Floats, *, nonnegative: bool = True, integer: bool = False) -> Region:
+    def of(cls, known: Any, amounts: Floats, *, nonnegative: bool = True) -> Region:
         """Set up the region from the known cells (inner cells × known cells) and their values."""
         known = sp.csc_matrix(known).astype(np.float64)
         value = np.full(known.shape[0], np.nan)
@@ -76,66 +75,75 @@ class Region:
             left = left - rest.T @ np.where(touched, np.nan_to_num(value), 0.0)
             rest = _without_rows(rest, touched)
         _check(rest, left, scale, nonnegative)
-        return cls._reduced(value, rest, left, nonnegative, integer)
+        return cls._reduced(value, rest, left, nonnegative)
 
     @classmethod
-    def _reduced(cls, value: Floats, rest: Any, left: Floats, nonnegative: bool, integer: bool) -> Region:
+    def _reduced(cls, value: Floats, rest: Any, left: Floats, nonnegative: bool) -> Region:
         free = np.flatnonzero(np.isnan(value))
         keep = _independent(rest)
-        equations = sp.csr_matrix(rest[free][:, keep].T)
+        rest = sp.csr_matrix(rest[free].T)
+        equations = rest[keep]
+        plain = bool((rest.data == 1).all())
         ceiling = np.full(len(free), np.inf)
         if nonnegative:
-            coo = sp.coo_matrix(rest[free])
-            ok = (coo.data > 0) & (np.asarray(rest.min(axis=0).toarray()).ravel() >= 0)[coo.col]
-            np.minimum.at(ceiling, coo.row[ok], np.maximum(left[coo.col[ok]], 0.0) / coo.data[ok])
+            coo = sp.coo_matrix(rest)
+            ok = np.bincount(coo.row[coo.data < 0], minlength=rest.shape[0])[coo.row] == 0
+            np.minimum.at(ceiling, coo.col[ok], np.maximum(left[coo.row[ok]], 0.0) / coo.data[ok])
         graph = sp.bmat([[None, equations], [equations.T, None]]) if equations.shape[0] else None
         if graph is None:
             component = np.arange(len(free))
         else:
             component = connected_components(graph, directed=False)[1][equations.shape[0] :]
         return cls(
-            value,
-            free,
-            equations,
-            left[keep],
-            keep,
-            component.astype(np.int64),
-            ceiling,
-            nonnegative,
-            integer,
-        )
+            value, free, equations, left[keep], component.astype(np.int64), ceiling, nonnegative, plain, rest, left
+        )  # fmt: skip
 
-    def _part(self, components: tuple[int, ...]) -> tuple[Ints, Any, Floats]:
-        """Free cells, constraints and sums of some components; kept, because many goals lie in the same ones."""
-        if components not in self.parts:
-            places = np.flatnonzero(np.isin(self.component, components))
-            equations = sp.csr_matrix(sp.csc_matrix(self.equations)[:, places])
-            used = np.diff(equations.indptr) > 0
-            self.parts[components] = (places, equations[used], self.sums[used])
-        return self.parts[components]
+    def part(self, places: Ints) -> tuple[int, ...]:
+        """The components some free cells lie in."""
+        return tuple(np.unique(self.component[places]).tolist())
 
-    def extreme(self, goal: Floats, sense: int) -> tuple[float, Floats]:
-        """The largest (``sense`` 1) or smallest (-1) value of a combination of free cells, and where it is attained."""
-        places, equations, sums = self._part(tuple(np.unique(self.component[np.flatnonzero(goal)]).tolist()))
-        low = 0.0 if self.nonnegative else -np.inf
-        # Tolerances of the solver are absolute, so large values are brought down to its range.
-        scale = 1.0 if self.integer else max(1.0, float(np.abs(sums).max(initial=0.0)) / 1e4)
-        sums = sums / scale
+    def constraints(self, components: tuple[int, ...]) -> tuple[Ints, Any, Floats]:
+        """The free cells of some components, the equations on them and their sums."""
+        places = np.flatnonzero(np.isin(self.component, components))
+        equations = sp.csr_matrix(sp.csc_matrix(self.equations)[:, places])
+        used = np.diff(equations.indptr) > 0
+        return places, equations[used], self.sums[used]
+
+    def whole(self, places: Ints, weights: Floats, sense: int) -> tuple[float, Floats]:
+        """The largest or smallest weighted sum over whole inner cells, and the point (of their components)."""
+        inside, equations, sums = self.constraints(self.part(places))
+        goal = np.zeros(len(self.free))
+        goal[places] = weights
         answer = milp(
-            -sense * goal[places],
-            integrality=np.ones(len(places)) if self.integer else None,
-            bounds=Bounds(np.full(len(places), low), np.full(len(places), np.inf)),
+            -sense * goal[inside],
+            integrality=np.ones(len(inside)),
+            bounds=Bounds(0.0 if self.nonnegative else -np.inf, np.inf),
             constraints=LinearConstraint(equations, sums, sums) if len(sums) else None,
         )
-        point = np.full(len(self.free), np.nan)
-        if answer.status == 3 or (answer.x is None and not self.nonnegative):
-            return sense * np.inf, point
         if answer.x is None:
             raise TableError(
-                "published cells", ["no non-negative inner cells add up to them; check the sums"]
+                "published cells", ["no non-negative whole inner cells add up to them; check the sums"]
             )
-        point[places] = answer.x * scale
-        return -sense * float(answer.fun) * scale, point
+        return -sense * float(answer.fun), np.rint(answer.x)
+
+    def edges(self, goals: Any) -> tuple[Floats, Floats]:
+        """Bounds of sums of free cells that single constraints give, to know when a program need not be solved.
+
+        A sum cannot exceed a constraint that contains it, nor what its parts can reach; it cannot fall below a
+        constraint that it contains.
+        """
+        count = goals.shape[1]
+        if not self.nonnegative or not self.plain or not goals.nnz or goals.data.min() < 0:
+            return np.full(count, -np.inf), np.full(count, np.inf)
+        top = np.asarray(goals.T @ np.where(np.isfinite(self.ceiling), self.ceiling, 1e300))
+        bottom = np.zeros(count)
+        if goals.data.max() <= 1:
+            common = sp.coo_matrix(self.all_constraints @ goals)
+            inside = common.data == np.diff(goals.indptr)[common.col]
+            np.minimum.at(top, common.col[inside], self.all_sums[common.row[inside]])
+            over = common.data == np.diff(self.all_constraints.indptr)[common.row]
+            np.maximum.at(bottom, common.col[over], self.all_sums[common.row[over]])
+        return bottom, top
 
 
 def _without_rows(matrix: Any, gone: Any) -> Any:
