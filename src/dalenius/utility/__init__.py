@@ -1,8 +1,16 @@
 """Utility: whether the protected file still answers the questions the original answers."""
 
-from dalenius.utility.analyses import learning_table, model_agreement, model_table, train_on_protected
+from dalenius.utility.analyses import (
+    learning_table,
+    model_agreement,
+    model_table,
+    prediction,
+    prediction_table,
+    train_on_protected,
+)
 from dalenius.utility.cells import cell_differences, table_statistics
 from dalenius.utility.components import principal_components
+from dalenius.utility.conditionals import conditional_table, conditionals
 from dalenius.utility.distributions import column_figures, column_shapes, coverage
 from dalenius.utility.marginals import group_scores, k_marginal, k_marginal_score, sampling_equivalent
 from dalenius.utility.nist import improvement_factor, slope_errors, unique_exact_matches, univariate_errors
@@ -27,6 +35,8 @@ __all__ = [
     "column_figures",
     "column_scores",
     "column_shapes",
+    "conditional_table",
+    "conditionals",
     "coverage",
     "detection_auc",
     "group_scores",
@@ -39,6 +49,8 @@ __all__ = [
     "one_way_utility",
     "pair_trends",
     "pair_trends_table",
+    "prediction",
+    "prediction_table",
     "principal_components",
     "propensity_logit",
     "propensity_tree",

@@ -16,6 +16,7 @@ from dalenius.core.style import ORIGINAL, PROTECTED
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Kind
+from dalenius.utility.inference.formula import Formula
 from dalenius.utility.inference.models import Family, fit_model
 from dalenius.utility.inference.synthetic import ci_overlap
 
@@ -94,6 +95,29 @@ def _agreement(row: Mapping[str, object], z: float) -> dict[str, object]:
     }
 
 
+def chosen_models(
+    pair: Pair, models: Mapping[str, Family] | Sequence[str] | None = None
+) -> Mapping[str, Family]:
+    """Formulas with their families: those given (a family that fits the response where none is), or a few defaults.
+
+    Examples
+    --------
+    >>> data = {"y": [1.5, 2.5, 3.1, 4.0] * 10, "sex": ["f", "m"] * 20}
+    >>> chosen_models(Pair(data, data), ["sex ~ y", "y ~ sex"])
+    {'sex ~ y': 'binomial', 'y ~ sex': 'gaussian'}
+    """
+    if models is None:
+        return default_models(pair)
+    if isinstance(models, Mapping):
+        return models
+    found: dict[str, Family] = {}
+    for text in [models] if isinstance(models, str) else models:
+        response = Formula.parse(text).response.column
+        number = response not in pair.original or pair.original[response].is_number
+        found[text] = "gaussian" if number else "binomial"
+    return found
+
+
 def default_models(pair: Pair) -> dict[str, Family]:
     """A few regressions that anybody might run: numbers and yes/no columns on the columns that go with them.
 
@@ -149,11 +173,7 @@ def model_agreement(pair: Pair, models: Mapping[str, Family] | Sequence[str] | N
     >>> model_agreement(Pair(data, data), ["y ~ x"]).value
     1.0
     """
-    chosen: Mapping[str, Family] = (
-        default_models(pair) if models is None
-        else models if isinstance(models, Mapping) else dict.fromkeys(models, "gaussian")
-    )  # fmt: skip
-    table = model_table(pair, chosen)
+    table = model_table(pair, chosen_models(pair, models))
     overlap = table["overlap"].drop_nulls().drop_nans()
     if len(overlap) == 0:
         why = table["problem"][0] if len(table) else "no column can be modelled"

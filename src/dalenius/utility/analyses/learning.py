@@ -49,7 +49,7 @@ def learning_table(
     >>> learning_table(Pair(data, data), ["b"], learners=["tree"])["penalty"].to_list()
     [0.0]
     """
-    train, test = _real_rows(pair, seed)
+    train, test = real_rows(pair, seed)
     rows = []
     for target in targets if targets is not None else default_targets(pair):
         others = sorted(name for name in pair.columns if name != target)
@@ -84,7 +84,15 @@ def default_targets(pair: Pair) -> list[str]:
     return usable[:TARGETS]
 
 
-def _real_rows(pair: Pair, seed: Seed) -> tuple[Table, Table]:
+def real_rows(pair: Pair, seed: Seed) -> tuple[Table, Table]:
+    """Original rows to train on and real rows to test on: the holdout, or three tenths of the original.
+
+    Examples
+    --------
+    >>> train, test = real_rows(Pair({"a": list(range(100))}, {"a": [1]}), 0)
+    >>> train.rows, test.rows
+    (70, 30)
+    """
     if pair.holdout is not None and pair.holdout.rows >= 50:
         return _sample(pair.original, ROWS, seed, "train"), _sample(pair.holdout, ROWS, seed, "test")
     order = generator(seed, "split").permutation(pair.original.rows)
