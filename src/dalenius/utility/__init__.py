@@ -3,15 +3,17 @@
 from dalenius.utility.analyses import (
     learning_table,
     model_agreement,
+    model_prediction,
     model_table,
-    prediction,
     prediction_table,
     train_on_protected,
 )
 from dalenius.utility.cells import cell_differences, table_statistics
 from dalenius.utility.components import principal_components
-from dalenius.utility.conditionals import conditional_table, conditionals
+from dalenius.utility.conditionals import conditional_distributions, conditional_table
+from dalenius.utility.distances import count_distances, weighted_distances
 from dalenius.utility.distributions import column_figures, column_shapes, coverage
+from dalenius.utility.households import household_counts, households_kept
 from dalenius.utility.marginals import group_scores, k_marginal, k_marginal_score, sampling_equivalent
 from dalenius.utility.nist import improvement_factor, slope_errors, unique_exact_matches, univariate_errors
 from dalenius.utility.propensity import detection_auc, propensity_logit, propensity_tree
@@ -35,21 +37,24 @@ __all__ = [
     "column_figures",
     "column_scores",
     "column_shapes",
+    "conditional_distributions",
     "conditional_table",
-    "conditionals",
+    "count_distances",
     "coverage",
     "detection_auc",
     "group_scores",
+    "household_counts",
+    "households_kept",
     "improvement_factor",
     "k_marginal",
     "k_marginal_score",
     "learning_table",
     "model_agreement",
+    "model_prediction",
     "model_table",
     "one_way_utility",
     "pair_trends",
     "pair_trends_table",
-    "prediction",
     "prediction_table",
     "principal_components",
     "propensity_logit",
@@ -67,5 +72,6 @@ __all__ = [
     "univariate_errors",
     "violation_rates",
     "voas_williamson",
+    "weighted_distances",
     "worst_cells",
 ]

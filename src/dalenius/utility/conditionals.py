@@ -118,7 +118,7 @@ def _split(values: AnyArray, codes: IntArray, size: int) -> list[AnyArray]:
         reference="Kolmogorov, Smirnov; conditional medians and densities as in Thees, Novák, Templ 2024 (PSD)",
     )
 )
-def conditionals(
+def conditional_distributions(
     pair: Pair, columns: Sequence[str] | None = None, given: Sequence[str] | None = None
 ) -> Result:
     """Mean distance between the distributions of numbers inside groups, with all conditional medians.
@@ -126,7 +126,7 @@ def conditionals(
     Examples
     --------
     >>> data = {"pay": [1.5, 2.5, 3.5, 4.5] * 10, "sex": ["f", "f", "m", "m"] * 10}
-    >>> conditionals(Pair(data, data)).value
+    >>> conditional_distributions(Pair(data, data)).value
     0.0
     """
     table = conditional_table(pair, columns, given)

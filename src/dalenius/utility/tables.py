@@ -20,9 +20,10 @@ from dalenius.counts.counts import Counts, align
 from dalenius.counts.measure import measure
 from dalenius.counts.memory import count_codes_many
 from dalenius.counts.pair import Pair
-from dalenius.data.vector import MISSING_LABEL, NAN_LABEL
+from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, AnyArray
 from dalenius.utility.cells import RANKED, STATISTICS, cell_differences, paired, table_statistics
 from dalenius.utility.charts import heat_map, ranked_bars
+from dalenius.utility.distances import DISTANCES, count_distances
 
 GOOD, USABLE = 10.0, 30.0
 """Readings of S_pMSE: below 10 good, below 30 usable (Raab 2022, spec raab-dp-categorical 2.5)."""
@@ -78,7 +79,8 @@ def table_utility(
     columns
         Which columns to cross; default: all that can be compared.
     statistics
-        Names from `STATISTICS`; the first one decides the order.
+        Names from `STATISTICS` or `DISTANCES` (MAE, RMSE, MAPE, Aitchison, with the protected counts brought to the
+        original's size); the first one decides the order.
     gaps
         Whether a missing value is a level, or its rows are left out of the table.
     random_size
@@ -92,17 +94,17 @@ def table_utility(
     >>> table_utility(pair, statistics=["S_pMSE", "TVD"]).rows()
     [('a × b', 'a', 'b', 44.44444444444445, 0.5)]
     """
-    unknown = [name for name in statistics if name not in STATISTICS]
+    known = (*STATISTICS, *DISTANCES)
+    unknown = [name for name in statistics if name not in known]
     if unknown:
-        raise OptionError(f"no statistic {unknown[0]!r}; there are {', '.join(STATISTICS)}")
+        raise OptionError(f"no statistic {unknown[0]!r}; there are {', '.join(known)}")
     wanted = _tables(pair, tables, columns)
-    ranked = any(name in RANKED for name in statistics)
     width = max((len(names) for names in wanted), default=1)
     parts = ("first", "second", "third", *(f"column{i}" for i in range(4, width + 1)))[:width]
     rows = []
     for names, *counted in _counted(pair, wanted, against):
         both = [_without_gaps(one) for one in counted] if gaps == "drop" else counted
-        found = table_statistics(*paired(*both), random_size=random_size, ranked=ranked)
+        found = _statistics(*paired(*both), statistics, random_size)
         places = dict(zip(parts, [*names, *[None] * (width - len(names))], strict=True))
         rows.append({"table": " × ".join(names), **places, **{name: found[name] for name in statistics}})
     schema = {
@@ -112,6 +114,14 @@ def table_utility(
     }
     frame = pl.DataFrame(rows, schema=schema)
     return frame.sort(statistics[0], descending=True, nulls_last=True, maintain_order=True)
+
+
+def _statistics(d: AnyArray, s: AnyArray, wanted: Sequence[str], random_size: bool) -> dict[str, float]:
+    ranked = any(name in RANKED for name in wanted)
+    found = table_statistics(d, s, random_size=random_size, ranked=ranked)
+    if any(name in DISTANCES for name in wanted):
+        found |= count_distances(d, s * (d.sum() / max(float(s.sum()), 1.0)))
+    return found
 
 
 def _tables(pair: Pair, tables: Which, columns: Sequence[str] | None) -> list[tuple[str, ...]]:

@@ -2,9 +2,15 @@
 
 from dalenius.utility.analyses.agreement import model_agreement, model_table
 from dalenius.utility.analyses.learning import learning_table, train_on_protected
-from dalenius.utility.analyses.prediction import prediction, prediction_table, roc_chart, roc_points
+from dalenius.utility.analyses.prediction import model_prediction, prediction_table, roc_chart, roc_points
 
 __all__ = [
-    "learning_table", "model_agreement", "model_table", "prediction", "prediction_table", "roc_chart", "roc_points",
+    "learning_table",
+    "model_agreement",
+    "model_prediction",
+    "model_table",
+    "prediction_table",
+    "roc_chart",
+    "roc_points",
     "train_on_protected",
 ]  # fmt: skip
