@@ -27,7 +27,7 @@ from dalenius.risk import (
     weap,
 )
 from dalenius.risk import isolation as iso
-from dalenius.risk.attack.models import scores
+from dalenius.risk.attack.repeats import scores
 from dalenius.risk.distance.identifiability import inverse_entropy
 from dalenius.risk.distance.outliers import levenshtein, similarity
 

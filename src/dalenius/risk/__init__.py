@@ -1,11 +1,14 @@
 """Disclosure risk: what an intruder could learn from the protected file."""
 
 from dalenius.risk.apparent import apparent_matches
+from dalenius.risk.attack.grid import attack_grid
 from dalenius.risk.attack.linkability import linkability
-from dalenius.risk.attack.models import ATTACKERS, Attack, attack_grid, attacker
+from dalenius.risk.attack.numbers import attack_number
 from dalenius.risk.attack.outcome import Outcome
+from dalenius.risk.attack.repeats import attribute_inference
 from dalenius.risk.attack.secret import inference
 from dalenius.risk.attack.singling_out import singling_out
+from dalenius.risk.attack.trained import ATTACKERS, Attack, attacker
 from dalenius.risk.attribution import dcap, disco, multi_target, tolerance_disco
 from dalenius.risk.cap.gcap import CapScores, cap_scores, gcap
 from dalenius.risk.distance.adversarial import adversarial
@@ -42,8 +45,10 @@ __all__ = [
     "all_tables",
     "apparent_matches",
     "attack_grid",
+    "attack_number",
     "attack_table",
     "attacker",
+    "attribute_inference",
     "best_attack",
     "cap_scores",
     "dcap",

@@ -21,6 +21,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.models import one_hot
 from dalenius.risk.tabular.cells import check_keys
+from dalenius.risk.units import Units
 
 
 def apparent_matches(
@@ -57,7 +58,8 @@ def apparent_matches(
         rows.append({"target": target, "precision": precision, "baseline": base, "improvement": gain})
     table = pl.DataFrame(rows)
     gains: list[float] = [row["improvement"] for row in rows if not math.isnan(row["improvement"])]
-    coverage = 100 * len(mine) / pair.original.rows
+    units = Units.of(pair)
+    coverage = 100 * len(mine) / units.count
     worst = max(gains, default=0.0)
     verdict = (
         "no loss" if worst <= 0 else ("below" if worst < weak else "at or above") + f" the limit of {weak:g}"
@@ -65,7 +67,7 @@ def apparent_matches(
     return Result(
         name="apparent-matches",
         value=worst,
-        sentence=f"{figure(coverage, '%')} of the original records are single on the keys and meet one single "
+        sentence=f"{figure(coverage, '%')} of the original {units.noun} are single on the keys and meet one single "
         f"protected record; its other values are right at most {figure(worst)} of the way from a baseline to "
         f"certainty: {verdict}.",
         values={"coverage": coverage, "median improvement": float(np.median(gains)) if gains else 0.0},
@@ -75,15 +77,15 @@ def apparent_matches(
 
 
 def _matched_rows(pair: Pair, keys: Sequence[str]) -> tuple[AnyArray, AnyArray]:
-    """Rows of original and protected file that are single in both, in the same order."""
+    """Rows of original and protected file that are single in both, in the same order; one row of each unit."""
     groups = pair.groups(keys, grouped=False)
-    d = np.bincount(groups.original, minlength=len(groups))
+    d = Units.of(pair).owners(groups.original, len(groups))
     s = np.bincount(groups.protected, minlength=len(groups))
-    single = (d == 1) & (s == 1)
+    single = np.flatnonzero((d == 1) & (s == 1))
     places = []
     for ids in (groups.original, groups.protected):
-        rows = np.flatnonzero(single[ids])
-        places.append(rows[np.argsort(ids[rows])])
+        values, first = np.unique(ids, return_index=True)
+        places.append(first[np.searchsorted(values, single)])
     return places[0], places[1]
 
 

@@ -20,10 +20,11 @@ from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, RISK
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
-from dalenius.risk.tabular.cells import Cells, check_keys
+from dalenius.risk.tabular.by_unit import outside_figures
+from dalenius.risk.tabular.cells import check_keys
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
 from dalenius.risk.tabular.exclusions import Exclusions
-from dalenius.risk.tabular.figures import NONE, attribute_figures, cap_figures
+from dalenius.risk.tabular.figures import NONE
 from dalenius.risk.units import Units
 
 FIGURES = ("Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO")
@@ -73,7 +74,7 @@ def disco(
     wanted = list(targets) if targets is not None else pair.targets
     units = Units.of(pair)
     found = {t: disclosure(pair, t, known, exclusions=exclusions, grouped=grouped) for t in wanted}
-    table = pl.DataFrame([_row(pair, units, t, d) for t, d in found.items()], schema_overrides=_OPTIONAL)
+    table = pl.DataFrame([_row(pair, t, d) for t, d in found.items()], schema_overrides=_OPTIONAL)
     table = table.sort("DiSCO", descending=True)
     worst = table.row(0, named=True)
     has_holdout = pair.holdout is not None
@@ -95,15 +96,10 @@ def disco(
 _OPTIONAL = {"holdout": pl.Float64, "specific": pl.Float64}
 
 
-def _row(pair: Pair, units: Units, target: str, found: Disclosure) -> dict[str, Any]:
-    cells = found.cells
-    figures = (
-        found.attribute
-        if units.codes is None
-        else {**found.attribute, **_unit_figures(cells, units, found.exclusions)}
-    )
+def _row(pair: Pair, target: str, found: Disclosure) -> dict[str, Any]:
+    figures = found.attribute
     outside = (
-        attribute_figures(cells.holdout_view(), found.exclusions)["DiSCO"] if cells.has_holdout else None
+        outside_figures(pair, found.cells, found.exclusions)["DiSCO"] if found.cells.has_holdout else None
     )
     return {
         "target": target,
@@ -116,19 +112,6 @@ def _row(pair: Pair, units: Units, target: str, found: Disclosure) -> dict[str, 
         else None,
         "checks": found.flag,
     }
-
-
-def _unit_figures(cells: Cells, units: Units, exclusions: Exclusions) -> dict[str, float]:
-    """Count units with at least one such row instead of rows (Dsyn has no units: the protected file has none)."""
-    keep = exclusions.reason(cells, cells.d) == 0
-    flags = {
-        "Dorig": cells.pure_d,
-        "iS": cells.s_q > 0,
-        "DiS": cells.believed,
-        "DiSCO": cells.pure_s,
-        "DiSDiO": cells.pure_s & cells.pure_d,
-    }
-    return {name: units.share((flag & keep)[cells.cell_of_row]) for name, flag in flags.items()}
 
 
 def _sentence(worst: dict[str, Any], noun: str, keys: int, targets: int) -> str:
@@ -251,17 +234,17 @@ def dcap(
     rows = []
     for target in wanted:
         found = disclosure(pair, target, known, grouped=grouped)
-        outside = cap_figures(found.cells.holdout_view())["dcap"] if found.cells.has_holdout else None
+        outside = outside_figures(pair, found.cells)["dcap"] if found.cells.has_holdout else None
         rows.append({"target": target, **found.caps, "holdout": outside})
     table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("dcap", descending=True)
     worst = table.row(0, named=True)
-    n = pair.original.rows
+    units = Units.of(pair)
     yardsticks = {"original": worst["CAPd"], "margin only": worst["baseCAPd"]}
     if worst["holdout"] is not None:
         yardsticks["holdout"] = worst["holdout"]
     sentence = (
         f"Guessing {worst['target']!r} from a protected record with the same keys is right for "
-        f"{figure(worst['dcap'], '%')} of the original records; guessing from the margin alone for "
+        f"{figure(worst['dcap'], '%')} of the original {units.noun}; guessing from the margin alone for "
         f"{figure(worst['baseCAPd'], '%')}, from the original itself for {figure(worst['CAPd'], '%')}."
     )
     return Result(
@@ -269,7 +252,7 @@ def dcap(
         value=worst["dcap"],
         unit="%",
         sentence=sentence,
-        interval=Units(None, n).interval(worst["dcap"]),
+        interval=units.interval(worst["dcap"]),
         yardsticks=yardsticks,
         values={row["target"]: row["dcap"] for row in table.to_dicts()},
         table=table if pair.holdout is not None else table.drop("holdout"),

@@ -177,13 +177,13 @@ def replicated_rows(
     """
     used = list(keys) if keys is not None else pair.keys
     check_keys(pair, used)
-    groups = pair.groups(used, grouped)
-    d = np.bincount(groups.original, minlength=len(groups))
+    groups, units = pair.groups(used, grouped), Units.of(pair)
+    d = units.owners(groups.original, len(groups))
     s = np.bincount(groups.protected, minlength=len(groups))
     rows = groups.protected
     replicated = ((d == 1) & (s == 1))[rows]
     present = ((d > 0) & (s == 1))[rows]
-    n, k = pair.original.rows, pair.protected.rows
+    n, k = units.count, pair.protected.rows
     counts = [
         np.count_nonzero(d == 1),
         np.count_nonzero(s == 1),

@@ -129,10 +129,7 @@ def weap(
     ([0.5, 0.5, 1.0, 1.0, 1.0, 1.0], [nan, nan, 0.667, 0.667, 0.667, 1.0])
     """
     cells = count_cells(pair, keys, target, grouped)
-    joint = cells.group * len(cells.labels) + cells.level
-    order = np.argsort(joint)
-    codes = pair.categories(target, grouped).protected.codes.astype(np.int64)
-    at = order[np.searchsorted(joint[order], cells.groups.protected * len(cells.labels) + codes)]
+    at = cells.locate(cells.groups.protected, pair.categories(target, grouped).protected.codes)
     share = cells.s[at] / cells.s_q[at]
     known = (share == 1) & (cells.d_q[at] > 0)
     found = np.where(known, cells.d[at] / np.where(cells.d_q[at] > 0, cells.d_q[at], 1), np.nan)

@@ -118,6 +118,14 @@ class Units:
         np.maximum.at(result, self.codes, scores)
         return result
 
+    def mean(self, scores: AnyArray) -> AnyArray:
+        """Return the mean score of the rows of each unit."""
+        if self.codes is None:
+            return scores
+        sums = np.bincount(self.codes, scores, minlength=self.count)
+        means: AnyArray = sums / np.bincount(self.codes, minlength=self.count)
+        return means
+
     def share(self, flags: AnyArray) -> float:
         """Return the per cent of units with a flagged row."""
         return 100 * float(np.count_nonzero(self.any(flags))) / self.count if self.count else float("nan")

@@ -1,7 +1,7 @@
 """Singling out: descriptions that are unique in the protected file, tried on the original.
 
-The intruder takes a protected record and describes it, value by value, until the description is narrow (margins alone
-would let it fit fewer than one person in two hundred files of this size) and fits no other protected record. He bets that
+The intruder takes a protected record and describes it, value by value, until the description is narrow (by margins
+alone it would fit one person in two hundred files of this size) and fits no other protected record. He bets that
 exactly one person in the data fits it. Narrow descriptions are seldom right by chance, so that a bet that is won tells
 something. The same bets are tried on equally many people who are not in the data; the naive guesser wins with
 probability n w (1 - w)^(n-1), w the weight of the description (D'Acquisto et al., PSD 2024, eq. 1).
@@ -71,9 +71,8 @@ def singling_out(pair: Pair, attacks: int = 2000, narrow: float = 0.005, seed: S
     size = min(inside.count, outside.count or inside.count, MOST_PEOPLE)
     bets = _bets(pair, attacks, narrow / size, seed)
     if not len(bets.rows):
-        return Result(
-            "singling-out", 0.0, "No description is unique in the protected file, so there is no bet: not trusted.", unit="%", trusted=False,
-        )  # fmt: skip
+        text = "No description is unique in the protected file, so there is no bet: not trusted."
+        return Result("singling-out", 0.0, text, unit="%", trusted=False)
     won = bets.won(pair, "original", inside, inside.rows_of_some(size, seed, "members"))
     control = None
     if pair.holdout is not None:

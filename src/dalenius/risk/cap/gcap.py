@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
-from dalenius.core.intervals import wilson
 from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import Interval, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.cap import _kernels
 from dalenius.risk.tabular.cells import Cells, count_cells
+from dalenius.risk.units import Units
 
 BLOCK = 2048
 MOST_LEVELS = 50
@@ -43,6 +44,8 @@ class CapScores:
         it is true.
     original
         Share of the true value among original records with the same keys.
+    guessed
+        Whether the commonest value of the protected file is true.
 
     Examples
     --------
@@ -59,7 +62,12 @@ class CapScores:
     right: AnyArray
     original: AnyArray
     base: float
-    zero_rule: float
+    guessed: AnyArray
+
+    @property
+    def zero_rule(self) -> float:
+        """Share of records whose value is the commonest of the protected file."""
+        return float(self.guessed.mean())
 
     @property
     def zero_cap(self) -> float:
@@ -106,11 +114,8 @@ def cap_scores(
     place = np.searchsorted(np.unique(groups), groups)
     share = counts[place, codes] / counts.sum(axis=1)[place]
     predicted = predicted_of[place]
-    d_q = cells.sums(cells.d)
-    joint = cells.group * len(cells.labels) + cells.level
-    rank = np.argsort(joint)
-    at = rank[np.searchsorted(joint[rank], groups * len(cells.labels) + codes)]
-    own = cells.d[at] / d_q[groups]
+    at = cells.locate(groups, codes)
+    own = cells.d[at] / cells.d_q[at]
     shares = np.bincount(codes, minlength=len(margin)) / len(codes)
     return CapScores(
         cap=np.where(radius[place] == 0, share, np.nan),
@@ -120,7 +125,7 @@ def cap_scores(
         right=predicted == codes,
         original=own,
         base=float((shares**2).sum()),
-        zero_rule=float(np.mean(codes == order[0])),
+        guessed=codes == order[0],
     )
 
 
@@ -189,37 +194,13 @@ def gcap(
     """
     known = list(keys) if keys is not None else pair.keys
     wanted = list(targets) if targets is not None else pair.targets
-    rows = []
-    for target in wanted:
-        scores = cap_scores(pair, known, target, grouped)
-        outside = (
-            cap_scores(pair, known, target, grouped, holdout=True).accuracy
-            if pair.holdout is not None
-            else None
-        )
-        gain = (scores.accuracy - scores.zero_rule) / (1 - scores.zero_rule) if scores.zero_rule < 1 else 0.0
-        rows.append(
-            {
-                "target": target,
-                "accuracy": 100 * scores.accuracy,
-                "zero rule": 100 * scores.zero_rule,
-                "gain": 100 * gain,
-                "0CAP": 100 * scores.zero_cap,
-                "ICAP": 100 * scores.ignoring_cap,
-                "GCAP": 100 * scores.mean_gcap,
-                "unmatched": scores.unmatched,
-                "holdout": 100 * outside if outside is not None else None,
-            }
-        )
+    rows = [_row(pair, known, target, grouped) for target in wanted]
     table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("gain", descending=True)
-    worst = table.row(0, named=True)
-    n = pair.original.rows
-    spread = wilson(worst["accuracy"] * n / 100, n)
-    base = worst["zero rule"] / 100
-    scaled = [100 * (x - base) / (1 - base) if base < 1 else 0.0 for x in (spread.low, spread.high)]
+    worst, units = table.row(0, named=True), Units.of(pair)
+    spread, base = units.interval(worst["accuracy"]), worst["zero rule"]
     text = (
         f"Guessing {worst['target']!r} from the protected records nearest in the keys is right for "
-        f"{figure(worst['accuracy'], '%')} of the original records; always guessing the commonest value for "
+        f"{figure(worst['accuracy'], '%')} of the original {units.noun}; always guessing the commonest value for "
         f"{figure(worst['zero rule'], '%')}."
     )
     if worst["holdout"] is not None:
@@ -231,9 +212,36 @@ def gcap(
         value=worst["gain"],
         unit="%",
         sentence=text,
-        interval=type(spread)(scaled[0], scaled[1]),
-        yardsticks={"zero rule": 0.0},
+        interval=Interval(_gain(spread.low, base), _gain(spread.high, base)),
+        yardsticks={"zero rule": 0.0}
+        | ({} if worst["holdout"] is None else {"holdout": _gain(worst["holdout"], base)}),
         values={row["target"]: row["gain"] for row in table.to_dicts()},
         table=table if pair.holdout is not None else table.drop("holdout"),
         trusted=pair.holdout is not None,
     )
+
+
+def _row(pair: Pair, keys: Sequence[str], target: str, grouped: bool) -> dict[str, Any]:
+    """One target's figures; accuracies are shares of units with a row that is guessed right."""
+    scores, units = cap_scores(pair, keys, target, grouped), Units.of(pair)
+    accuracy, zero_rule = units.share(scores.right), units.share(scores.guessed)
+    outside = None
+    if pair.holdout is not None:
+        held = cap_scores(pair, keys, target, grouped, holdout=True)
+        outside = Units.of_holdout(pair).share(held.right)
+    return {
+        "target": target,
+        "accuracy": accuracy,
+        "zero rule": zero_rule,
+        "gain": _gain(accuracy, zero_rule),
+        "0CAP": 100 * scores.zero_cap,
+        "ICAP": 100 * scores.ignoring_cap,
+        "GCAP": 100 * scores.mean_gcap,
+        "unmatched": scores.unmatched,
+        "holdout": outside,
+    }
+
+
+def _gain(accuracy: float, base: float) -> float:
+    """Place an accuracy between the zero rule (0) and certainty (100), all in per cent."""
+    return 100 * (accuracy - base) / (100 - base) if base < 100 else 0.0

@@ -15,22 +15,32 @@ from dalenius.core.result import Interval, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
+from dalenius.risk.distance.fellows import to_fellows
 from dalenius.risk.distance.space import Index, Metric, Points, Space
 from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.units import Units
 
 
-def adversarial_accuracy(space: Space, a: Points, b: Points, rows: AnyArray) -> AnyArray:
-    """Say for some rows of A and of B (two columns) whether a fellow of its own file is the nearest."""
-    in_a, in_b = Index(space, a), Index(space, b)
-    columns = []
-    for mine, own, other in ((a, in_a, in_b), (b, in_b, in_a)):
-        queries = mine.take(rows)
-        fellows = own.search(queries, 2)
-        near = np.where(fellows.row[:, 0] == rows, fellows.distance[:, 1], fellows.distance[:, 0])
-        far = other.search(queries).distance[:, 0]
-        # equally near counts half, so that duplicates do not look safe
-        columns.append((far > near) + 0.5 * (far == near))
-    return np.column_stack(columns)
+def told_apart(
+    space: Space, mine: Points, units: Units, other: Points, most: int, seed: Seed, name: str
+) -> tuple[AnyArray, AnyArray]:
+    """Say for units of one file and for records of the other whether a fellow of its own file is the nearest.
+
+    Equally near counts half, so that duplicates do not look safe; a unit has the mean of its rows.
+    """
+    own, strange = Index(space, mine), Index(space, other)
+    rows = units.rows_of_some(most, seed, name)
+    queries = mine.take(rows)
+    told = _nearer(strange.search(queries).distance[:, 0], to_fellows(own, queries, units, rows))
+    picked = some_rows(len(other), most, seed, "queries")
+    theirs = other.take(picked)
+    fellows = to_fellows(strange, theirs, Units(None, len(other)), picked)
+    return units.subset(rows).mean(told), _nearer(own.search(theirs).distance[:, 0], fellows)
+
+
+def _nearer(far: AnyArray, near: AnyArray) -> AnyArray:
+    scores: AnyArray = (far > near) + 0.5 * (far == near)
+    return scores
 
 
 @measure(
@@ -48,7 +58,7 @@ def adversarial_accuracy(space: Space, a: Points, b: Points, rows: AnyArray) -> 
         random=True,
     )
 )
-def adversarial(pair: Pair, metric: Metric = "gower", most: int = 2000, seed: Seed = SEED) -> Result:
+def adversarial(pair: Pair, metric: Metric = "gower", most: int = 5000, seed: Seed = SEED) -> Result:
     """Privacy loss: adversarial accuracy against outsiders minus that against the originals.
 
     Examples
@@ -60,24 +70,32 @@ def adversarial(pair: Pair, metric: Metric = "gower", most: int = 2000, seed: Se
     """
     space = Space.of(pair, metric=metric)
     assert space.holdout is not None  # the registry asks for a holdout
-    size = min(len(space.original), len(space.protected), len(space.holdout))
-    rows = some_rows(size, most, seed, "queries")
-    protected = _drawn(space.protected, size, seed, "protected")
-    train = adversarial_accuracy(space, _drawn(space.original, size, seed, "original"), protected, rows)
-    test = adversarial_accuracy(space, _drawn(space.holdout, size, seed, "holdout"), protected, rows)
-    value = float(test.mean() - train.mean())
-    half = 1.96 * float(np.sqrt(train.mean(axis=1).var() / len(rows) + test.mean(axis=1).var() / len(rows)))
+    inside, outside = Units.of(pair), Units.of_holdout(pair)
+    size = min(inside.count, len(space.protected), outside.count)
+    protected = space.protected.take(some_rows(len(space.protected), size, seed, "protected"))
+    scores = []
+    for points, units, name in ((space.original, inside, "original"), (space.holdout, outside, "holdout")):
+        rows = units.rows_of_some(size, seed, name)
+        scores.append(
+            told_apart(space, points.take(rows), units.subset(rows), protected, most, seed, "queries")
+        )
+    (train, train_back), (test, test_back) = scores
+    train_mean, test_mean = ((float(a.mean()) + float(b.mean())) / 2 for a, b in scores)
+    value = test_mean - train_mean
+    # the same protected records are asked twice: their difference is paired
+    parts = (
+        train.var() / len(train),
+        test.var() / len(test),
+        (test_back - train_back).var() / len(test_back),
+    )
+    half = 1.96 * float(np.sqrt(sum(parts))) / 2
     return Result(
         name="adversarial-accuracy",
         value=value,
-        sentence=f"Nearness tells protected records from originals with accuracy {figure(float(train.mean()))}, from "
-        f"people who are not in the data with {figure(float(test.mean()))}; the difference {figure(value)} is what "
+        sentence=f"Nearness tells protected records from originals with accuracy {figure(train_mean)}, from "
+        f"people who are not in the data with {figure(test_mean)}; the difference {figure(value)} is what "
         "being in the data costs (0: nothing; 0.5: the protected file is a copy).",
         interval=Interval(value - half, value + half),
         yardsticks={"nothing copied": 0.0},
-        values={"against original": float(train.mean()), "against holdout": float(test.mean())},
+        values={"against original": train_mean, "against holdout": test_mean},
     )
-
-
-def _drawn(points: Points, size: int, seed: Seed, name: str) -> Points:
-    return points.take(some_rows(len(points), size, seed, name))

@@ -19,6 +19,7 @@ from dalenius.core.style import HOLDOUT, ORIGINAL
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
+from dalenius.risk.distance.fellows import to_two_units
 from dalenius.risk.distance.space import Index, Metric, Progress, Space
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
@@ -70,31 +71,26 @@ def dcr(
     space = Space.of(pair, metric=metric)
     outside = space.holdout
     assert outside is not None  # the registry asks for a holdout
-    size = min(len(space.original), len(outside))
-    inside = space.original.take(some_rows(len(space.original), size, seed, "original"))
-    outside = outside.take(some_rows(len(outside), size, seed, "holdout"))
+    units, others = Units.of(pair), Units.of_holdout(pair)
+    size = min(units.count, others.count)
+    inside = space.original.take(units.rows_of_some(size, seed, "original"))
+    outside = outside.take(others.rows_of_some(size, seed, "holdout"))
     rows = some_rows(len(space.protected), most, seed, "protected")
     queries = space.protected.take(rows)
     near = space.nearest(queries, inside, progress=progress).distance[:, 0]
     far = space.nearest(queries, outside, progress=progress).distance[:, 0]
     share = 100 * float(np.mean(near < far) + np.mean(near == far) / 2)
-    table = pl.DataFrame(
-        {
-            "quantile": QUANTILES,
-            "to original": np.quantile(near, QUANTILES),
-            "to holdout": np.quantile(far, QUANTILES),
-        }
-    )
+    distances = {"to original": np.quantile(near, QUANTILES), "to holdout": np.quantile(far, QUANTILES)}
     return Result(
         name="dcr",
         value=share,
         unit="%",
         sentence=f"{figure(share, '%')} of {len(rows):,} protected records are closer to an original than to one of "
-        "equally many people who are not in the data; 50 % would say that the originals are no closer than strangers.",
+        f"equally many {units.noun} not in the data; 50 % would say that the originals are no closer than strangers.",
         interval=wilson(share * len(rows) / 100, len(rows), scale=100),
         yardsticks={"nothing copied": 50.0},
         values={"median to original": float(np.median(near)), "median to holdout": float(np.median(far))},
-        table=table,
+        table=pl.DataFrame({"quantile": QUANTILES, **distances}),
         chart=lambda: _chart(near, far),
         records=pl.DataFrame({"protected_row": rows, "to_original": near, "to_holdout": far})
         if records
@@ -173,7 +169,7 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
         title="Nearest-neighbour distance ratio",
         family="risk",
         meaning="Distance of a protected record to the closest original over that to the second closest: near 0 when "
-        "one original stands out as its source (mean).",
+        "one original (of another unit than the second) stands out as its source (mean).",
         better="higher",
         bounds=(0, 1),
         reference="Lu et al. 2019; used by several synthetic-data vendors",
@@ -191,15 +187,13 @@ def nndr(pair: Pair, metric: Metric = "gower", most: int | None = 5000, seed: Se
     0.0
     """
     space = Space.of(pair, metric=metric)
-    index = Index(space, space.original)
-    mine = _ratios(
-        index.search(space.protected.take(some_rows(len(space.protected), most, seed, "nndr")), 2).distance
-    )
+    index, units = Index(space, space.original), Units.of(pair)
+    rows = some_rows(len(space.protected), most, seed, "nndr")
+    mine = _ratios(*to_two_units(index, space.protected.take(rows), units))
     yardsticks, shown = {}, ""
     if space.holdout is not None:
-        theirs = _ratios(
-            index.search(space.holdout.take(some_rows(len(space.holdout), most, seed, "hold")), 2).distance
-        )
+        others = Units.of_holdout(pair).one_row_each(most, seed, "hold")
+        theirs = _ratios(*to_two_units(index, space.holdout.take(others), units))
         yardsticks["holdout"] = float(theirs.mean())
         shown = f"; for people who are not in the data it is {figure(yardsticks['holdout'])}"
     value = float(mine.mean())
@@ -217,7 +211,6 @@ def nndr(pair: Pair, metric: Metric = "gower", most: int | None = 5000, seed: Se
     )
 
 
-def _ratios(distance: AnyArray) -> AnyArray:
+def _ratios(near: AnyArray, next_: AnyArray) -> AnyArray:
     """Nearest over second nearest; a record at distance 0 gives 0, two equally far ones give 1."""
-    near, next_ = distance[:, 0], distance[:, 1]
     return np.divide(near, next_, out=np.zeros(len(near)), where=next_ > 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,15 +12,15 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from dalenius.core.errors import DataError
-from dalenius.core.intervals import wilson
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
-from dalenius.risk.distance.space import Metric, Points, Space
-from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.distance.fellows import to_fellows
+from dalenius.risk.distance.space import Index, Metric, Points, Space
+from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
 
 
@@ -83,36 +83,49 @@ def epsilon_identifiability(
     used = [name for name in used if weight is None or weight[name] > 0]
     if not used or pair.original.rows < 2:
         raise DataError("ε-identifiability needs two original rows and a column that is not constant")
-    space = Space.of(pair, used, metric, weight)
+    space, units = Space.of(pair, used, metric, weight), Units.of(pair)
     n, m = len(space.original), len(space.protected)
-    rows = some_rows(n, most, seed, "identifiability")
-    sampled = len(rows) < n
+    rows = units.rows_of_some(most, seed, "identifiability")
     queries = space.original.take(rows)
-    if sampled:  # a sampled record finds itself first: take the second
-        own = space.nearest(queries, space.original, 2)
-        r = np.where(own.row[:, 0] == rows, own.distance[:, 1], own.distance[:, 0])
-    else:
-        r = space.nearest(queries, space.original, leave_out_self=True).distance[:, 0]
-    found = space.nearest(queries, space.protected).distance[:, 0]
-    flags = found < r
-    # sampled rows stand for themselves; a whole file is counted by units
-    units = Units(None, len(rows)) if sampled else Units.of(pair)
-    value = units.share(flags)
-    null = 100 * m / (m + n - 1)
+    originals, protected = Index(space, space.original), Index(space, space.protected)
+    r = to_fellows(originals, queries, units, rows)
+    found = protected.search(queries).distance[:, 0]
+    tried, flags = units.subset(rows), found < r
+    value, null = tried.share(flags), 100 * m / (m + n - 1)
+    yardsticks = {"fresh draws": null}
+    if space.holdout is not None:
+        held = Units.of_holdout(pair)
+        others = held.rows_of_some(most, seed, "outsiders")
+        theirs = space.holdout.take(others)
+        nearer = protected.search(theirs).distance[:, 0] < originals.search(theirs).distance[:, 0]
+        yardsticks["holdout"] = held.subset(others).share(nearer)
+    if units.codes is not None:  # records of one unit are no independent draws, so there is no closed form
+        del yardsticks["fresh draws"]
     ties = int(np.count_nonzero((r == 0) & (found == 0)))
     return Result(
         name="epsilon-identifiability",
         value=value,
         unit="%",
-        sentence=f"{figure(value, '%')} of the original {units.noun} have a protected record closer than any original; "
-        f"fresh draws from the same population would give {figure(null, '%')}.",
-        interval=wilson(value * len(rows) / 100, len(rows), scale=100),
-        yardsticks={"fresh draws": null},
-        values={"above fresh draws": value - null, "ties": float(ties)},
+        sentence=f"{figure(value, '%')} of the original {units.noun} have a protected record closer than any other "
+        f"original{_beside(yardsticks)}.",
+        interval=tried.interval(value),
+        yardsticks=yardsticks,
+        values={
+            "above fresh draws": value - yardsticks.get("fresh draws", float("nan")),
+            "ties": float(ties),
+        },
         records=pl.DataFrame({"row": rows, "to_original": r, "to_protected": found, "identifiable": flags})
         if records
         else None,
     )
+
+
+def _beside(yardsticks: Mapping[str, float]) -> str:
+    words = {
+        "fresh draws": "; fresh draws from the same population would give {}",
+        "holdout": "; of people who are not in the data {} have one closer than any original",
+    }
+    return "".join(words[name].format(figure(value, "%")) for name, value in yardsticks.items())
 
 
 @dataclass(frozen=True, eq=False)

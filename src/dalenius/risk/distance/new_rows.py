@@ -20,6 +20,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance._new_rows import _kernels
 from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.units import Units
 
 
 def smallest_tolerance(
@@ -132,7 +133,7 @@ def new_rows(pair: Pair, tolerance: float = 0.01, most: int | None = 5000, seed:
     value = 100 * float(np.mean(smallest_tolerance(pair, rows) <= tolerance))
     yardsticks, text = {}, " Without a holdout this cannot be interpreted: chance alone makes rows agree."
     if pair.holdout is not None:
-        held = some_rows(pair.holdout.rows, most, seed, "holdout")
+        held = Units.of_holdout(pair).one_row_each(most, seed, "holdout")
         yardsticks["holdout"] = 100 * float(np.mean(smallest_tolerance(pair, held, "holdout") <= tolerance))
         text = (
             f" Of people who are not in the data, {figure(yardsticks['holdout'], '%')} match an original so."

@@ -16,7 +16,6 @@ import polars as pl
 from scipy.stats import chi2
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.core.intervals import wilson
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
@@ -24,6 +23,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance._outliers import _kernels
+from dalenius.risk.units import Units
 
 Rule = Literal["zscore", "tukey", "robust", "mahalanobis"]
 Decay = Literal["gauss", "exp", "linear", "squared", "step"]
@@ -267,52 +267,39 @@ def outlier_linkage(
     default = [n for n in pair.columns if pair.original[n].is_number or n in pair.keys]
     used = list(columns) if columns is not None else default
     numbers = [n for n in used if pair.original[n].is_number]
-    exact = [n for n in used if n not in numbers]
     if not numbers:
-        return Result(
-            "outlier-linkage",
-            float("nan"),
-            "No number column is known, so there are no outliers.",
-            trusted=False,
-        )
-    ranges = {
-        n: float(np.ptp(pair.original[n].values)) if len(pair.original[n].values) else 0.0 for n in numbers
-    }
-    width = {n: share * r for n, r in ranges.items()}
+        text = "No number column is known, so there are no outliers."
+        return Result("outlier-linkage", float("nan"), text, trusted=False)
+    width = {n: share * _range(pair.original, n) for n in numbers}
+    exact = [n for n in used if n not in numbers]
     found = link_outliers(pair.original, pair.protected, width, exact, candidates="all", rule=rule)
-    total = len(found.rows)
-    if total == 0:
-        return Result(
-            "outlier-linkage",
-            0.0,
-            "The original has no outliers in the known numbers.",
-            unit="%",
-            trusted=False,
-        )
-    value = 100 * found.linked / total
+    units = Units.of(pair).subset(found.rows)
+    if units.count == 0:
+        text = "The original has no outliers in the known numbers."
+        return Result("outlier-linkage", 0.0, text, unit="%", trusted=False)
+    value, single = units.share(found.candidates > 0), units.share(found.candidates == 1)
     yardsticks = {}
+    beside = "without a holdout it cannot be told how many would by chance"
     if pair.holdout is not None:
         others = np.flatnonzero(find_outliers(pair.holdout, numbers, rule, reference=pair.original))
         control = link_outliers(pair.holdout, pair.protected, width, exact, rows=others, candidates="all")
-        yardsticks["holdout"] = 100 * control.linked / len(others) if len(others) else float("nan")
-    beside = (
-        f"; for outliers who are not in the data it is {figure(yardsticks['holdout'], '%')}."
-        if yardsticks
-        else "; without a holdout it cannot be told how many would by chance."
-    )
+        held = Units.of_holdout(pair).subset(others)
+        yardsticks["holdout"] = held.share(control.candidates > 0)
+        beside = f"for outliers who are not in the data it is {figure(yardsticks['holdout'], '%')}"
     return Result(
         name="outlier-linkage",
         value=value,
         unit="%",
-        sentence=f"{found.linked:,} of {total:,} outliers of the original have a protected record like them "
-        f"({figure(value, '%')}), {found.unique:,} exactly one{beside}",
-        interval=wilson(found.linked, total, scale=100),
+        sentence=f"{figure(value, '%')} of {units.count:,} outliers among the original {units.noun} have a protected "
+        f"record like them, {figure(single, '%')} exactly one; {beside}.",
+        interval=units.interval(value),
         yardsticks=yardsticks,
-        values={
-            "exactly one": 100 * found.unique / total,
-            "pairs": float(found.pairs),
-            "outliers": float(total),
-        },
+        values={"exactly one": single, "pairs": float(found.pairs), "outliers": float(units.count)},
         table=found.by_knowledge,
         trusted=bool(yardsticks),
     )
+
+
+def _range(table: Table, name: str) -> float:
+    values = table[name].values
+    return float(np.ptp(values)) if len(values) else 0.0

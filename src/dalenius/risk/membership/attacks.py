@@ -16,10 +16,9 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
-from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.space import Index, Metric, Space
 from dalenius.risk.membership.curve import Curve
-from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
 
 
@@ -38,7 +37,7 @@ from dalenius.risk.units import Units
     )
 )
 def membership_distance(
-    pair: Pair, metric: Metric = "gower", most: int = 2000, seed: Seed = SEED, records: bool = False
+    pair: Pair, metric: Metric = "gower", most: int = 5000, seed: Seed = SEED, records: bool = False
 ) -> Result:
     """Membership inference from the distance to the closest protected record.
 
@@ -52,22 +51,16 @@ def membership_distance(
     space = Space.of(pair, metric=metric)
     assert space.holdout is not None  # the registry asks for a holdout
     index = Index(space, space.protected)
-    rows = some_rows(len(space.original), most, seed, "members")
-    others = some_rows(len(space.holdout), most, seed, "outsiders")
+    inside, outside = Units.of(pair), Units.of_holdout(pair)
+    rows = inside.rows_of_some(most, seed, "members")
+    others = outside.rows_of_some(most, seed, "outsiders")
     members = -index.search(space.original.take(rows)).distance[:, 0]
-    outsiders = -index.search(space.holdout.take(others)).distance[:, 0]
-    units = Units.of(pair)
-    if units.codes is not None and len(rows) == len(space.original):
-        members = units.most(members)
-        held = Units.of_holdout(pair)
-        outsiders = held.most(outsiders) if len(others) == len(space.holdout) else outsiders
+    strangers = -index.search(space.holdout.take(others)).distance[:, 0]
+    curve = Curve(inside.subset(rows).most(members), outside.subset(others).most(strangers))
     return _result(
-        "membership-distance",
-        "the distance to the closest protected record",
-        Curve(members, outsiders),
-        rows,
-        records,
-    )
+        "membership-distance", "the distance to the closest protected record", curve,
+        pl.DataFrame({"row": rows, "score": members}) if records else None,
+    )  # fmt: skip
 
 
 @measure(
@@ -89,7 +82,7 @@ def membership_density(
     pair: Pair,
     metric: Metric = "gower",
     neighbours: int = 1,
-    most: int = 2000,
+    most: int = 5000,
     seed: Seed = SEED,
     records: bool = False,
 ) -> Result:
@@ -108,23 +101,26 @@ def membership_density(
         raise DataError(
             "the holdout has fewer than 4 rows; the density attack needs half of it as a reference"
         )
-    order = generator(seed, "split").permutation(len(space.holdout))
-    reference = space.holdout.take(np.sort(order[: len(order) // 2]))
-    rest = np.sort(order[len(order) // 2 :])
+    inside, outside = Units.of(pair), Units.of_holdout(pair)
+    first = generator(seed, "split").permutation(outside.count) < outside.count // 2
+    half = first[outside.owners_of_rows]
+    reference, rest = space.holdout.take(np.flatnonzero(half)), np.flatnonzero(~half)
     k = max(1, min(neighbours, len(space.protected), len(reference)))
     synthetic, real = Index(space, space.protected), Index(space, reference)
-    rows = some_rows(len(space.original), most, seed, "members")
-    others = rest[some_rows(len(rest), most, seed, "outsiders")]
+    rows = inside.rows_of_some(most, seed, "members")
+    others = rest[outside.subset(rest).rows_of_some(most, seed, "outsiders")]
     scores = []
     for points in (space.original.take(rows), space.holdout.take(others)):
         near = synthetic.search(points, k).distance.mean(axis=1)
         usual = real.search(points, k).distance.mean(axis=1)
         # the ratio of two densities falls with the ratio of the distances; 0/0 tells nothing
         scores.append(np.log((usual + 1e-9) / (near + 1e-9)))
-    return _result("membership-density", "the density ratio", Curve(scores[0], scores[1]), rows, records)
+    curve = Curve(inside.subset(rows).most(scores[0]), outside.subset(others).most(scores[1]))
+    shown = pl.DataFrame({"row": rows, "score": scores[0]}) if records else None
+    return _result("membership-density", "the density ratio", curve, shown)
 
 
-def _result(name: str, by: str, curve: Curve, rows: AnyArray, records: bool) -> Result:
+def _result(name: str, by: str, curve: Curve, records: pl.DataFrame | None) -> Result:
     auc, found = curve.auc, curve.tpr_at(0.01)
     return Result(
         name=name,
@@ -136,7 +132,5 @@ def _result(name: str, by: str, curve: Curve, rows: AnyArray, records: bool) -> 
         yardsticks={"coin": 0.5},
         values={"members found at 1 % false positives": found, "at 10 %": curve.tpr_at(0.1)},
         table=curve.table(),
-        records=pl.DataFrame({"row": rows, "score": curve.members})
-        if records and len(rows) == len(curve.members)
-        else None,
+        records=records,
     )

@@ -33,7 +33,7 @@ def k_anonymity(
     [(2, 1), (3, 3), (5, 3), (10, 3)]
     """
     found = frequencies(data, keys)
-    rows = len(found.fk)
+    rows, noun = found.units.count, found.units.noun
     table = pl.DataFrame(
         [
             {"k": k, "rows below": found.violations(k), "per cent": 100 * found.violations(k) / rows}
@@ -44,8 +44,8 @@ def k_anonymity(
     return Result(
         name="k-anonymity",
         value=smallest,
-        sentence=f"The rarest combination of keys has {figure(smallest)} row(s): it is {int(smallest)}-anonymous, "
-        f"and {found.unique:,} of {rows:,} rows are alone with their keys.",
+        sentence=f"The rarest combination of keys has {figure(smallest)} of the {noun}, so that the file is "
+        f"{int(smallest)}-anonymous, and {found.unique:,} of {rows:,} {noun} are alone with their keys.",
         values={"unique rows": float(found.unique), "classes": float(KeyCodes.of(data, keys).groups()[1])},
         table=table,
     )
@@ -76,7 +76,8 @@ def l_diversity(
         gaps = np.flatnonzero(np.isin(values, gap_codes(column.labels)))
         values[gaps] = len(column.labels) + np.arange(len(gaps))
     width = int(values.max()) + 1 if len(values) else 1
-    cells, counts = np.unique(ids * width + values, return_counts=True)
+    cells, place = np.unique(ids * width + values, return_inverse=True)
+    counts = codes.units.owners(place, len(cells))
     owner = cells // width
     share = counts / np.bincount(owner, counts)[owner]
     distinct = np.bincount(owner, minlength=size)
@@ -115,14 +116,16 @@ def t_closeness(data: Any, keys: Sequence[str], sensitive: str) -> Result:
     labels = column.categories
     values = labels.codes.astype(np.int64)
     width = max(len(labels.labels), 1)
-    overall = np.bincount(values, minlength=width) / len(values)
+    overall = codes.units.owners(values, width).astype(float)
+    overall /= overall.sum()
     ordered = column.is_number or column.column.kind is Kind.ORDERED
     distance = np.empty(size)
     for start in range(0, size, 4096):
         stop = min(start + 4096, size)
         inside = (ids >= start) & (ids < stop)
-        shares = np.zeros((stop - start, width))
-        np.add.at(shares, (ids[inside] - start, values[inside]), 1.0)
+        cell = (ids[inside] - start) * width + values[inside]
+        some = codes.units.subset(np.flatnonzero(inside))
+        shares = some.owners(cell, (stop - start) * width).reshape(stop - start, width).astype(float)
         gap = shares / shares.sum(axis=1, keepdims=True) - overall
         if ordered and width > 1:
             distance[start:stop] = np.abs(np.cumsum(gap, axis=1)).sum(axis=1) / (width - 1)

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import DataError, OptionError
 from dalenius.counts.keys import distinct, ravel
 from dalenius.data.schema import Role
 from dalenius.data.vector import AnyArray
 from dalenius.risk.sample.keys import KeyCodes, column_values
+from dalenius.risk.units import Units
 
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
     """For each row: how many rows share its keys (``fk``), and how many people in the population do (``Fk``).
+
+    Where the schema names an entity column, both count units, not rows.
 
     Examples
     --------
@@ -29,15 +32,16 @@ class Frequencies:
     fk: AnyArray
     Fk: AnyArray
     weighted: bool
+    units: Units
 
     @property
     def unique(self) -> int:
-        """Rows that share their keys with nobody."""
-        return int(np.count_nonzero(self.fk == 1))
+        """Rows (units) that share their keys with nobody."""
+        return int(np.count_nonzero(self.units.any(self.fk == 1)))
 
     def violations(self, k: float, weighted: bool = False) -> int:
-        """Rows whose keys occur fewer than k times, in the sample or in the population."""
-        return int(np.count_nonzero((self.Fk if weighted else self.fk) < k))
+        """Rows (units) whose keys occur fewer than k times, in the sample or in the population."""
+        return int(np.count_nonzero(self.units.any((self.Fk if weighted else self.fk) < k)))
 
 
 def frequencies(
@@ -63,14 +67,25 @@ def frequencies(
     w = np.ones(len(codes)) if weights is None else weights
     if codes.complete.all():
         ids, size = codes.groups()
+        first = _once(ids, codes.units)
+        counts = np.bincount(ids[first], minlength=size)[ids].astype(float)
         return Frequencies(
-            np.bincount(ids, minlength=size)[ids].astype(float),
-            np.bincount(ids, w, size)[ids],
-            weights is not None,
+            counts, np.bincount(ids[first], w[first], size)[ids], weights is not None, codes.units
         )
-    return Frequencies(
-        _matched(codes, np.ones(len(codes)), alpha), _matched(codes, w, alpha), weights is not None
-    )
+    if codes.units.codes is not None:
+        raise DataError(
+            "frequencies of units need complete keys; fill or drop the empty keys, or take the entity role away"
+        )
+    counts = _matched(codes, np.ones(len(codes)), alpha)
+    return Frequencies(counts, _matched(codes, w, alpha), weights is not None, codes.units)
+
+
+def _once(ids: AnyArray, units: Units) -> AnyArray:
+    """One row of each unit in each group."""
+    if units.codes is None:
+        return np.arange(len(ids))
+    first: AnyArray = np.unique(ids * max(units.count, 1) + units.codes, return_index=True)[1]
+    return first
 
 
 def _matched(codes: KeyCodes, weights: AnyArray, alpha: float) -> AnyArray:

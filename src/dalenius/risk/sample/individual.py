@@ -79,13 +79,13 @@ class SampleRisk:
 
     @property
     def expected(self) -> float:
-        """Expected number of re-identified rows."""
-        return float(self.risk.sum())
+        """Expected number of re-identified rows (units)."""
+        return float(self.frequencies.units.most(self.risk).sum())
 
     @property
     def mean(self) -> float:
-        """Mean risk: the share of rows expected to be re-identified."""
-        return float(self.risk.mean())
+        """Mean risk: the share of rows (units) expected to be re-identified."""
+        return float(self.frequencies.units.most(self.risk).mean())
 
     def flagged(self, limit: float = 0.1) -> AnyArray:
         """Rows whose risk is above the limit and stands out (above median + 2 MAD, as sdcMicro reports them)."""
@@ -94,17 +94,19 @@ class SampleRisk:
 
     def result(self) -> Result:
         """Global risk as a result with a sentence."""
-        rows = len(self.risk)
+        units = self.frequencies.units
         values = {"expected re-identifications": self.expected, "flagged rows": float(self.flagged().sum())}
         if self.household is not None:
             values |= {
                 "household, expected": float(self.household.sum()),
                 "household, %": 100 * self.household.mean(),
             }
-        levels = {f"rows with fewer than {k} alike": self.frequencies.violations(k) for k in (2, 3, 5)}
+        levels = {
+            f"{units.noun} with fewer than {k} alike": self.frequencies.violations(k) for k in (2, 3, 5)
+        }
         text = (
             f"An intruder who knows {', '.join(self.keys)} of everybody would re-identify {figure(self.expected)} of "
-            f"the {rows:,} rows ({figure(100 * self.mean, '%')}) by matching them with the population."
+            f"the {units.count:,} {units.noun} ({figure(100 * self.mean, '%')}) by matching them with the population."
         )
         if not self.frequencies.weighted:
             text += " There are no weights, so every person is taken to be in the file: the worst case."
@@ -114,7 +116,7 @@ class SampleRisk:
             unit="%",
             sentence=text,
             values=values,
-            table=pl.DataFrame({"figure": list(levels), "rows": list(levels.values())}),
+            table=pl.DataFrame({"figure": list(levels), units.noun: list(levels.values())}),
         )
 
 

@@ -15,11 +15,12 @@ from dalenius.data.schema import Role
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.risk.tabular.cells import gap_codes
+from dalenius.risk.units import Units
 
 
 @dataclass(frozen=True, eq=False)
 class KeyCodes:
-    """Codes of the keys, one column each; -1 never occurs, gaps have a code of their own.
+    """Codes of the keys, one column each; -1 never occurs, gaps have a code of their own; and who owns each row.
 
     Examples
     --------
@@ -31,6 +32,7 @@ class KeyCodes:
     codes: IntArray
     labels: tuple[Sequence[Any], ...]
     missing: AnyArray
+    units: Units
 
     @classmethod
     def of(cls, data: Any, keys: Sequence[str] | None) -> KeyCodes:
@@ -49,7 +51,7 @@ class KeyCodes:
         columns = [table[name].categories for name in wanted]
         codes = np.column_stack([c.codes.astype(np.int64) for c in columns])
         missing = np.column_stack([np.isin(c.codes, gap_codes(c.labels)) for c in columns])
-        return cls(tuple(wanted), codes, tuple(c.labels for c in columns), missing)
+        return cls(tuple(wanted), codes, tuple(c.labels for c in columns), missing, _units(table))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -71,6 +73,15 @@ class KeyCodes:
         """Rows without a gap in the keys."""
         whole: AnyArray = ~np.any(self.missing, axis=1)
         return whole
+
+
+def _units(table: Table) -> Units:
+    """Owners of the rows, where the schema names an entity column."""
+    found = table.schema.by_role(Role.ENTITY)
+    if not found:
+        return Units(None, table.rows)
+    codes = np.unique(table[found[0]].categories.codes, return_inverse=True)[1]
+    return Units(codes, int(codes.max(initial=-1)) + 1, found[0])
 
 
 def column_values(data: Any, name: str | None, role: Role) -> AnyArray | None:

@@ -82,21 +82,24 @@ def population_uniques(
     codes = KeyCodes.of(data, keys)
     weights = column_values(data, weight, Role.WEIGHT)
     size = float(weights.sum()) if population is None and weights is not None else population
-    if size is None or size < len(codes):
+    units = codes.units
+    if size is None or size < units.count:
         raise OptionError("say how many people the sample was drawn from: population=…, or a weight column")
     ids, groups = codes.groups()
-    counts = np.bincount(ids, minlength=groups)
-    alone = counts[ids] == 1
-    fraction = len(codes) / size
+    counts = units.owners(ids, groups)
+    # one row stands for each unit that is alone with its keys
+    alone = np.flatnonzero(counts[ids] == 1)
+    alone = alone[np.unique(units.owners_of_rows[alone], return_index=True)[1]]
+    fraction = units.count / size
     odds = _expected(codes)[alone] * (1 - fraction) / fraction
     estimates = {"poisson": float(np.exp(-odds).sum())}
     matches = {
         "poisson": float(np.where(odds > 0, -np.expm1(-odds) / np.where(odds > 0, odds, 1.0), 1.0).sum())
     }
-    estimates["pitman"] = min(_pitman(counts, size), float(alone.sum()))
+    estimates["pitman"] = min(_pitman(counts, size), float(len(alone)))
     if weights is not None:
         estimates["weights"] = float((1 / weights[alone]).sum())
-    return PopulationUniques(int(alone.sum()), estimates, matches, len(codes), size)
+    return PopulationUniques(len(alone), estimates, matches, units.count, size)
 
 
 def _expected(codes: KeyCodes) -> AnyArray:

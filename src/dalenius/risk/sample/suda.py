@@ -22,6 +22,7 @@ from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.sample.keys import KeyCodes
+from dalenius.risk.units import Units
 
 MOST_COLUMNS = 16
 
@@ -52,6 +53,7 @@ class Suda:
     dis: AnyArray
     contribution: AnyArray
     sizes: AnyArray
+    units: Units
 
     def by_column(self) -> pl.DataFrame:
         """Share of the total score that comes from MSUs with each column, in per cent."""
@@ -66,16 +68,16 @@ class Suda:
     def result(self) -> Result:
         """Summary as a result: share of rows with an MSU, and the mean DIS-SUDA score of those."""
         special = self.score > 0
-        rows, hit = len(self.score), int(special.sum())
+        rows, hit = self.units.count, int(self.units.any(special).sum())
         value = 100 * hit / rows
         mean = float(self.dis[special].mean()) if hit else 0.0
         return Result(
             name="suda",
             value=value,
             unit="%",
-            sentence=f"{hit:,} of {rows:,} rows ({figure(value, '%')}) are special uniques on {', '.join(self.keys)}: "
-            f"a match with one of them is right with a chance of {figure(100 * mean, '%')} on average and "
-            f"{figure(100 * float(self.dis.max()), '%')} at most.",
+            sentence=f"{hit:,} of {rows:,} {self.units.noun} ({figure(value, '%')}) are special uniques on "
+            f"{', '.join(self.keys)}: a match with one of them is right with a chance of {figure(100 * mean, '%')} on "
+            f"average and {figure(100 * float(self.dis.max()), '%')} at most.",
             values={"mean DIS-SUDA": mean, "largest DIS-SUDA": float(self.dis.max())},
             table=self.by_column(),
         )
@@ -109,7 +111,7 @@ def suda(
         sizes[rows, k - 1] += 1
         part[rows[:, None], columns] += points
     share = np.divide(part, score[:, None], out=np.zeros_like(part), where=score[:, None] > 0)
-    return Suda(codes.names, score, _dis(codes, score, dis_fraction), share, sizes)
+    return Suda(codes.names, score, _dis(codes, score, dis_fraction), share, sizes, codes.units)
 
 
 def minimal_uniques(codes: KeyCodes, max_size: int | None = None) -> Iterator[tuple[list[int], AnyArray]]:
@@ -135,14 +137,14 @@ def minimal_uniques(codes: KeyCodes, max_size: int | None = None) -> Iterator[tu
 
 def _unique_rows(codes: KeyCodes, columns: Sequence[int]) -> AnyArray:
     ids, size = codes.groups(columns)
-    unique: AnyArray = (np.bincount(ids, minlength=size) == 1)[ids]
+    unique: AnyArray = (codes.units.owners(ids, size) == 1)[ids]
     return unique & ~codes.missing[:, list(columns)].any(axis=1)
 
 
 def _dis(codes: KeyCodes, score: AnyArray, fraction: float) -> AnyArray:
     """DIS-SUDA (Elliot 2005): spread the chance that a unique match is right over rows by their score."""
     ids, size = codes.groups()
-    counts = np.bincount(ids, minlength=size)
+    counts = codes.units.owners(ids, size)
     uniques, in_pairs = np.count_nonzero(counts == 1), 2 * np.count_nonzero(counts == 2)
     scored = score > 0
     if uniques == 0 or not scored.any():
@@ -171,11 +173,12 @@ def msu_overlap(
     used = list(columns) if columns is not None else (pair.keys + pair.targets) or pair.columns
     aligned = [pair.categories(name, grouped) for name in used]
     files = [[a.original for a in aligned], [a.protected for a in aligned]]
-    sides = []
+    sides: list[KeyCodes] = []
     for file in files:
         codes = np.column_stack([c.codes.astype(np.int64) for c in file])
         labels = tuple(c.labels for c in file)
-        sides.append(KeyCodes(tuple(used), codes, labels, np.zeros(codes.shape, bool)))
+        owners = Units(None, len(codes)) if sides else Units.of(pair)
+        sides.append(KeyCodes(tuple(used), codes, labels, np.zeros(codes.shape, bool), owners))
     special = np.zeros(pair.protected.rows, bool)
     common = np.zeros(pair.protected.rows, bool)
     originals = {

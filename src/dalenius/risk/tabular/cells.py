@@ -45,6 +45,7 @@ class Cells:
     h: IntArray
     cell_of_row: IntArray
     has_holdout: bool
+    grouped: bool
 
     def sums(self, counts: AnyArray) -> AnyArray:
         """Add up a column of the cells over each key combination."""
@@ -76,12 +77,20 @@ class Cells:
         """Cells whose keys have one single target level in the protected file, this one or another."""
         return self.sums(self.pure_s)[self.group] > 0
 
+    def locate(self, groups: IntArray, levels: AnyArray) -> IntArray:
+        """Cell of each combination of keys and target level; each must occur in some file."""
+        joint = self.group * len(self.labels) + self.level
+        order = np.argsort(joint)
+        place = np.searchsorted(joint[order], groups.astype(np.int64) * len(self.labels) + levels)
+        found: IntArray = order[place]
+        return found
+
     def holdout_view(self) -> Cells:
         """Put the holdout in the place of the original: what is learnt about people not in the data."""
         empty = np.zeros(0, np.int64)
         return Cells(
             self.keys, self.target, self.groups, self.key_labels, self.labels, self.group, self.level,
-            self.h, self.s, np.zeros_like(self.h), empty, False,
+            self.h, self.s, np.zeros_like(self.h), empty, False, self.grouped,
         )  # fmt: skip
 
 
@@ -118,11 +127,10 @@ def count_cells(pair: Pair, keys: Sequence[str], target: str, grouped: bool = Fa
         starts_h, order_h, held, len(aligned.original.labels),
     )  # fmt: skip
     key_labels = tuple(pair.categories(key, grouped).original.labels for key in keys)
-    labels = aligned.original.labels
-    has_holdout = pair.holdout is not None
     return Cells(
-        tuple(keys), target, groups, key_labels, labels, group, level, d, s, h, cell_of_row, has_holdout
-    )
+        tuple(keys), target, groups, key_labels, aligned.original.labels, group, level, d, s, h, cell_of_row,
+        pair.holdout is not None, grouped,
+    )  # fmt: skip
 
 
 def check_keys(pair: Pair, keys: Sequence[str], target: str | None = None) -> None:

@@ -11,10 +11,12 @@ import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.counts.pair import Pair
+from dalenius.risk.tabular.by_unit import attribute_by_unit, caps_by_unit, identity_by_unit
 from dalenius.risk.tabular.cells import Cells, count_cells
 from dalenius.risk.tabular.checks import one_way_check, two_way_check
 from dalenius.risk.tabular.exclusions import REASONS, Exclusions, tally
 from dalenius.risk.tabular.figures import NONE, attribute_figures, cap_figures, identity_figures
+from dalenius.risk.units import Units
 
 Compat = Literal["synthpop"] | None
 
@@ -107,7 +109,8 @@ def disclosure(
     one_way, two_way
         Thresholds (records, per cent) of the two checks.
     compat
-        "synthpop" computes identity figures after exclusions, and CAPs from proportions after exclusions.
+        "synthpop" computes identity figures after exclusions, CAPs from proportions after exclusions, and counts
+        rows even where the schema names a unit.
 
     Examples
     --------
@@ -124,12 +127,18 @@ def disclosure(
     alike = compat == "synthpop"
     identity = identity_figures(cells, exclusions, alike)
     attribute = attribute_figures(cells, exclusions, denominator_basis)
+    caps = cap_figures(cells, exclusions, alike)
+    units = Units.of(pair)
+    if units.codes is not None and not alike:
+        identity |= identity_by_unit(cells, units)
+        attribute |= attribute_by_unit(cells, units, exclusions)
+        caps |= caps_by_unit(cells, units, exclusions)
     return Disclosure(
         cells=cells,
         exclusions=exclusions,
         identity=identity,
         attribute=attribute,
-        caps=cap_figures(cells, exclusions, alike),
+        caps=caps,
         one_way=one_way_check(cells, exclusions, one_way),
         two_way=two_way_check(cells, exclusions, two_way),
         warnings=tuple(_warnings(cells, identity, attribute)),

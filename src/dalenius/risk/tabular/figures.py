@@ -84,11 +84,12 @@ def cap_figures(cells: Cells, exclusions: Exclusions = NONE, synthpop: bool = Fa
         "dcap_found": _share(met, found),
         "tcap_found": _share(disco, found),
         "tcap_disclosive": _share(disco, believed),
-        "scaled_dcap": _scaled(met / n_d, base),
+        "scaled_dcap": scaled(met / n_d, base),
     }
 
 
-def _scaled(cap: float, base: float) -> float:
+def scaled(cap: float, base: float) -> float:
+    """Place a correct attribution probability between its base (0) and certainty (1), both as proportions."""
     return (cap - base) / (1 - base) if base < 1 else math.nan
 
 
