@@ -101,4 +101,4 @@ def run_linked(case: dict[str, Any]) -> Any:
         extend0="SmallCounts" in kind,
     )
     how = one(a, "linkedGauss")
-    return protect_linked(model, *rules_of(kind, a), how={"local-bdiag": "local"}.get(how, how))
+    return protect_linked(model, *rules_of(kind, a), how=how)

@@ -93,6 +93,8 @@ def gauss_suppress(
     owners: npt.ArrayLike | None = None,
     singleton: SingletonRules | None = None,
     extra: Any | None = None,
+    known: Any | None = None,
+    groups: npt.ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> GaussResult:
     """Choose the cells to suppress besides the primary ones.
@@ -112,8 +114,11 @@ def gauss_suppress(
     owners, singleton
         Contributor number of inner cells with exactly one contributor (0 = several or none), and the rules
         for them.
-    extra
-        Further columns (inner cells × anything) that must stay uncomputable.
+    extra, known
+        Further columns (inner cells × anything): that must stay uncomputable; that everybody knows already.
+    groups
+        For every cell the number of its group, 0 for none: the cells of a group are suppressed together, and one
+        that goes because of another stays protected.
 
     Examples
     --------
@@ -123,7 +128,7 @@ def gauss_suppress(
     >>> gauss_suppress(x, candidates=[0, 1, 2], primary=[1]).secondary.tolist()
     [2]
     """
-    problem = Problem.read(matrix, candidates, primary, forced, hidden, extra)
+    problem = Problem.read(matrix, candidates, primary, forced, hidden, extra, known, groups)
     if len(problem.primary) == 0 and problem.extra.shape[1] == 0:
         return GaussResult(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
     if used_marking not in ("pivot", "early"):
@@ -159,6 +164,9 @@ class Run:
             self.sums = small_sums(problem.matrix, small)
         else:
             self.sums = problem.matrix[:, :0]
+        self.suppressed: list[int] = []
+        self.cause: list[int] = []
+        self.pivots = 0
         self._columns(small, owners)
 
     def _settle(self, small: Bools) -> SmallMethod:
@@ -189,7 +197,8 @@ class Run:
             primary, self.order = problem.primary, problem.order
             own = virtual = problem.matrix[:, :0]
         self.made_primary = np.setdiff1d(primary, problem.primary)
-        if self.method in ("anysum", "subspace") and not len(problem.forced):
+        given = problem.known.shape[1] + len(problem.forced)
+        if self.method in ("anysum", "subspace") and not given:
             # Primary cells made of small inner cells only are covered by the rule for such columns.
             primary = primary[np.diff(restrict(problem.matrix[:, primary], ~small).indptr) > 0]
         self.cells = primary
@@ -198,9 +207,10 @@ class Run:
         strict = self.method in ("subspace_strict", "virtual_subspace")
         if strict:
             protected = restrict(protected, ~small)
-        front = np.concatenate([problem.forced, self.order])
-        matrix = sp.hstack([problem.matrix[:, front], protected]).tocsc()
-        self.front, self.first = front, len(front)
+        shown = np.concatenate([problem.forced, self.order])
+        matrix = sp.hstack([problem.known, problem.matrix[:, shown], protected]).tocsc()
+        front = np.concatenate([np.full(problem.known.shape[1], -1), shown])
+        self.front, self.first, self.given = front, len(front), given
         width = matrix.shape[1] + len(front)
         rank = row_rank(small, owners)
         count = int((~small & (owners == 0)).sum())
@@ -222,38 +232,56 @@ class Run:
 
     def go(self, progress: Progress | None) -> GaussResult:
         """Try every candidate in order."""
-        unsafe = self.publish_forced()
-        suppressed: list[int] = []
-        cause: list[int] = []
-        pivots = 0
-        total = len(self.order)
-        for place in range(len(self.problem.forced), self.first):
-            if progress is not None and place % 256 == 0:
-                progress(place, total)
-            if self.is_empty(place):
-                continue
-            verdict = self.verdict(place)
-            if verdict in (PUBLISH, REMOVE):
-                self.publish(place, verdict)
-                pivots += 1
-                continue
-            self.refuse(place, keep=verdict in (CONTRIBUTOR, COMBINATION))
-            suppressed.append(int(self.front[place]))
-            cause.append(verdict)
+        unsafe = self.publish_given()
+        bundles = self._bundles()
+        for done, bundle in enumerate(bundles):
+            if progress is not None and done % 256 == 0:
+                progress(done, len(bundles))
+            self._decide(bundle)
         if progress is not None:
-            progress(total, total)
-        return self.result(np.array(suppressed, np.int64), np.array(cause, np.int64), unsafe, pivots)
+            progress(len(bundles), len(bundles))
+        return self.result(unsafe)
 
-    def publish_forced(self) -> Ints:
-        """Publish the forced cells without asking; returns the primary cells they give away."""
-        columns = self.passes[0].columns
-        for place in range(len(self.problem.forced)):
+    def _bundles(self) -> list[list[int]]:
+        """Columns to be decided together, in the order of trying; nearly always one by one."""
+        if not self.problem.groups.any():
+            return [[place] for place in range(self.given, self.first)]
+        at = {int(cell): place for place, cell in enumerate(self.front.tolist()) if place >= self.given}
+        cells = self.problem.order.tolist()
+        bundles = [[at[cells[i]] for i in bundle if cells[i] in at] for bundle in self.problem.bundles]
+        return [bundle for bundle in bundles if bundle]
+
+    def _decide(self, bundle: Sequence[int]) -> None:
+        """Publish the columns of a bundle, or suppress them all."""
+        verdicts = {j: self.verdict(j) for j in bundle if not self.is_empty(j)}
+        if all(verdict in (PUBLISH, REMOVE) for verdict in verdicts.values()):
+            for number, (j, verdict) in enumerate(verdicts.items()):
+                # Columns of the same bundle that were published just now may have changed this one.
+                self._settle_one(j, self.verdict(j) if number and not self.is_empty(j) else verdict)
+            return
+        for j in bundle:
+            verdict = verdicts.get(j, ELSEWHERE)
+            self._settle_one(j, ELSEWHERE if verdict in (PUBLISH, REMOVE) else verdict)
+
+    def _settle_one(self, j: int, verdict: int) -> None:
+        if verdict in (PUBLISH, REMOVE):
+            if not self.is_empty(j):
+                self.publish(j, verdict)
+                self.pivots += 1
+            return
+        self.refuse(j, keep=verdict in (CONTRIBUTOR, COMBINATION, ELSEWHERE))
+        self.suppressed.append(int(self.front[j]))
+        self.cause.append(verdict)
+
+    def publish_given(self) -> Ints:
+        """Publish what is known and the forced cells without asking; returns the primary cells that gives away."""
+        for place in range(self.given):
             for each in self.passes:
                 if len(each.columns.column(place)[0]):
                     each.publish(place, each.columns.pivot(place))
         columns = self.passes[0].columns
         gone = [i for i in range(len(self.cells)) if not len(columns.column(self.first + i)[0])]
-        hit = self.cells[gone] if len(self.problem.forced) else self.cells[:0]
+        hit = self.cells[gone] if self.given else self.cells[:0]
         members = np.flatnonzero(self.problem.was_primary & np.isin(self.problem.stands_for, hit))
         unsafe = np.union1d(members, self.problem.given_away)
         if len(unsafe):
@@ -337,16 +365,16 @@ class Run:
         place = blocker - self.first
         return int(self.cells[place]) if place < len(self.cells) else VIRTUAL
 
-    def result(self, heads: Ints, cause: Ints, unsafe: Ints, pivots: int) -> GaussResult:
+    def result(self, unsafe: Ints) -> GaussResult:
         """Every cell equal to a suppressed one is suppressed too."""
         problem = self.problem
-        why = dict(zip(heads.tolist(), cause.tolist(), strict=True))
+        why = dict(zip(self.suppressed, self.cause, strict=True))
         why |= {int(cell): CONTRIBUTOR for cell in self.made_primary}
-        why |= {int(cell): int(cell) for cell in problem.primary}
+        why |= dict.fromkeys(problem.primary.tolist(), ELSEWHERE)
+        asked = np.flatnonzero(problem.was_primary)[::-1]
+        why |= dict(zip(problem.stands_for[asked].tolist(), asked.tolist(), strict=True))
         place = problem.stands_for[problem.tried]
-        hit = (
-            np.array([int(head) in why for head in place], np.bool_) if len(place) else np.zeros(0, np.bool_)
-        )
+        hit = np.array([int(head) in why for head in place], np.bool_)
         secondary = problem.tried[hit]
         causes = np.array([why[int(head)] for head in place[hit]], np.int64)
-        return GaussResult(secondary, causes, unsafe, tuple(self.notes), pivots)
+        return GaussResult(secondary, causes, unsafe, tuple(self.notes), self.pivots)

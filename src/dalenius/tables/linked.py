@@ -1,16 +1,15 @@
 """Linked tables: several tables from the same microdata, protected together.
 
-``"global"`` treats all tables as one system of equations and is the only way that is safe by construction.
-The others
-protect each table in its own system and differ in how they coordinate common cells; they suppress less, and
-the audit of
-the combined tables says what that costs.
+``"global"`` treats all tables as one system of equations and is the only way that is safe by construction. The others
+give each table inner cells of its own and differ in how they coordinate common cells; they are lighter, and the audit
+of the combined tables says what that costs. Names and meanings are those of the R package GaussSuppression.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,17 +17,18 @@ import polars as pl
 import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError
-from dalenius.tables.gauss import COMBINATION, CONTRIBUTOR, ELSEWHERE, PUBLISH, REMOVE, Run
+from dalenius.tables.gauss import CONTRIBUTOR, ELSEWHERE, Progress, gauss_suppress
 from dalenius.tables.model import Bools, Ints, TableModel
-from dalenius.tables.options import SingletonRules, check_small
+from dalenius.tables.options import SingletonRules
 from dalenius.tables.order import candidate_order
-from dalenius.tables.problem import Problem, rows_of
-from dalenius.tables.protect import owners_of, protect, small_method, small_rows
+from dalenius.tables.protect import owners_of, protect, singleton_rules, small_method, small_rows
 from dalenius.tables.protected import first_of_kind, signatures
 from dalenius.tables.rules import Manual, PrimaryRule
 from dalenius.tables.suppression import Suppression
 
-Linking = Literal["global", "local", "back-tracking", "consistent", "super-consistent", "chained"]
+Linking = Literal[
+    "global", "local", "local-bdiag", "back-tracking", "consistent", "super-consistent", "chained"
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +73,12 @@ def protect_linked(
     rules
         Primary rules.
     how
-        "global": one system; "local": each table alone; "back-tracking": each table alone, again and again,
-        until
-        common cells have the same status; "consistent": all tables side by side, a common cell is published
-        only if
-        that is safe in every table; "super-consistent": like that, and a common cell once suppressed must
-        stay
-        uncomputable in every table; "chained": the tables appear one after the other, what an earlier table
-        published
-        stays published and what it suppressed stays protected (time series).
+        "global": one system. "local": each table alone ("local-bdiag": the same in one run). "back-tracking": each
+        table alone, again and again, until common cells have the same status. "consistent": all tables side by
+        side; a common cell is published only if that is safe in every table, and once suppressed stays protected
+        in all of them. "super-consistent": all tables side by side, and an intruder knows that common cells have
+        the same value. "chained": the tables appear one after the other; what an earlier table published stays
+        published and what it suppressed stays protected (time series).
     options
         As in `protect`.
 
@@ -109,7 +106,7 @@ def protect_linked(
         return _collect(model, {name: protect(part, *rules, **options) for name, part in parts.items()})
     if how == "back-tracking":
         return _collect(model, _back_tracking(model, parts, rules, options))
-    return _collect(model, _side_by_side(model, parts, rules, how == "super-consistent", **options))
+    return _collect(model, _in_blocks(model, parts, rules, how, **options))
 
 
 def table_of(model: TableModel, mask: Bools) -> TableModel:
@@ -253,81 +250,116 @@ def _back_tracking(
             return {name: result.under(rules) for name, result in results.items()}
 
 
-def _side_by_side(
+@dataclass(frozen=True, eq=False)
+class _Blocks:
+    """All tables side by side in one matrix, each with inner cells of its own (block-diagonal).
+
+    Attributes
+    ----------
+    matrix
+        Inner cells of all tables × copies of cells.
+    cell
+        The cell of the model each copy is.
+    places
+        Table → its copies.
+    """
+
+    matrix: Any
+    cell: Ints
+    places: Mapping[str, slice]
+
+    @classmethod
+    def of(cls, model: TableModel, parts: Mapping[str, TableModel]) -> _Blocks:
+        cells = [np.flatnonzero(model.tables[name]) for name in parts]
+        edges = np.cumsum([0, *(len(own) for own in cells)]).tolist()
+        places = {name: slice(*edge) for name, edge in zip(parts, pairwise(edges), strict=True)}
+        matrix = sp.block_diag([part.matrix for part in parts.values()], format="csc")
+        return cls(matrix, np.concatenate(cells), places)
+
+    @property
+    def differences(self) -> Any:
+        """Copy minus first copy of every common cell: everybody knows that these are 0."""
+        _, first, group = np.unique(self.cell, return_index=True, return_inverse=True)
+        later = np.flatnonzero(first[group] != np.arange(len(self.cell)))
+        return self.matrix[:, later] - self.matrix[:, first[group[later]]]
+
+
+def _in_blocks(
     model: TableModel,
     parts: Mapping[str, TableModel],
     rules: tuple[PrimaryRule, ...],
-    keep: bool,
+    how: Linking,
     *,
     small: str = "auto",
     singleton: SingletonRules | str | None = None,
     secondary_zeros: bool = False,
     used_marking: str = "early",
+    progress: Progress | None = None,
 ) -> dict[str, Suppression]:
-    """Eliminate in all tables in step; a common cell is published where that is safe in every table."""
+    """One elimination over all tables; how common cells hang together is what the ways differ in."""
+    blocks = _Blocks.of(model, parts)
+    single = singleton_rules(model, singleton)
+    marks = {name: {rule.name: rule.marks(part) for rule in rules} for name, part in parts.items()}
+    primary = {name: np.logical_or.reduce(list(own.values())) for name, own in marks.items()}
     order = candidate_order(model, secondary_zeros=secondary_zeros)
-    single = SingletonRules() if model.is_magnitude else SingletonRules.none()
-    if singleton is not None:
-        single = SingletonRules.from_code(singleton) if isinstance(singleton, str) else singleton
-    runs: dict[str, Run] = {}
-    where: dict[str, Ints] = {}
-    masks = {name: np.logical_or.reduce([rule.marks(part) for rule in rules]) for name, part in parts.items()}
-    for name, part in parts.items():
-        mine = np.flatnonzero(model.tables[name])
-        local = np.full(len(model.cells), -1)
-        local[mine] = np.arange(len(mine))
-        tried = local[order]
-        problem = Problem.read(part.matrix, tried[tried >= 0], masks[name], (), (), None)
-        rows = rows_of(problem, small_rows(part, rules, secondary_zeros),
-                       owners_of(part, masks[name]) if single.active else None)  # fmt: skip
-        method = check_small(small_method(part, small, secondary_zeros))
-        runs[name] = Run(problem, *rows, method, used_marking == "early", single)
-        place = np.full(len(model.cells), -1)
-        place[mine[runs[name].front]] = np.arange(runs[name].first)
-        where[name] = place
-    shut = {name: np.zeros(len(part.cells), np.bool_) for name, part in parts.items()}
-    causes = {name: np.full(len(part.cells), np.iinfo(np.int64).min) for name, part in parts.items()}
-    _step_all(order, runs, where, model, shut, causes, keep)
-    return {
-        name: _finish(parts[name], runs[name], shut[name], causes[name], masks[name], rules) for name in parts
-    }
-
-
-def _step_all(
-    order: Ints, runs: Mapping[str, Run], where: Mapping[str, Ints], model: TableModel, shut: Mapping[str, Bools],
-    causes: Mapping[str, Ints], keep: bool,
-) -> None:  # fmt: skip
-    local = {name: np.cumsum(mask) - 1 for name, mask in model.tables.items()}
-    for cell in order.tolist():
-        open_in = [
-            (n, int(w[cell])) for n, w in where.items() if w[cell] >= 0 and not runs[n].is_empty(int(w[cell]))
-        ]
-        verdicts = {n: runs[n].verdict(j) for n, j in open_in}
-        if all(v in (PUBLISH, REMOVE) for v in verdicts.values()):
-            for n, j in open_in:
-                runs[n].publish(j, verdicts[n])
-            continue
-        for n, j in open_in:
-            runs[n].refuse(j, keep or verdicts[n] in (CONTRIBUTOR, COMBINATION))
-        for n, mask in model.tables.items():
-            if mask[cell]:
-                shut[n][local[n][cell]] = True
-                causes[n][local[n][cell]] = verdicts.get(n, ELSEWHERE)
-
-
-def _finish(
-    part: TableModel, run: Run, shut: Bools, cause: Ints, primary: Bools, rules: tuple[PrimaryRule, ...]
-) -> Suppression:
-    heads = np.flatnonzero(shut)
-    heads = heads[run.problem.stands_for[heads] == heads]
-    why = np.where(cause[heads] == PUBLISH, ELSEWHERE, cause[heads])
-    result = run.result(heads, why, np.zeros(0, np.int64), 0)
-    secondary = shut & ~primary
-    secondary[result.secondary] = True
-    full = np.full(len(primary), ELSEWHERE)
-    full[result.secondary] = result.cause
-    none = np.zeros(len(primary), np.bool_)
-    marks = {rule.name: rule.marks(part) for rule in rules}
-    return Suppression(
-        part, primary, secondary, none, none, none, marks, full, run.problem.tried, result.notes, rules
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    tried = np.argsort(rank[blocks.cell], kind="stable")
+    result = gauss_suppress(
+        blocks.matrix,
+        tried,
+        np.concatenate(list(primary.values())),
+        small_rows=np.concatenate([small_rows(part, rules, secondary_zeros) for part in parts.values()]),
+        small=small_method(model, small, secondary_zeros),
+        used_marking=used_marking,
+        owners=_owners(parts, primary) if single.active else None,
+        singleton=single,
+        known=blocks.differences if how == "super-consistent" else None,
+        groups=blocks.cell + 1 if how == "consistent" else None,
+        progress=progress,
     )
+    secondary, unsafe = np.zeros(len(blocks.cell), np.bool_), np.zeros(len(blocks.cell), np.bool_)
+    secondary[result.secondary] = True
+    unsafe[result.unsafe] = True
+    cause = np.full(len(blocks.cell), ELSEWHERE)
+    cause[result.secondary] = result.cause
+    rank = np.argsort(tried)
+    return {
+        name: _of_block(
+            parts[name], marks[name], secondary[at], unsafe[at], _inside(cause[at], at), np.argsort(rank[at]),
+            result.notes, rules,
+        )
+        for name, at in blocks.places.items()
+    }  # fmt: skip
+
+
+def _inside(cause: Ints, at: slice) -> Ints:
+    """Causes that are cells of the same block by their place in it; others are elsewhere."""
+    own = (cause >= at.start) & (cause < at.stop)
+    return np.where(own, cause - at.start, np.where(cause >= 0, ELSEWHERE, cause))
+
+
+def _of_block(
+    part: TableModel,
+    marks: dict[str, Bools],
+    secondary: Bools,
+    unsafe: Bools,
+    cause: Ints,
+    order: Ints,
+    notes: tuple[str, ...],
+    rules: tuple[PrimaryRule, ...],
+) -> Suppression:
+    none = np.zeros(len(secondary), np.bool_)
+    primary = np.logical_or.reduce(list(marks.values()))
+    return Suppression(part, primary, secondary, none, none, unsafe, marks, cause, order, notes, rules)
+
+
+def _owners(parts: Mapping[str, TableModel], primary: Mapping[str, Bools]) -> Ints:
+    """Single contributors of the inner cells of all tables; without contributor codes every record is its own."""
+    owners: list[Ints] = []
+    for name, part in parts.items():
+        own = owners_of(part, primary[name])
+        if part.records is None or part.records.contributor is None:
+            own = np.where(own > 0, own + max((int(o.max(initial=0)) for o in owners), default=0), 0)
+        owners.append(own)
+    return np.concatenate(owners)

@@ -96,10 +96,7 @@ def _protect(
     forced_cells, hidden_cells = cell_mask(model, forced), cell_mask(model, hidden)
     extra = [rule.differences(model) for rule in rules if isinstance(rule, KDisclosure)]
     differences = sp.hstack(extra).tocsc() if extra else None
-    if singleton is None:
-        rules_for_single = SingletonRules() if model.is_magnitude else SingletonRules.none()
-    else:
-        rules_for_single = SingletonRules.from_code(singleton) if isinstance(singleton, str) else singleton
+    rules_for_single = singleton_rules(model, singleton)
     zeros = secondary_zeros or any(isinstance(rule, KDisclosure) for rule in rules)
     tried = _order(model, order, usefulness, zeros)
     # Pivots in small inner cells leave the columns shorter; the outcome does not depend on the order of free
@@ -140,6 +137,13 @@ def _protect(
         rules=rules,
         differences=differences,
     )
+
+
+def singleton_rules(model: TableModel, given: SingletonRules | str | None) -> SingletonRules:
+    """The rules against single contributors: those given, or the default of the kind of table."""
+    if given is None:
+        return SingletonRules() if model.is_magnitude else SingletonRules.none()
+    return SingletonRules.from_code(given) if isinstance(given, str) else given
 
 
 def _label(rule: PrimaryRule, place: int, rules: Sequence[PrimaryRule]) -> str:
