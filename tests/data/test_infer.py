@@ -43,6 +43,15 @@ def test_identifiers() -> None:
     apart = [i * i for i in range(50)]
     assert guess(apart, "person_id").has("identifier")
     assert not guess(apart, "income").has("identifier")
+
+
+def test_identifiers_shared_by_a_few_rows() -> None:
+    numbers = [i // 3 for i in range(300)]
+    told(guess(numbers, "household_id"), Kind.INTEGER, "household, please check")
+    assert guess(numbers, "household_id").has("household")
+    assert guess([f"P{number}" for number in numbers], "patient_id").has("entity")
+    assert not guess(numbers, "income").roles
+    assert not guess([i % 20 for i in range(300)], "region_id").roles, "many rows each: a place"
     assert not guess(["a", "b", "c"]).roles  # three rows say nothing
     half = [f"n{i}" for i in range(30)] + ["n1"] * 10
     told(guess(half), Kind.TEXT, "too many for categories")

@@ -46,6 +46,9 @@ WEIGHT_NAMES = re.compile(
 IDENTIFIER_NAMES = re.compile(
     r"(^|[_.\s])(id|ids|pid|uid|uuid|nr|key|identifier|serial)($|[_.\s0-9])|Id$|ID$"
 )
+HOUSEHOLD_NAMES = re.compile(r"house|family|(^|[_.\s])hh", re.I)
+FEW_ROWS_EACH = 5
+"""A number shared by fewer rows than this on average names a household or a unit, not a place or an answer."""
 LATITUDE, LONGITUDE = re.compile(r"^(lat|latitude)$", re.I), re.compile(r"^(lon|lng|long|longitude)$", re.I)
 
 
@@ -77,7 +80,22 @@ def _column(raw: Raw) -> Column:
     if WEIGHT_NAMES.search(raw.name.lower()) and guess.kind.is_number:
         rest["roles"] = (Role.WEIGHT,)
         guess.note += "; named like a survey weight"
+    elif "roles" not in rest and (role := _shared_name(raw)):
+        rest["roles"] = (role,)
+        guess.note += f"; named like an identifier and shared by a few rows each: {role.value}, please check"
     return Column(raw.name, guess.kind, note=guess.note, **rest)
+
+
+def _shared_name(raw: Raw) -> Role | None:
+    """Numbers of households, or of units that own a few rows each: such a number must not be modelled as a quantity."""
+    named = IDENTIFIER_NAMES.search(raw.name)
+    if not named or raw.storage not in ("integer", "text"):
+        return None
+    values = raw.data[raw.present]
+    distinct = len(pl.Series(values).unique())
+    if distinct < ENOUGH_ROWS or not distinct > len(values) / FEW_ROWS_EACH:
+        return None
+    return Role.HOUSEHOLD if HOUSEHOLD_NAMES.search(raw.name) else Role.ENTITY
 
 
 def _null(raw: Raw) -> _Guess:
