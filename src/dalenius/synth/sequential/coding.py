@@ -17,12 +17,12 @@ import numpy.typing as npt
 from dalenius.data.schema import Kind
 from dalenius.data.vector import SPECIAL, AnyArray, Vector
 
-BINS = 250
-"""Bins of a number: enough that a cut is never further than 0.4 % of the rows from where it should be."""
+BINS = 240
+"""Bins of a number: a cut is never further than 0.4 % of the rows from where it should be, and codes fit a byte."""
 LEVELS = 60_000
 """Levels of a category that are told apart as predictor; rarer ones share a code."""
 
-Codes = npt.NDArray[np.uint16]
+Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,3 +139,20 @@ def distinct_counts(values: AnyArray) -> tuple[AnyArray, npt.NDArray[np.int64]]:
             return found + low, times[found]
     distinct, times = np.unique(values, return_counts=True)
     return distinct, times.astype(np.int64)
+
+
+def places_of(values: AnyArray, distinct: AnyArray) -> npt.NDArray[np.intp]:
+    """Place of each value among the distinct ones; whole numbers of small range are looked up, not searched.
+
+    Examples
+    --------
+    >>> places_of(np.array([7, 5, 7]), np.array([5, 7])).tolist()
+    [1, 0, 1]
+    """
+    if values.dtype.kind in "iu" and len(distinct):
+        low, high = int(distinct[0]), int(distinct[-1])
+        if high - low < 4 * len(values):
+            place = np.zeros(high - low + 1, np.intp)
+            place[distinct - low] = np.arange(len(distinct))
+            return place[values - low]
+    return np.searchsorted(distinct, values)

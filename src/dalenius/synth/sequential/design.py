@@ -23,7 +23,8 @@ class Design:
     def __init__(self, coders: Sequence[Coder], rows: int) -> None:
         self.coders = list(coders)
         self.rows = rows
-        self.codes: Codes = np.zeros((len(coders), rows), np.uint16)
+        byte = all(coder.size <= 256 for coder in coders)
+        self.codes: Codes = np.zeros((len(coders), rows), np.uint8 if byte else np.uint16)
         self.vectors: dict[int, Vector] = {}
         self.sizes: IntArray = np.array([c.size for c in coders], np.int64)
         self.unordered: AnyArray = np.array([c.unordered for c in coders], bool)

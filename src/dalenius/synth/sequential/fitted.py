@@ -53,7 +53,7 @@ class Tuning:
 
     minbucket: int = 5
     cp: float = 1e-8
-    evidence: float = 0.65
+    evidence: float = 1.0
     depth: int = 60
     diversity: int = 1
     trees: int = 10

@@ -84,7 +84,7 @@ class Sequential(Synthesizer):
     methods: Mapping[str, str] = field(default_factory=dict)
     minbucket: int = 5
     cp: float = 1e-8
-    evidence: float = 0.65
+    evidence: float = 1.0
     depth: int = 60
     diversity: int = 1
     smoothing: Smoothing | Mapping[str, Smoothing] = "auto"

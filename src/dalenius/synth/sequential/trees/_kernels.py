@@ -37,6 +37,43 @@ class Limits(NamedTuple):
     tries: Any
 
 
+class Predictors(NamedTuple):
+    """Codes of all columns, which of them may be used, which have no order, and how many codes each has."""
+
+    codes: Any
+    use: Any
+    unordered: Any
+    sizes: Any
+
+
+class Nodes(NamedTuple):
+    """Per node: predictor (LEAF for a leaf), place of its cut, left and right child, first and last row."""
+
+    feature: Any
+    where: Any
+    left: Any
+    right: Any
+    first: Any
+    last: Any
+
+
+class Space(NamedTuple):
+    """Work space of one tree: rows of the node in hand, its classes, the cut in hand, and the random state."""
+
+    number: Any
+    label: Any
+    w: Any
+    code: Any
+    spare: Any
+    whole: Any
+    present: Any
+    kept: Any
+    goes_left: Any
+    found: Any
+    pool: Any
+    state: Any
+
+
 @njit(cache=True, nogil=True)
 def _several(rows, y, wanted, found):
     """Whether the rows hold at least ``wanted`` different numbers."""
@@ -85,18 +122,37 @@ def _partition(rows, code, goes_left, spare):
 
 
 @njit(cache=True, nogil=True)
-def _count_classes(rows, y, w, whole, present, kinds):
+def _work_space(predictors, response, rows, limits, seed):
+    """Empty work space, and that of the split search."""
+    widest = 1
+    for f in predictors.use:
+        widest = max(widest, predictors.sizes[f])
+    by_class = response.classes > 0
+    classes = max(response.classes, 1)
+    space = Space(
+        np.zeros(0 if by_class else rows, response.number.dtype), np.zeros(rows if by_class else 0, response.label.dtype),
+        np.zeros(min(rows, len(response.w))), np.zeros(rows, predictors.codes.dtype), np.zeros(rows, np.int32),
+        np.zeros(classes), np.zeros(classes, np.int64), np.zeros(widest, np.int64), np.zeros(widest, np.bool_),
+        np.zeros(max(limits.diversity, 1)), predictors.use.copy(),
+        np.array([np.uint64(seed) | np.uint64(1)], dtype=np.uint64),
+    )  # fmt: skip
+    by_rows = limits.diversity > 1 or limits.critical > -np.inf or len(response.w) > 0
+    return space, scratch(widest, rows, response, by_rows)
+
+
+@njit(cache=True, nogil=True)
+def _count_classes(y, w, whole, present, kinds):
     """Weight of each class in the node; returns how many classes, total weight and the sum of squares."""
     weighted = len(w) > 0
     for t in range(kinds):
         whole[present[t]] = 0.0
     kinds = 0
-    for r in rows:
-        k = y[r]
+    for i in range(len(y)):
+        k = y[i]
         if whole[k] == 0.0:
             present[kinds] = k
             kinds += 1
-        whole[k] += w[r] if weighted else 1.0
+        whole[k] += w[i] if weighted else 1.0
     total, squares = 0.0, 0.0
     for t in range(kinds):
         total += whole[present[t]]
@@ -105,16 +161,44 @@ def _count_classes(rows, y, w, whole, present, kinds):
 
 
 @njit(cache=True, nogil=True)
-def _sum_numbers(rows, y, w):
+def _sum_numbers(y, w):
     """Total weight, sum and sum of squares of the numbers in the node."""
     weighted = len(w) > 0
     total, linear, square = 0.0, 0.0, 0.0
-    for r in rows:
-        one = w[r] if weighted else 1.0
+    for i in range(len(y)):
+        one = w[i] if weighted else 1.0
         total += one
-        linear += one * y[r]
-        square += one * y[r] * y[r]
+        linear += one * y[i]
+        square += one * y[i] * y[i]
     return total, linear, square
+
+
+@njit(cache=True, nogil=True)
+def _enter(rows, response, space, kinds):
+    """Read the response of a node; returns how many classes, weight, score and impurity."""
+    size = len(rows)
+    w = space.w[: min(size, len(space.w))]
+    for i in range(len(w)):
+        w[i] = response.w[rows[i]]
+    if response.classes > 0:
+        for i in range(size):
+            space.label[i] = response.label[rows[i]]
+        kinds, weight, squares = _count_classes(space.label[:size], w, space.whole, space.present, kinds)
+        base = squares / weight
+        return kinds, weight, base, weight - base
+    for i in range(size):
+        space.number[i] = response.number[rows[i]]
+    weight, linear, squares = _sum_numbers(space.number[:size], w)
+    base = linear * linear / weight
+    return kinds, weight, base, squares - base
+
+
+@njit(cache=True, nogil=True)
+def _read_codes(codes, rows, code):
+    """Codes of the rows of a node, in their order."""
+    for i in range(len(rows)):
+        code[i] = codes[rows[i]]
+    return code[: len(rows)]
 
 
 @njit(cache=True, nogil=True)
@@ -130,13 +214,16 @@ def _candidates(pool, tries, state):
 
 
 @njit(cache=True, nogil=True)
-def _strongest(codes, unordered, rows, response, seen, pool, considered, critical, s):
+def _strongest(predictors, rows, classes, seen, considered, critical, space, s):
     """Place in the pool of the predictor with the strongest test, -1 when none passes."""
     chosen = -1
+    size = len(rows)
+    w = space.w[: min(size, len(space.w))]
     for i in range(considered):
-        f = pool[i]
+        f = space.pool[i]
+        code = _read_codes(predictors.codes[f], rows, space.code)
         score = association(
-            codes[f], unordered[f], rows, response.number, response.label, response.classes, seen, s
+            code, space.number[:size], space.label[:size], w, predictors.unordered[f], classes, seen, s
         )
         if score > critical:
             critical = score
@@ -145,26 +232,41 @@ def _strongest(codes, unordered, rows, response, seen, pool, considered, critica
 
 
 @njit(cache=True, nogil=True)
-def _best_cut(codes, unordered, rows, response, whole, seen, pool, begin, end, limits, best, s, kept):
+def _best_cut(predictors, rows, classes, seen, begin, end, limits, best, space, s):
     """Best cut over some predictors: (predictor or -1, codes that go left, codes seen); ``kept`` holds their order."""
     chosen, chosen_cut, chosen_used = -1, 0, 0
+    size = len(rows)
+    w = space.w[: min(size, len(space.w))]
     for i in range(begin, end):
-        f = pool[i]
-        if response.classes > 0:
+        f = space.pool[i]
+        code = _read_codes(predictors.codes[f], rows, space.code)
+        if classes > 0:
             score, cut, used = split_class(
-                codes[f], unordered[f], rows, response.label, response.w, whole, seen, limits.least, limits.diversity,
-                best, s,
+                code, predictors.sizes[f], space.label[:size], w, predictors.unordered[f], classes, space.whole, seen,
+                limits.least, limits.diversity, best, s,
             )  # fmt: skip
         else:
             score, cut, used = split_number(
-                codes[f], unordered[f], rows, response.number, response.w, limits.least, best, s
+                code, space.number[:size], w, predictors.unordered[f], limits.least, best, s
             )
         if cut > 0:
             best = score
             chosen, chosen_cut, chosen_used = f, cut, used
             for t in range(used):
-                kept[t] = s.touched[t]
+                space.kept[t] = s.touched[t]
     return chosen, chosen_cut, chosen_used
+
+
+@njit(cache=True, nogil=True)
+def _find_cut(predictors, rows, classes, seen, limits, best, space, s):
+    """The cut of a node: over all predictors, over some drawn at random, or over the one with the strongest test."""
+    begin, end = 0, _candidates(space.pool, limits.tries, space.state)
+    if limits.critical > -np.inf:
+        begin = _strongest(predictors, rows, classes, seen, end, limits.critical, space, s)
+        if begin < 0:
+            return -1, 0, 0
+        end = begin + 1
+    return _best_cut(predictors, rows, classes, seen, begin, end, limits, best, space, s)
 
 
 @njit(cache=True, nogil=True)
@@ -203,93 +305,105 @@ def _store(cuts, used, goes_left, size):
 
 
 @njit(cache=True, nogil=True)
-def grow(codes, use, unordered, sizes, response, rows, limits, seed):  # noqa: PLR0915 (one pass over the nodes)
+def _too_alike(left, right, response, wanted, found):
+    """Whether a side of a cut holds fewer different numbers than wanted (classes are counted in the split search)."""
+    return (
+        wanted > 1
+        and response.classes == 0
+        and not (
+            _several(left, response.number, wanted, found) and _several(right, response.number, wanted, found)
+        )
+    )
+
+
+@njit(cache=True, nogil=True)
+def _empty_nodes(size):
+    return Nodes(
+        np.full(size, LEAF, np.int32), np.zeros(size, np.int64), np.zeros(size, np.int32),
+        np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _copied(nodes, used, size):
+    """The first nodes in arrays of another length."""
+    fresh = _empty_nodes(size)
+    fresh.feature[:used] = nodes.feature[:used]
+    fresh.where[:used] = nodes.where[:used]
+    fresh.left[:used] = nodes.left[:used]
+    fresh.right[:used] = nodes.right[:used]
+    fresh.first[:used] = nodes.first[:used]
+    fresh.last[:used] = nodes.last[:used]
+    return fresh
+
+
+@njit(cache=True, nogil=True)
+def _add_children(nodes, used, node, feature, where, went):
+    """Turn a leaf into a split with two new leaves, making room where needed."""
+    if used + 2 > len(nodes.feature):
+        nodes = _copied(nodes, used, 2 * len(nodes.feature))
+    nodes.feature[node] = feature
+    nodes.where[node] = where
+    nodes.left[node], nodes.right[node] = used, used + 1
+    middle = nodes.first[node] + went
+    nodes.first[used], nodes.last[used] = nodes.first[node], middle
+    nodes.first[used + 1], nodes.last[used + 1] = middle, nodes.last[node]
+    return nodes
+
+
+@njit(cache=True, nogil=True)
+def grow(predictors, response, rows, limits, seed):
     """Grow one tree over ``rows`` (which is put in leaf order).
 
-    Returns per node: predictor (LEAF for a leaf), place of its cut in the table of cuts, left and right child, first
-    and last row of a leaf; and the table of cuts: for each code of the predictor one bit, set when it goes left.
+    Returns the nodes and the table of cuts: for each code of a split's predictor one bit, set when it goes left.
     """
-    n = len(rows)
-    most = max(2 * (n // max(limits.least, 1)) + 3, 3)
-    feature = np.full(most, LEAF, np.int32)
-    where = np.zeros(most, np.int64)
-    left_of = np.zeros(most, np.int32)
-    right_of = np.zeros(most, np.int32)
-    first = np.zeros(most, np.int64)
-    last = np.zeros(most, np.int64)
+    space, s = _work_space(predictors, response, len(rows), limits, seed)
+    nodes = _empty_nodes(64)
+    nodes.last[0] = len(rows)
     cuts, cuts_used = np.zeros(1024, np.uint8), 0
-    widest = 1
-    for f in use:
-        widest = max(widest, sizes[f])
-    s = scratch(widest, n, response.classes)
-    kept = np.zeros(widest, np.int64)
-    goes_left = np.zeros(widest, np.bool_)
-    whole = np.zeros(max(response.classes, 1))
-    present = np.zeros(max(response.classes, 1), np.int64)
-    found = np.zeros(max(limits.diversity, 1))
-    pool = use.copy()
-    state = np.array([np.uint64(seed) | np.uint64(1)], dtype=np.uint64)
-    stack = np.zeros((most, 2), np.int64)
-    top, nodes, kinds, floor = 1, 1, 0, -1.0
-    last[0] = n
+    stack = np.zeros((limits.depth + 3, 2), np.int64)  # one waiting node per level, and two of the last
+    top, used, kinds, floor = 1, 1, 0, -1.0
     while top > 0:
         top -= 1
         node, depth = stack[top]
-        mine = rows[first[node] : last[node]]
+        mine = rows[nodes.first[node] : nodes.last[node]]
         size = len(mine)
-        if size == 0:
+        small = size < max(limits.split_least, 2 * limits.least)
+        if size == 0 or depth >= limits.depth or (small and floor >= 0.0):
             continue
-        if response.classes > 0:
-            kinds, weight, squares = _count_classes(mine, response.label, response.w, whole, present, kinds)
-            base = squares / weight
-            impurity = weight - base
-        else:
-            weight, linear, squares = _sum_numbers(mine, response.number, response.w)
-            base = linear * linear / weight
-            impurity = squares - base
+        kinds, weight, base, impurity = _enter(mine, response, space, kinds)
         if floor < 0.0:
             floor = max(limits.complexity, limits.evidence / size) * max(impurity, 0.0)
-        small = size < max(limits.split_least, 2 * limits.least)
-        if small or depth >= limits.depth or impurity <= 1e-12 * max(weight, 1.0):
+        if small or impurity <= 1e-12 * max(weight, 1.0):
             continue
-        seen = present[:kinds]
-        begin, end = 0, _candidates(pool, limits.tries, state)
-        if limits.critical > -np.inf:
-            begin = _strongest(codes, unordered, mine, response, seen, pool, end, limits.critical, s)
-            end = begin + 1
-            if begin < 0:
-                continue
         best = base + max(floor, 1e-10 * abs(base))
-        f, cut, used = _best_cut(
-            codes, unordered, mine, response, whole, seen, pool, begin, end, limits, best, s, kept
+        f, cut, codes_used = _find_cut(
+            predictors, mine, response.classes, space.present[:kinds], limits, best, space, s
         )
         if f < 0:
             continue
-        _sides(codes[f], unordered[f], sizes[f], mine, kept, cut, used, s.times, goes_left)
-        went = _partition(mine, codes[f], goes_left, s.rows)
-        if (
-            limits.diversity > 1
-            and response.classes == 0
-            and not (
-                _several(mine[:went], response.number, limits.diversity, found)
-                and _several(mine[went:], response.number, limits.diversity, found)
-            )
-        ):
+        code, goes_left = predictors.codes[f], space.goes_left
+        _sides(
+            code,
+            predictors.unordered[f],
+            predictors.sizes[f],
+            mine,
+            space.kept,
+            cut,
+            codes_used,
+            s.times,
+            goes_left,
+        )
+        went = _partition(mine, code, goes_left, space.spare)
+        if _too_alike(mine[:went], mine[went:], response, limits.diversity, space.found):
             continue
-        feature[node] = f
-        where[node] = cuts_used
-        cuts, cuts_used = _store(cuts, cuts_used, goes_left, sizes[f])
-        left_of[node], right_of[node] = nodes, nodes + 1
-        first[nodes], last[nodes] = first[node], first[node] + went
-        first[nodes + 1], last[nodes + 1] = first[node] + went, last[node]
-        stack[top, 0], stack[top, 1] = nodes + 1, depth + 1
-        stack[top + 1, 0], stack[top + 1, 1] = nodes, depth + 1
+        nodes = _add_children(nodes, used, node, f, cuts_used, went)
+        cuts, cuts_used = _store(cuts, cuts_used, goes_left, predictors.sizes[f])
+        stack[top, 0], stack[top, 1] = used + 1, depth + 1
+        stack[top + 1, 0], stack[top + 1, 1] = used, depth + 1
         top += 2
-        nodes += 2
-    return (
-        feature[:nodes].copy(), where[:nodes].copy(), left_of[:nodes].copy(), right_of[:nodes].copy(),
-        first[:nodes].copy(), last[:nodes].copy(), cuts[:cuts_used].copy(),
-    )  # fmt: skip
+        used += 2
+    return _copied(nodes, used, used), cuts[:cuts_used].copy()
 
 
 @njit(cache=True, nogil=True)

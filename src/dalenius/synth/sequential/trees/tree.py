@@ -12,16 +12,16 @@ from scipy import stats
 
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
-from dalenius.synth.sequential.coding import distinct_counts
+from dalenius.synth.sequential.coding import distinct_counts, places_of
 from dalenius.synth.sequential.design import Design, Floats
 from dalenius.synth.sequential.fitted import Parts, Target, Tuning
-from dalenius.synth.sequential.trees._kernels import Limits, Response, grow, pick, route
+from dalenius.synth.sequential.trees._kernels import Limits, Predictors, Response, grow, pick, route
 
 NONE: Floats = np.zeros(0)
-MOST_SHARES = 40
+COMMON_LEVEL = 0.25
+"""Chance gains that a split must earn for each level that many rows share (see `chance_gains`)."""
 CHUNK = 100_000
 NO_NUMBERS: npt.NDArray[np.float32] = np.zeros(0, np.float32)
-NO_LABELS: npt.NDArray[np.uint16] = np.zeros(0, np.uint16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,8 @@ class Tree:
     where: npt.NDArray[np.int64]
     left: npt.NDArray[np.int32]
     right: npt.NDArray[np.int32]
-    first: npt.NDArray[np.int64]
-    last: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int32]
+    last: npt.NDArray[np.int32]
     cuts: npt.NDArray[np.uint8]
     mass: Floats
 
@@ -62,22 +62,19 @@ class Tree:
             Predictors looked at in a node, drawn anew for each; 0 for all (random forest).
         """
         order = rows.astype(np.int32)
-        label, number, classes = _response(target, tuning)
+        label, number, classes = _response(target, tuning, design.codes.dtype)
         weights = NONE if target.weights is None else target.weights
         critical = stats.norm.ppf(1 - tuning.alpha / max(len(use), 1)) if tested else -np.inf
-        evidence = 0.0 if tested else tuning.evidence * _shares(label[rows] if classes else None)
+        evidence = 0.0 if tested else tuning.evidence * chance_gains(target, rows)
         limits = Limits(
             tuning.minbucket, 3 * tuning.minbucket, float(tuning.cp), float(evidence), float(critical),
             tuning.diversity, tuning.depth, tries,
         )  # fmt: skip
         start = int(generator(seed, "tree").integers(1, 2**62)) if tries else 1
-        nodes = grow(
-            design.codes, np.array(use, np.int64), design.unordered, design.sizes,
-            Response(number, label, classes, weights), order, limits, start,
-        )  # fmt: skip
+        predictors = Predictors(design.codes, np.array(use, np.int64), design.unordered, design.sizes)
+        nodes, cuts = grow(predictors, Response(number, label, classes, weights), order, limits, start)
         mass = NONE if target.weights is None else np.cumsum(target.weights[order])
-        feature, where, left, right, first, last, cuts = nodes
-        return cls(feature, where, left, right, first, last, cuts, mass), order
+        return cls(*nodes, cuts, mass), order
 
     def leaves(self, design: Design, rows: IntArray) -> npt.NDArray[np.int32]:
         """Leaf of each of these rows."""
@@ -111,25 +108,50 @@ class Tree:
         return cls(*(arrays[name] for name in names))
 
 
-def _shares(label: IntArray | None) -> float:
-    """Free shares that a split adds: it must earn ``evidence`` for each (at most `MOST_SHARES` are charged)."""
-    if label is None:
+def chance_gains(target: Target, rows: IntArray) -> float:
+    """How many times the gain of a split by chance a split must earn, for ``evidence`` 1.
+
+    The sum of n_k^2 / n over leaves is the number of original rows that would draw their own value again; a split by
+    chance raises it by G = 1 - sum of p_k^2. A split must raise it by G/4 for each level, and by one whole row for each
+    level that is rare (fewer than sqrt(n) rows hold it): those are the people whom a small leaf fences in. At
+    most half a level's rows are asked for, so that a column of many small levels can still be told apart.
+
+    Examples
+    --------
+    >>> even = Target(np.array([0, 1, 2, 3] * 25), 4)
+    >>> chance_gains(even, np.arange(100))
+    1.0
+    >>> chance_gains(Target(np.arange(100.0)), np.arange(100))
+    1.0
+    """
+    if target.classes == 0 or not len(rows):
         return 1.0
-    found = int(np.count_nonzero(np.bincount(label)))
-    return float(min(max(found - 1, 1), MOST_SHARES))
+    times = np.bincount(target.values[rows])
+    times = times[times > 0]
+    n = len(rows)
+    own = float(np.sum(times.astype(np.float64) ** 2)) / n  # rows that share a row's level, on average
+    chance = 1.0 - own / n
+    if chance <= 0:
+        return 1.0
+    rare = int(np.count_nonzero(times < np.sqrt(n)))
+    wanted = rare + COMMON_LEVEL * chance * (len(times) - rare)
+    return min(wanted, own / 2) / chance
 
 
-def _response(target: Target, tuning: Tuning) -> tuple[IntArray, npt.NDArray[np.float32], int]:
-    """The response as the kernels take it, in small types: a tree reads it once per predictor and level.
+def _response(
+    target: Target, tuning: Tuning, codes: npt.DTypeLike
+) -> tuple[AnyArray, npt.NDArray[np.float32], int]:
+    """The response as the kernels take it, in small types: a tree reads it once per level.
 
     A yes/no is a number (its Gini gain is its variance gain, and faster). A number enters by its rank: trees then cut
     where the distribution differs instead of fencing in a few extreme values (spec psd08: one outlier, one leaf).
     """
     if target.classes > 2 or (target.classes and tuning.diversity > 1):
-        small = np.uint16 if target.classes < 2**16 else np.int32
+        small = np.promote_types(codes, np.min_scalar_type(target.classes - 1))  # few types: compiled once
         return target.values.astype(small), NO_NUMBERS, target.classes
+    none = np.zeros(0, codes)
     if target.classes:
-        return NO_LABELS, target.values.astype(np.float32), 0
+        return none, target.values.astype(np.float32), 0
     distinct, times = distinct_counts(target.values)
     middle = ((np.cumsum(times) - times / 2) / max(len(target.values), 1) - 0.5).astype(np.float32)
-    return NO_LABELS, middle[np.searchsorted(distinct, target.values)], 0
+    return none, middle[places_of(target.values, distinct)], 0
