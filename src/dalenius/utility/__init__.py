@@ -15,7 +15,15 @@ from dalenius.utility.distances import count_distances, weighted_distances
 from dalenius.utility.distributions import column_figures, column_shapes, coverage
 from dalenius.utility.households import household_counts, households_kept
 from dalenius.utility.marginals import group_scores, k_marginal, k_marginal_score, sampling_equivalent
-from dalenius.utility.nist import improvement_factor, slope_errors, unique_exact_matches, univariate_errors
+from dalenius.utility.missingness import gap_table, gaps_alike
+from dalenius.utility.nist import (
+    improvement_factor,
+    slope_agreement,
+    slope_errors,
+    unique_exact_matches,
+    unique_matches,
+    univariate_errors,
+)
 from dalenius.utility.propensity import detection_auc, propensity_logit, propensity_tree
 from dalenius.utility.rules import broken_rows, rule_table, rules_kept, violation_rates
 from dalenius.utility.tables import (
@@ -42,6 +50,8 @@ __all__ = [
     "count_distances",
     "coverage",
     "detection_auc",
+    "gap_table",
+    "gaps_alike",
     "group_scores",
     "household_counts",
     "households_kept",
@@ -62,6 +72,7 @@ __all__ = [
     "rule_table",
     "rules_kept",
     "sampling_equivalent",
+    "slope_agreement",
     "slope_errors",
     "table_statistics",
     "table_utility",
@@ -69,6 +80,7 @@ __all__ = [
     "train_on_protected",
     "two_way_utility",
     "unique_exact_matches",
+    "unique_matches",
     "univariate_errors",
     "violation_rates",
     "voas_williamson",

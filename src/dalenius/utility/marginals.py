@@ -165,9 +165,16 @@ def sampling_equivalent(
     )
 )
 def k_marginal(
-    pair: Pair, columns: Sequence[str] | None = None, order: int = 2, by: str | None = None
+    pair: Pair,
+    columns: Sequence[str] | None = None,
+    order: int = 2,
+    by: str | None = None,
+    equivalent: bool = False,
 ) -> Result:
     """SDNIST's k-marginal score; scores are comparable only over the same margins.
+
+    With ``by`` (an area, for example) every margin is crossed with that column and each of its groups gets a score;
+    ``equivalent`` also asks which subsample of the original would score the same.
 
     Examples
     --------
@@ -182,11 +189,24 @@ def k_marginal(
     if pair.holdout is not None and pair.holdout.rows:
         other = Pair(pair.original, pair.holdout, grouping=pair.grouping)
         yardsticks["holdout"] = k_marginal_score(other, columns, order=order, by=by)[0]
+    text = f"The {len(table)} tables of {order} columns score {figure(value)} of 1000{worst}."
+    values: dict[str, float] = {}
+    if equivalent:
+        share = sampling_equivalent(pair, columns, order=order, by=by)[0]
+        values["sampling equivalent, %"] = 100 * share
+        text += f" A plain subsample of {figure(100 * share, '%')} of the original scores about the same."
+    groups = group_scores(pair, by, columns, order=order) if by is not None else None
+    if groups is not None and len(groups):
+        values["lowest group"] = float(groups["score"][0])
+        text += f" Lowest is {groups['group'][0]} with {figure(float(groups['score'][0]))}."
     return Result(
         name="k-marginal",
         value=value,
-        sentence=f"The {len(table)} tables of {order} columns score {figure(value)} of 1000{worst}.",
+        sentence=text,
         yardsticks=yardsticks,
-        table=table,
-        chart=lambda: plain_bars(table, "table", "L", "difference of shares, 0 to 2"),
+        values=values,
+        table=table if groups is None else groups,
+        chart=(lambda: plain_bars(table, "table", "L", "difference of shares, 0 to 2"))
+        if groups is None
+        else (lambda: plain_bars(groups, "group", "score", "score of the group, 0 to 1000")),
     )

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.registry import MeasureInfo
+from dalenius.core.result import Result, figure
 from dalenius.counts.counts import Counts, align
+from dalenius.counts.measure import measure
 from dalenius.counts.memory import row_groups
 from dalenius.counts.pair import Pair
+from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, BoolArray, Categories
+from dalenius.utility.charts import two_files
+from dalenius.utility.trends import association_table
+
+FEW_LEVELS = 8
 
 
 def univariate_errors(
@@ -160,6 +169,115 @@ def unique_exact_matches(pair: Pair, columns: Sequence[str] | None = None) -> tu
     n = pair.original.rows
     first, second = np.bincount(groups[:n], minlength=size), np.bincount(groups[n:], minlength=size)
     return int(np.sum((first == 1) & (second > 0))), int(np.sum(first == 1))
+
+
+@measure(
+    MeasureInfo(
+        name="unique-matches",
+        title="Unique rows copied whole",
+        family="risk",
+        meaning="Per cent of original rows that nobody else shares and that the protected file has in every column.",
+        better="lower",
+        bounds=(0, 100),
+        reference="NIST SDNIST: unique exact matches; Francis 2024 (PSD), spec psd11 2.5 A",
+        unit="%",
+        default=False,
+    )
+)
+def unique_matches(pair: Pair, columns: Sequence[str] | None = None) -> Result:
+    """Original rows that occur once and whose exact copy is released, in per cent of all original rows.
+
+    Examples
+    --------
+    >>> unique_matches(Pair({"a": ["x", "y", "y", "z"]}, {"a": ["x", "y"]})).value
+    25.0
+    """
+    copied, unique = unique_exact_matches(pair, columns)
+    value = 100 * copied / pair.original.rows
+    return Result(
+        name="unique-matches",
+        value=value,
+        sentence=f"{copied:,} of the {unique:,} original rows that nobody else shares are in the protected file with "
+        "every value.",
+        values={"matches": float(copied), "unique rows": float(unique),
+                "per cent of unique rows": 100 * copied / unique if unique else 0.0},
+    )  # fmt: skip
+
+
+@measure(
+    MeasureInfo(
+        name="slopes",
+        title="Slopes by subgroup",
+        family="utility",
+        meaning="Median difference between the files in the slope of one number on another, for everybody and in each "
+        "subgroup, in standard deviations: 0 is the same.",
+        better="lower",
+        bounds=(0, float("inf")),
+        reference="NIST SDNIST: linear regression; Francis 2024 (PSD), spec psd11 2.6 G",
+        default=False,
+    )
+)
+def slope_agreement(
+    pair: Pair, y: str | None = None, x: str | None = None, by: Sequence[str] | str | None = None
+) -> Result:
+    """Slopes of y on x in both files; by default of the two numbers that go together most, by the first few levels.
+
+    Examples
+    --------
+    >>> data = {"pay": [1.5, 2.5, 3.5, 2.5, 4.5, 6.5] * 9, "age": [20, 30, 40] * 18, "sex": ["f"] * 27 + ["m"] * 27}
+    >>> slope_agreement(Pair(data, data), "pay", "age", "sex").value
+    0.0
+    """
+    chosen = (y, x) if y is not None and x is not None else _closest(pair)
+    if chosen is None:
+        return Result("slopes", 0.0, "There are no two numbers whose slope could be compared.")
+    groups = _subgroups(pair, [by] if isinstance(by, str) else by, chosen)
+    table = slope_errors(pair, chosen[0], chosen[1], groups)
+    spread = [float(np.nanstd(pair.original[name].floats())) or 1.0 for name in chosen]
+    errors = (table["error"] * (spread[1] / spread[0])).drop_nans()
+    value = float(errors.median()) if len(errors) else 0.0  # type: ignore[arg-type]
+    worst = table.fill_nan(None).drop_nulls("error").sort("error", descending=True).head(1)
+    text = (
+        f"The slope of {chosen[0]!r} on {chosen[1]!r} differs by {figure(value)} standard deviations (median)"
+    )
+    text += f", most in {worst['group'][0]}." if len(worst) else "."
+    drawn = table.fill_nan(None).drop_nulls("error")
+    return Result(
+        name="slopes",
+        value=value,
+        sentence=text,
+        yardsticks={"the original itself": 0.0},
+        values={"all rows": float(table["error"][0])},
+        table=table,
+        chart=lambda: two_files(drawn, "group", f"slope of {chosen[0]} on {chosen[1]}"),
+    )
+
+
+def _closest(pair: Pair) -> tuple[str, str] | None:
+    """The two numbers that go together most in the original."""
+    numbers = [n for n in pair.columns if pair.original[n].column.kind in (Kind.INTEGER, Kind.CONTINUOUS)]
+    table = association_table(pair, sorted(numbers)) if len(numbers) > 1 else pl.DataFrame()
+    known = table.fill_nan(None).drop_nulls("original") if len(table) else table
+    if not len(known):
+        return None
+    row = known.sort(pl.col("original").abs(), descending=True, maintain_order=True).row(0, named=True)
+    return row["first"], row["second"]
+
+
+def _subgroups(
+    pair: Pair, by: Sequence[str] | None, used: tuple[str, str]
+) -> dict[str, dict[str, list[object]]]:
+    """Levels of one column, or of several crossed; by default of the smallest category column that varies."""
+    if by is None:
+        few = [n for n in pair.columns if n not in used and not pair.original[n].is_number]
+        few = [n for n in few if 2 <= len(pair.original[n].levels) <= FEW_LEVELS]
+        by = sorted(few, key=lambda n: (len(pair.original[n].levels), n))[:1]
+    levels = [[(name, level) for level in pair.original[name].levels] for name in by]
+    return {
+        ", ".join(f"{name} {level}" for name, level in cell): {name: [level] for name, level in cell}
+        for cell in product(*levels)
+        if cell
+    }
 
 
 def improvement_factor(other: float, reference: float, perfect: float = 0.0) -> float:
