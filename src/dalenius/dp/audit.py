@@ -80,8 +80,9 @@ def audit(
 
 
 def compare(
-    first: FloatArray, second: FloatArray, epsilon: float, *, delta: float = 0.0, confidence: float = 0.99
-) -> Audit:
+    first: AnyArray, second: AnyArray, epsilon: float, *, delta: float = 0.0, confidence: float = 0.99,
+    search: float = 0.5,
+) -> Audit:  # fmt: skip
     """Lower bound on ε from numbers that were read off releases of two neighbouring tables; see `audit`.
 
     The best such number is the logarithm of how much likelier the release is under one table than under the other:
@@ -93,6 +94,8 @@ def compare(
         One number for each release of the one table, and as many for its neighbour.
     epsilon, delta
         What is claimed.
+    search
+        Share of the runs that choose the event; the others test it.
 
     Examples
     --------
@@ -107,7 +110,7 @@ def compare(
         raise OptionError(
             f"an audit with {runs} and {len(outcomes[1])} runs says nothing; use 100 or more, as many of both"
         )
-    half = runs // 2
+    half = int(search * runs)
     threshold, above, likelier = _most_telling([o[:half] for o in outcomes], delta)
     hits = [np.count_nonzero((o[half:] >= threshold) == above) for o in outcomes]
     lower = _epsilon(

@@ -131,10 +131,23 @@ def test_structural_zeros_never_occur():
     for synthesizer in (
         Saturated(prior=50, **options), LogLinear(prior=50, **options), LogLinear(prior=50, engine="tree", **options),
         PoissonCounts(alpha=2.0, **options), Saturated(**private), LogLinear(**private),
-        LogLinear(**private, adjust="clip"),
+        LogLinear(**private, adjust="clip"), MST(**private), AIM(**private),
     ):  # fmt: skip
         out = synthesizer.fit(table, seed=1).sample(2000, seed=2).to_frame("polars")
         assert out.filter((pl.col("age") == "child") & (pl.col("married") == "yes")).height == 0
+
+
+def test_structural_zeros_of_marginal_methods_cross_columns_they_never_measured():
+    rng = np.random.default_rng(1)
+    data = {n: rng.integers(0, 3, 600).astype(str) for n in "abcd"}
+    keep = ~((data["a"] == "0") & (data["b"] == "1") & (data["c"] == "2"))
+    table = Table.from_frame({n: v[keep] for n, v in data.items()})
+    rules = [{"a": "0", "b": "1", "c": "2"}, {"d": "2"}]
+    for synthesizer in (MST, AIM):
+        model = synthesizer(epsilon=0.5, domain="from-data", structural_zeros=rules).fit(table, seed=1)
+        out = model.sample(4000, seed=2).to_frame("polars")
+        assert out.filter((pl.col("a") == "0") & (pl.col("b") == "1") & (pl.col("c") == "2")).height == 0
+        assert "2" not in set(out["d"])
 
 
 def test_structural_zeros_of_numbers_and_bad_rules():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
 from dalenius.core.registry import MethodInfo
 from dalenius.core.result import figure
-from dalenius.counts.ipf import FloatArray, fit_dense
+from dalenius.counts.ipf import Fit, FloatArray, fit_dense
 from dalenius.counts.junction import Clique, JunctionTree
-from dalenius.counts.tree_table import TreeTable, fit_tree
+from dalenius.counts.tree_table import TreeFit, TreeTable, fit_tree
 from dalenius.data.vector import IntArray
 from dalenius.dp.repair import clip, consistent, simplex
 from dalenius.synth.base import register
@@ -146,7 +146,7 @@ class LogLinear(JointSynthesizer):
                 (table + extra) / (table.sum() + extra.sum())
                 for table, extra in zip(counted, raised, strict=True)
             ]
-        weights = np.array([self._weight(m, task.names) for m in margins])
+        weights = self._weights(margins, task.names)
         prices = task.share * weights / weights.sum()
         noisy: dict[Clique, FloatArray] = {}
         variances: dict[Clique, float] = {}
@@ -163,54 +163,58 @@ class LogLinear(JointSynthesizer):
             repaired = {m: clip(t, total, self.floor) for m, t in noisy.items()}
         return [_masked(repaired[m] * mask) for m, mask in zip(margins, masks, strict=True)]
 
-    def _weight(self, margin: Clique, columns: Sequence[str]) -> float:
-        named = {columns[v] for v in margin}
+    def _weights(self, margins: Sequence[Clique], columns: Sequence[str]) -> FloatArray:
+        """Relative share of each margin in the budget."""
+        named = [frozenset(columns[v] for v in margin) for margin in margins]
+        weights = dict.fromkeys(named, 1.0)
         for held, weight in (self.budget or {}).items():
-            if (set(held) if isinstance(held, tuple) else {held}) == named:
-                if not weight > 0:
-                    raise OptionError(
-                        f"the budget of margin {' × '.join(sorted(named))} must be above 0, got {weight}"
-                    )
-                return float(weight)
-        return 1.0
+            margin = frozenset({held} if isinstance(held, str) else held)
+            if margin not in weights:
+                raise OptionError(
+                    f"the budget names {' × '.join(sorted(margin))}, which is not fitted; name margins of the model"
+                )
+            if not weight > 0:
+                raise OptionError(
+                    f"the budget of margin {' × '.join(sorted(margin))} must be above 0, got {weight}"
+                )
+            weights[margin] = float(weight)
+        return np.array([weights[margin] for margin in named])
 
     def _fitted(
         self, task: Task, tree: JunctionTree, margins: list[Clique], targets: list[FloatArray]
     ) -> TreeTable:
-        tol = self.tol if self.tol is not None else 1e-3 / max(task.total, 1.0)
+        options: dict[str, Any] = {
+            "tol": self.tol if self.tol is not None else 1e-3 / max(task.total, 1.0), "max_iter": self.max_iter,
+        }  # fmt: skip
         full = cells_of(tuple(range(len(task.sizes))), task.sizes)
-        dense = self.engine == "dense" or (self.engine == "auto" and full <= DENSE_CELLS)
-        if dense:
-            whole = tuple(range(len(task.sizes)))
-            one = JunctionTree(task.sizes, (whole,), (-1,))
-            refuse_large(one, task, self.max_cells)
-            start = task.structure.over(whole, task.sizes)
-            fit = fit_dense(start / max(start.sum(), 1.0), margins, targets, tol=tol, max_iter=self.max_iter)
-            table = TreeTable(one, [fit.table], [np.ones(())])
-            task.note(f"fitted in full: {len(margins)} margins, {full:,} cells")
-            report = (fit.converged, fit.iterations, fit.change, max(fit.errors, default=0.0))
-        else:
-            tree_fit = fit_tree(
-                TreeTable.uniform(tree, task.structure.masks),
-                margins,
-                targets,
-                tol=tol,
-                max_iter=self.max_iter,
-            )
-            table = tree_fit.table
-            shown = ", ".join(task.names[v] for v in tree.widest[:6])
-            task.note(
-                f"fitted on a junction tree: {len(margins)} margins, {len(tree.cliques)} cliques, "
-                f"the largest with {tree.largest:,} cells ({shown})"
-            )
-            report = (
-                tree_fit.converged,
-                tree_fit.iterations,
-                tree_fit.change,
-                max(tree_fit.errors, default=0.0),
-            )
-        _say_convergence(task, *report)
-        return table
+        if self.engine == "dense" or (self.engine == "auto" and full <= DENSE_CELLS):
+            return self._in_full(task, margins, targets, full, options)
+        fit = fit_tree(TreeTable.uniform(tree, task.structure.masks), margins, targets, **options)
+        shown = ", ".join(task.names[v] for v in tree.widest[:6])
+        task.note(
+            f"fitted on a junction tree: {len(margins)} margins, {len(tree.cliques)} cliques, "
+            f"the largest with {tree.largest:,} cells ({shown})"
+        )
+        _say_convergence(task, fit)
+        return fit.table
+
+    def _in_full(
+        self,
+        task: Task,
+        margins: list[Clique],
+        targets: list[FloatArray],
+        full: int,
+        options: Mapping[str, Any],
+    ) -> TreeTable:
+        """The whole table, fitted as one clique."""
+        whole = tuple(range(len(task.sizes)))
+        one = JunctionTree(task.sizes, (whole,), (-1,))
+        refuse_large(one, task, self.max_cells)
+        start = task.structure.over(whole, task.sizes)
+        fit = fit_dense(start / max(start.sum(), 1.0), margins, targets, **options)
+        task.note(f"fitted in full: {len(margins)} margins, {full:,} cells")
+        _say_convergence(task, fit)
+        return TreeTable(one, [fit.table], [np.ones(())])
 
     def cost(self, shape: Shape) -> Cost:
         """Counting the margins, and a pass over the table for each margin and round."""
@@ -229,11 +233,12 @@ def _masked(table: FloatArray) -> FloatArray:
     return table / held if held > 0 else np.full(table.shape, 1.0 / max(table.size, 1))
 
 
-def _say_convergence(task: Task, converged: bool, iterations: int, change: float, error: float) -> None:
+def _say_convergence(task: Task, fit: Fit | TreeFit) -> None:
+    error = max(fit.errors, default=0.0)
     gap = f"largest difference from a margin {figure(100 * error)} % of the records"
-    if not converged:
+    if not fit.converged:
         task.note(
-            f"the fit did not settle in {iterations} rounds (cells still move by {change:.1e}; {gap})",
+            f"the fit did not settle in {fit.iterations} rounds (cells still move by {fit.change:.1e}; {gap})",
             warn=True,
         )
     elif error * task.total > 0.1:
