@@ -6,6 +6,7 @@ import typer
 
 from dalenius.cli._console import Commands
 from dalenius.cli.app import serve
+from dalenius.cli.benchmark import register as register_benchmark
 from dalenius.cli.check import register as register_check
 from dalenius.cli.demo import demo
 from dalenius.cli.evaluate import evaluate
@@ -45,6 +46,7 @@ app.command("app")(serve)
 register_sweep(app)
 register_syndiffix(app)
 register_check(app)
+register_benchmark(app)
 app.add_typer(tables, name="tables")
 
 __all__ = ["app"]

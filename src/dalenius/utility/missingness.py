@@ -86,7 +86,7 @@ def gaps_alike(pair: Pair, columns: Sequence[str] | None = None) -> Result:
         return Result(
             "missingness", 0.0, "Neither file has an empty or special cell in the columns compared."
         )
-    tables = list(combinations(used, 2)) or [(used[0],)]
+    tables: list[tuple[str, ...]] = list(combinations(used, 2)) or [(used[0],)]
     counted = [
         count_codes_many({name: _states(side[name]) for name in used}, tables)
         for side in (pair.original, pair.protected)

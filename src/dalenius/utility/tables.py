@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Literal
 
+import altair as alt
 import numpy as np
 import polars as pl
 
@@ -22,7 +23,7 @@ from dalenius.counts.memory import count_codes_many
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, AnyArray
 from dalenius.utility.cells import RANKED, STATISTICS, cell_differences, paired, table_statistics
-from dalenius.utility.charts import heat_map, ranked_bars
+from dalenius.utility.charts import heat_map, plain_bars, ranked_bars
 from dalenius.utility.distances import DISTANCES, count_distances
 
 GOOD, USABLE = 10.0, 30.0
@@ -213,6 +214,27 @@ def worst_cells(pair: Pair, columns: Sequence[str], limit: int = 20) -> pl.DataF
         .sort(pl.col("z").abs(), descending=True, maintain_order=True)
         .head(limit)
     )
+
+
+def table_statistics_of(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
+    """All statistics of one table.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x"] * 30 + ["y"] * 70}, {"a": ["x"] * 50 + ["y"] * 50})
+    >>> table_statistics_of(pair, ["a"])["TVD"]
+    0.2
+    """
+    counted = pair.counts(columns)
+    return _statistics(*paired(counted.original, counted.protected), (*STATISTICS, *DISTANCES), False)
+
+
+def cell_chart(cells: pl.DataFrame, columns: Sequence[str]) -> alt.TopLevelMixin:
+    """The cells of `worst_cells` as bars: to the right where the protected file has too many."""
+    named = cells.with_columns(
+        pl.concat_str([pl.col(name).cast(pl.String) for name in columns], separator=" × ").alias("cell")
+    )
+    return plain_bars(named, "cell", "z", "too few or too many, in standard errors", limit=len(named))
 
 
 def _info(order: str, count: int, default: bool) -> MeasureInfo:

@@ -230,7 +230,9 @@ def step_from(data: dict[str, Any]) -> Step:
     >>> step_from({"do": "move-last", "column": "job"})
     MoveLast(column='job')
     """
-    facts = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    facts: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
+    }
     kind = STEPS.get(str(facts.pop("do", "")))
     if kind is None:
         raise DataError(f"recipe: no step {data.get('do')!r}; there are {', '.join(STEPS)}")

@@ -92,9 +92,10 @@ def tree_propensity(
         constant = np.full(n + k, k / (n + k))
         return TreeFit(constant, summarise(constant, t), 1, 0.0, 0.0, 0.0, 0, 0, {})
     data = Stacked.of(parts)
+    nulls: list[float] = []
+    unsplit = 0
     if depth is not None:
         scores, leaves, gains = grow_to_depth(data, t, depth)
-        nulls, unsplit = [], 0
     else:
         scores, leaves, gains = grow(data, t, complexity)
         nulls, unsplit = simulate_null(data, t, null, repeats, complexity, seed)

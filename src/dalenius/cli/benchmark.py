@@ -1,0 +1,141 @@
+"""`dalenius benchmark`: several methods tried on one file, and `dalenius cells`: where one table goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+from rich.table import Table as Grid
+
+from dalenius.cli import _options as opt
+from dalenius.cli._console import Terminal, listed
+from dalenius.cli._input import load
+from dalenius.cli.evaluate import measure_options, show_many
+from dalenius.core.errors import OptionError
+from dalenius.core.result import figure
+from dalenius.core.style import configured
+from dalenius.counts.measure import MEASURES
+from dalenius.counts.pair import Pair
+from dalenius.data.atomic import replacing
+from dalenius.evaluation import Benchmark, ablation
+from dalenius.evaluation import benchmark as try_methods
+from dalenius.report import write_report
+from dalenius.utility.check import Recipe
+from dalenius.utility.tables import cell_chart, table_statistics_of, worst_cells
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(benchmark)
+    app.command()(cells)
+
+
+def benchmark(
+    data: opt.Original,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", "-m", help="Synthesizers to try, separated by commas.")
+    ] = None,
+    replicates: Annotated[int, typer.Option("--replicates", help="Files made by each method.", min=1)] = 3,
+    holdout: Annotated[
+        float, typer.Option("--holdout", help="Share of the rows no method sees.", min=0.0, max=0.9)
+    ] = 0.0,
+    recipe: Annotated[
+        Path | None,
+        typer.Option("--recipe", help="Try one method on the file raw and cleaned by this recipe instead."),
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="Option of a measure: k-marginal.by=region.")
+    ] = None,
+    method_option: Annotated[
+        list[str] | None, typer.Option("--method-option", help="Option of a method: cart.minbucket=10.")
+    ] = None,
+    schema: opt.SchemaFile = None,
+    keys: opt.Keys = None,
+    targets: opt.Targets = None,
+    measures: Annotated[
+        list[str] | None, typer.Option("--measures", help="Names of measures; see 'dalenius methods'.")
+    ] = None,
+    every: opt.AllMeasures = False,
+    report: opt.Report = None,
+    seed: opt.SeedOption = 0,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Try several methods on one file, each several times, and compare them with intervals and references."""
+    terminal = Terminal(quiet, as_json)
+    loaded = load(data, schema, terminal)
+    names = listed(method) or ["cart"]
+    wanted = list(MEASURES) if every else listed(measures)
+    chosen = measure_options(method_option)
+    with terminal.progress("trying") as show:
+        if recipe is not None:
+            if len(names) != 1:
+                raise OptionError("--recipe tries one method; name one with --method")
+            own = chosen.get(names[0], {})
+            steps = Recipe.read(recipe)
+            found = ablation(
+                loaded.table,
+                steps,
+                names[0],
+                replicates=replicates,
+                measures=wanted,
+                seed=seed,
+                progress=show,
+                **own,
+            )
+        else:
+            found = try_methods(
+                loaded.table, {name: chosen.get(name, {}) for name in names}, None, listed(keys), listed(targets),
+                replicates=replicates, holdout=holdout, measures=wanted, options=measure_options(option), seed=seed,
+                progress=show,
+            )  # fmt: skip
+    _show(found, terminal)
+    terminal.emit(found.to_dict())
+    if report is not None:
+        write_report(found.comparison, report, inputs={f"original: {data.name}": loaded.digest})
+        terminal.note(f"report written to {report}")
+
+
+def _show(found: Benchmark, terminal: Terminal) -> None:
+    show_many(found.comparison, terminal)
+    seconds = found.table.select("candidate", "fit seconds", "sample seconds").drop_nulls()
+    for name, fitting, sampling in seconds.iter_rows():
+        terminal.note(f"{name}: {figure(fitting)} s to fit, {figure(sampling)} s to draw")
+    for name, why in found.failed.items():
+        terminal.note(f"{name} made nothing: {why}")
+
+
+def cells(
+    original: opt.Original,
+    protected: Annotated[Path, typer.Argument(help="Protected file.")],
+    columns: Annotated[list[str], typer.Option("--columns", "-c", help="Columns of the table, by commas.")],
+    limit: Annotated[int, typer.Option("--limit", help="Cells to show.", min=1)] = 20,
+    chart: Annotated[
+        Path | None, typer.Option("--chart", help="Write the chart to this file (.html, .svg, .png).")
+    ] = None,
+    schema: opt.SchemaFile = None,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Show where one table goes wrong: its most different cells, with counts of both files (confidential)."""
+    terminal = Terminal(quiet, as_json)
+    wanted = listed(columns) or []
+    pair = Pair(load(original, schema, terminal).table, load(protected, None, terminal).table)
+    found = worst_cells(pair, wanted, limit)
+    figures = table_statistics_of(pair, wanted)
+    grid = Grid(*found.columns, box=None, header_style="bold")
+    for row in found.iter_rows():
+        grid.add_row(*(figure(v) if isinstance(v, float) else str(v) for v in row))
+    terminal.say(grid)
+    terminal.note(
+        ", ".join(f"{name} {figure(figures[name])}" for name in ("S_pMSE", "df", "TVD", "Hellinger"))
+    )
+    if chart is not None:
+        with replacing(chart) as temporary:
+            drawn = configured(cell_chart(found, wanted))
+            drawn.save(str(temporary), format=chart.suffix.lstrip(".") or "html")
+        terminal.note(f"chart written to {chart}")
+    told: dict[str, Any] = {"cells": found.with_columns(pl.col(wanted).cast(pl.String)).to_dicts()}
+    terminal.emit({**told, "statistics": figures})
