@@ -27,9 +27,13 @@ from dalenius.risk.sample.frequencies import frequencies
 from dalenius.risk.sample.individual import individual_risk, sample_risk
 from dalenius.risk.sample.population import population_uniques
 from dalenius.risk.sample.suda import msu_overlap, suda
+from dalenius.risk.split import train_control_risk
 from dalenius.risk.tables import all_tables, table_risk, tcap_ratio, weap
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
 from dalenius.risk.tabular.exclusions import Exclusions
+from dalenius.risk.tabular.expected import unexpected_disco
+from dalenius.risk.tabular.scan import key_scan
+from dalenius.risk.tabular.several import disclosure_of_several
 
 __all__ = [
     "ATTACKERS",
@@ -54,6 +58,7 @@ __all__ = [
     "dcap",
     "dcr",
     "disclosure",
+    "disclosure_of_several",
     "disco",
     "epsilon_from_attack",
     "epsilon_identifiability",
@@ -66,6 +71,7 @@ __all__ = [
     "individual_risk",
     "inference",
     "k_anonymity",
+    "key_scan",
     "l_diversity",
     "link_outliers",
     "linkability",
@@ -91,6 +97,8 @@ __all__ = [
     "table_risk",
     "tcap_ratio",
     "tolerance_disco",
+    "train_control_risk",
+    "unexpected_disco",
     "unique_exact_matches",
     "uniques",
     "weap",

@@ -123,7 +123,7 @@ class EmpiricalGain:
             else None,
             yardsticks={"chance": 1.0},
             values={"success": self.success, "baseline": self.baseline, "identifying": self.identifying},
-            table=pl.DataFrame({"quantile of weights": [0, 0.25, 0.5, 0.75, 1], "weight": quantiles}),
+            table=pl.DataFrame({"quantile of weights": [0.0, 0.25, 0.5, 0.75, 1.0], "weight": quantiles}),
             trusted=self.independent,
         )
 

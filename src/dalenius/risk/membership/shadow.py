@@ -125,7 +125,7 @@ def shadow_audit(
     if runs < 4:
         raise OptionError("a likelihood ratio needs at least 4 runs")
     table = Table.from_frame(data)
-    release = _as_release(synthesizer)
+    release = as_release(synthesizer)
     rng = generator(seed, "shadow")
     rows = some_rows(table.rows, candidates, seed, "candidates")
     included = np.zeros((runs, len(rows)), bool)
@@ -144,7 +144,8 @@ def shadow_audit(
     return ShadowAudit(rows, included, statistic, Curve(scores[included], scores[~included]))
 
 
-def _as_release(synthesizer: Fits | Release) -> Release:
+def as_release(synthesizer: Fits | Release) -> Release:
+    """Turn a synthesizer into a function from a table and a seed to a table."""
     if hasattr(synthesizer, "fit"):
         fitted = synthesizer
 

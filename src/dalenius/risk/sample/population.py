@@ -1,15 +1,22 @@
 """Population uniques: how many rows that are alone in the sample are alone in the population too.
 
 * ``poisson``: a log-linear model with main effects for the expected counts of key combinations (Skinner and Shlomo
-  2008): a sample unique of expected count λ is unique in the population with chance exp(-λ (1 - π) / π).
-* ``pitman``: Pitman's sampling formula fitted to the counts of counts by maximum likelihood (Hoshino 2001).
+  2008): a sample unique of expected count λ is unique in the population with chance exp(-λ (1 - π) / π). Too many
+  where keys go together.
+* ``poisson pairs``: the same with all pairs of keys, where the table of all keys is not too large to fit. Too few where
+  pairs are so sparse that the model follows the sample.
+* ``pitman``: Pitman's sampling formula fitted to the counts of counts by maximum likelihood (Hoshino 2001): population
+  uniques, of which the sample holds its share.
 * ``weights``: each row's own chance f / F from its design weight.
+
+None is right everywhere; the truth is simulated in docs/risk-sample.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,9 +26,13 @@ from scipy.special import gammaln
 
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
+from dalenius.counts.ipf import fit_dense
 from dalenius.data.schema import Role
 from dalenius.data.vector import AnyArray
 from dalenius.risk.sample.keys import KeyCodes, column_values
+
+MOST_CELLS = 2_000_000
+"""Cells of the table of all keys up to which the model with pairs is fitted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,18 +102,36 @@ def population_uniques(
     alone = np.flatnonzero(counts[ids] == 1)
     alone = alone[np.unique(units.owners_of_rows[alone], return_index=True)[1]]
     fraction = units.count / size
-    odds = _expected(codes)[alone] * (1 - fraction) / fraction
-    estimates = {"poisson": float(np.exp(-odds).sum())}
-    matches = {
-        "poisson": float(np.where(odds > 0, -np.expm1(-odds) / np.where(odds > 0, odds, 1.0), 1.0).sum())
-    }
-    estimates["pitman"] = min(_pitman(counts, size), float(len(alone)))
+    several = len(codes.names) > 1  # a model of one key alone would only repeat the sample
+    models = {"poisson": _independent(codes)} if several else {}
+    if several and np.prod([float(s) for s in codes.sizes]) <= MOST_CELLS:
+        models["poisson pairs"] = _in_pairs(codes)
+    estimates: dict[str, float] = {}
+    matches: dict[str, float] = {}
+    for name, expected in models.items():
+        odds = expected[alone] * (1 - fraction) / fraction
+        estimates[name] = float(np.exp(-odds).sum())
+        matches[name] = float(np.where(odds > 0, -np.expm1(-odds) / np.where(odds > 0, odds, 1.0), 1.0).sum())
+    estimates["pitman"] = min(fraction * _pitman(counts, size), float(len(alone)))
     if weights is not None:
         estimates["weights"] = float((1 / weights[alone]).sum())
     return PopulationUniques(len(alone), estimates, matches, units.count, size)
 
 
-def _expected(codes: KeyCodes) -> AnyArray:
+def _in_pairs(codes: KeyCodes) -> AnyArray:
+    """Expected sample count of each row's key combination if only pairs of keys went together."""
+    columns = tuple(codes.codes.T)
+    table = np.zeros(codes.sizes)
+    np.add.at(table, columns, 1.0)
+    pairs = list(combinations(range(table.ndim), 2))
+    margins = [table.sum(axis=tuple(i for i in range(table.ndim) if i not in pair)) for pair in pairs]
+    # a few rounds are enough: what is fitted is itself a sample
+    fitted = fit_dense(np.ones(codes.sizes), pairs, margins, tol=1e-4, max_iter=30).table
+    expected: AnyArray = fitted[columns]
+    return expected
+
+
+def _independent(codes: KeyCodes) -> AnyArray:
     """Expected sample count of each row's key combination if the keys were independent."""
     n = len(codes)
     result = np.full(n, float(n))

@@ -1,0 +1,57 @@
+"""Which keys make the risk jump: identity and attribute disclosure for every set of keys up to a size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import polars as pl
+
+from dalenius.core.errors import OptionError
+from dalenius.counts.pair import Pair
+from dalenius.risk.tabular.disclosure import disclosure
+
+MOST_SETS = 2000
+
+
+def key_scan(
+    pair: Pair, target: str, keys: Sequence[str] | None = None, *, most_keys: int = 4, grouped: bool = False
+) -> pl.DataFrame:
+    """Measure every set of at most so many keys; ``jump`` is what the set adds to the worst of its parts.
+
+    Sets are sorted by DiSCO, the worst first. A set whose ``jump`` is large is worth a look: its keys are harmless
+    apart and tell together.
+
+    Examples
+    --------
+    >>> data = {"a": ["u", "u", "v", "v"], "b": ["p", "q", "p", "q"], "t": ["x", "y", "y", "x"]}
+    >>> key_scan(Pair(data, data), "t", ["a", "b"]).select("keys", "DiSCO", "jump").rows()[0]
+    ('a, b', 100.0, 100.0)
+    """
+    known = list(keys) if keys is not None else pair.keys
+    sizes = range(1, min(most_keys, len(known)) + 1)
+    total = sum(comb(len(known), size) for size in sizes)
+    if not known or total > MOST_SETS:
+        raise OptionError(
+            f"{total:,} sets of keys cannot be scanned; name from 1 to a few keys, or fewer at once"
+        )
+    worst: dict[tuple[str, ...], float] = {}
+    rows: list[dict[str, Any]] = []
+    for chosen in (c for size in sizes for c in combinations(known, size)):
+        found = disclosure(pair, target, chosen, grouped=grouped)
+        value = found.attribute["DiSCO"]
+        parts = [worst[part] for part in combinations(chosen, len(chosen) - 1) if part]
+        worst[chosen] = max([value, *parts])
+        rows.append(
+            {
+                "keys": ", ".join(chosen),
+                "number": len(chosen),
+                **{name: found.identity[name] for name in ("UiO", "repU")},
+                "Dorig": found.attribute["Dorig"],
+                "DiSCO": value,
+                "jump": value - max(parts, default=0.0),
+            }
+        )
+    return pl.DataFrame(rows).sort("DiSCO", descending=True, maintain_order=True)
