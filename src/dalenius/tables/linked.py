@@ -260,12 +260,15 @@ class _Blocks:
         Inner cells of all tables × copies of cells.
     cell
         The cell of the model each copy is.
+    common
+        The same number for copies of the same sum of inner cells, whatever it is called in its table.
     places
         Table → its copies.
     """
 
     matrix: Any
     cell: Ints
+    common: Ints
     places: Mapping[str, slice]
 
     @classmethod
@@ -274,13 +277,14 @@ class _Blocks:
         edges = np.cumsum([0, *(len(own) for own in cells)]).tolist()
         places = {name: slice(*edge) for name, edge in zip(parts, pairwise(edges), strict=True)}
         matrix = sp.block_diag([part.matrix for part in parts.values()], format="csc")
-        return cls(matrix, np.concatenate(cells), places)
+        cell = np.concatenate(cells)
+        return cls(matrix, cell, first_of_kind(signatures(model.matrix))[cell], places)
 
     @property
     def differences(self) -> Any:
         """Copy minus first copy of every common cell: everybody knows that these are 0."""
-        _, first, group = np.unique(self.cell, return_index=True, return_inverse=True)
-        later = np.flatnonzero(first[group] != np.arange(len(self.cell)))
+        _, first, group = np.unique(self.common, return_index=True, return_inverse=True)
+        later = np.flatnonzero(first[group] != np.arange(len(self.common)))
         return self.matrix[:, later] - self.matrix[:, first[group[later]]]
 
 
@@ -301,10 +305,14 @@ def _in_blocks(
     single = singleton_rules(model, singleton)
     marks = {name: {rule.name: rule.marks(part) for rule in rules} for name, part in parts.items()}
     primary = {name: np.logical_or.reduce(list(own.values())) for name, own in marks.items()}
-    order = candidate_order(model, secondary_zeros=secondary_zeros)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    tried = np.argsort(rank[blocks.cell], kind="stable")
+    if how == "local-bdiag":
+        tried = np.concatenate([
+            blocks.places[name].start + candidate_order(part, secondary_zeros=secondary_zeros)
+            for name, part in parts.items()
+        ])  # fmt: skip
+    else:
+        rank = np.argsort(candidate_order(model, secondary_zeros=secondary_zeros))
+        tried = np.argsort(rank[blocks.cell], kind="stable")
     result = gauss_suppress(
         blocks.matrix,
         tried,
@@ -315,7 +323,7 @@ def _in_blocks(
         owners=_owners(parts, primary) if single.active else None,
         singleton=single,
         known=blocks.differences if how == "super-consistent" else None,
-        groups=blocks.cell + 1 if how == "consistent" else None,
+        groups=blocks.common + 1 if how == "consistent" else None,
         progress=progress,
     )
     secondary, unsafe = np.zeros(len(blocks.cell), np.bool_), np.zeros(len(blocks.cell), np.bool_)
