@@ -195,7 +195,8 @@ def _over(table: FloatArray, columns: Clique, clique: Clique) -> FloatArray:
 def _even(known: IntArray, groups: int, rng: np.random.Generator) -> FloatArray:
     """Points between 0 and 1, one per row: in each group of rows evenly spaced, shifted and dealt out by chance."""
     dealt = rng.permutation(len(known))
-    order = dealt[np.argsort(known[dealt], kind="stable")]
+    small = known.astype(np.uint16) if groups <= 2**16 else known  # short keys are sorted in linear time
+    order = dealt[np.argsort(small[dealt], kind="stable")]
     sizes = np.bincount(known, minlength=groups)
     group = known[order]
     rank = np.arange(len(known)) - (np.cumsum(sizes) - sizes)[group]

@@ -108,7 +108,7 @@ class AIM(MarginalSynthesizer):
             # Too little for two more rounds: put it all into this one.
             price = rest if rest < 2 * each else each
             room = max(self.max_cells * max(1 - rest / task.share, 0.1), measured.tree().cells)
-            open_margins = [m for m in candidates if measured.tree(m).cells <= room]
+            open_margins = measured.within(candidates, room)
             if not open_margins:
                 break
             expected = measured.expected(table, candidates, taken)

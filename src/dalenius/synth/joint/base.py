@@ -26,7 +26,7 @@ from dalenius.synth.joint.units import bound_units
 LOG = logging.getLogger("dalenius")
 Domain = Literal["declared", "from-data"]
 Total = Literal["public", "noised"]
-Drawing = Literal["auto", "independent", "even"]
+Drawing = Literal["independent", "even"]
 Part: TypeAlias = tuple[tuple[int, ...], list[IntArray], int]
 """One stratum: codes of the stratifying columns, codes of the other columns, and its number of rows."""
 TOTAL_SHARE = 0.05
@@ -138,8 +138,8 @@ class JointSynthesizer(Synthesizer):
         Columns whose combinations are synthesized apart. Under a budget the largest stratum counts, not the sum.
     drawing
         "independent": every row is a draw of its own. "even": each cell gets its expected number of rows, rounded up or
-        down by chance, which adds hardly any error to that of the noise; only with a budget (otherwise it would copy
-        the data). "auto": even with a budget, independent without.
+        down by chance, so that drawing adds hardly any error to that of the noise. It needs a budget (without one it
+        would copy the data), and repeats more of the unique records than independent draws do.
     contribution
         With a budget, where a column has the role entity or household: the most records one unit may have. Further ones
         are left out, and the noise grows with the number, so that the whole unit is protected.
@@ -157,7 +157,7 @@ class JointSynthesizer(Synthesizer):
     breaks: Mapping[str, Sequence[float]] | None = None
     values: Mapping[str, Sequence[float]] | None = None
     strata: Sequence[str] = ()
-    drawing: Drawing = "auto"
+    drawing: Drawing = "independent"
     contribution: int | None = None
     structural_zeros: Sequence[Rule] = ()
 
@@ -170,6 +170,8 @@ class JointSynthesizer(Synthesizer):
         _one_of("drawing", self.drawing, get_args(Drawing))
         if self.drawing == "even" and self.epsilon is None:
             raise OptionError("even drawing copies the counts of the data; use it with epsilon only")
+        if self.drawing == "even" and self._poisson():
+            raise OptionError("even drawing does not go with a random number of rows; leave out one of them")
         if self.epsilon is None and self.delta:
             raise OptionError("delta is given without epsilon; give both, or neither")
         if self.epsilon is None and self.contribution is not None:
@@ -208,7 +210,7 @@ class JointSynthesizer(Synthesizer):
         return self.model(
             kept.schema, rows, coding, strata, split=split, notes=[*notes, *(budget.assumptions if budget else [])],
             ledger=str(budget) if budget else "", origin=table.origin, poisson=self._poisson(),
-            even=budget is not None and self.drawing != "independent" and not self._poisson(),
+            even=self.drawing == "even",
         )  # fmt: skip
 
     def _budget(self) -> Budget | None:

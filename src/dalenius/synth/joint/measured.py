@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -114,13 +114,22 @@ class Measured:
         """Junction tree of everything measured and of the structural zeros, and perhaps of more."""
         return JunctionTree.of(self.sizes, [*self.tables, *self.task.structure.masks, *more])
 
+    def within(self, margins: Iterable[Clique], room: float, *more: Clique) -> list[Clique]:
+        """Margins whose junction tree, with everything measured and with ``more``, has at most ``room`` cells."""
+        tree = self.tree(*more)
+        return [
+            m
+            for m in margins
+            if (len(m) == 2 and tree.cells_joining(*m) <= room) or self.tree(*more, m).cells <= room
+        ]
+
     def expected(
         self, table: TreeTable, margins: Sequence[Clique], turn: int = 0
     ) -> dict[Clique, FloatArray]:
-        """What a model says about each margin, seen in a large even sample of it."""
+        """What a model says about each margin, seen in a large sample of it."""
         total = self.task.total
         rows = int(min(LOOK, 20_000 + 6 * total))
-        drawn = table.sample(rows, generator(self.task.seed, "look", turn), even=True)
+        drawn = table.sample(rows, generator(self.task.seed, "look", turn))
         sizes = table.tree.sizes
         small = [c.astype(np.uint16) if s < 2**16 else c for c, s in zip(drawn, sizes, strict=True)]
         counted = count_margins(small, sizes, margins)

@@ -114,8 +114,8 @@ class MST(MarginalSynthesizer):
         room = max(self.max_cells, measured.tree().cells)
         chosen: list[Clique] = []
         while len(chosen) < more:
-            scores = {p: s for p, s in scores.items() if p not in chosen}
-            scores = {p: s for p, s in scores.items() if measured.tree(*chosen, p).cells <= room}
+            # A pair that does not fit now will not fit later, when the model is larger.
+            scores = {p: scores[p] for p in measured.within(scores, room, *chosen) if p not in chosen}
             if not scores:
                 break
             chosen.append(_pick(measured, "pair beyond the tree", scores, choice / more))
