@@ -17,8 +17,9 @@ from dalenius.core.errors import FileError, OptionError, counted
 from dalenius.data import write_table
 from dalenius.data.derived import Derivation
 from dalenius.data.table import Table
-from dalenius.synth import load_model, make_synthesizer, save_model
+from dalenius.synth import SYNTHESIZERS, load_model, make_synthesizer, save_model
 from dalenius.synth.base import Model, Synthesizer, choose_columns, releasable
+from dalenius.synth.sequential import Sequential, from_mapping
 
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write; default: NAME.synthetic.EXT.")
@@ -61,9 +62,10 @@ def synth(
     """Make a synthetic version of a file."""
     terminal = Terminal(quiet, as_json)
     options = {**_plan(plan), **assigned(option), **({} if epsilon is None else {"epsilon": epsilon})}
-    synthesizer = make_synthesizer(method, **options)
+    SYNTHESIZERS[method]  # a wrong name is told before a long file is read
     loaded = load(data, schema, terminal)
     loaded, finish = _prepared(loaded, listed(columns), derive)
+    synthesizer = _synthesizer(method, options, loaded.table)
     cost = synthesizer.cost(releasable(loaded.table).shape)
     if dry_run:
         terminal.say(f"{method} on {counted(loaded.table.rows, 'row')}: {cost}; nothing was written")
@@ -90,6 +92,13 @@ def synth(
     terminal.emit(
         {"method": method, "seed": seed, "files": [str(path) for path in written], "rows": rows or model.rows}
     )
+
+
+def _synthesizer(method: str, options: dict[str, Any], table: Table) -> Synthesizer:
+    """The method with its options; every fault of a sequential plan for this table is told at once."""
+    if issubclass(SYNTHESIZERS[method], Sequential):
+        return from_mapping(options, method, releasable(table))
+    return make_synthesizer(method, **options)
 
 
 def _prepared(
@@ -124,7 +133,11 @@ def _fitted(synthesizer: Synthesizer, loaded: Loaded, seed: list[int], terminal:
     left_out = [name for name in loaded.table.names if name not in releasable(loaded.table).names]
     if left_out:
         terminal.note(f"left out, never synthesized: {', '.join(left_out)}")
-    with terminal.progress(f"fitting {synthesizer.info.title}"):
+    with terminal.progress(f"fitting {synthesizer.info.title}") as tell:
+        if isinstance(synthesizer, Sequential):
+            synthesizer = replace(
+                synthesizer, progress=lambda name, done, of: tell(f"{name}, {done} of {of} columns done")
+            )
         model = synthesizer.fit(loaded.table, seed=np.random.SeedSequence(seed))
     for line in (*getattr(model, "notes", ()), *getattr(model, "ledger", "").splitlines()):
         terminal.note(line)

@@ -6,7 +6,7 @@ of its leaf (Reiter 2005, Using CART to generate partially synthetic public use 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,13 +16,14 @@ from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import (
     Fitted,
+    Job,
     Parts,
-    Target,
-    Tuning,
     column_method,
     nest,
+    nest_all,
     nested,
-    resampled,
+    put_together,
+    smallest,
 )
 from dalenius.synth.sequential.trees import Tree
 
@@ -40,17 +41,14 @@ class Cart(Fitted):
         self.donors = donors
 
     @classmethod
-    def fit(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
-    ) -> Cart:
+    def fit(cls, job: Job) -> Cart:
         """Grow the tree (on resampled rows for a proper synthesis)."""
-        chosen = resampled(rows, target.weights, generator(seed, "rows")) if tuning.proper else rows
-        tree, order = Tree.grow(target, design, use, chosen, tuning, tested=cls.tested)
-        return cls(tree, target.values[order])
+        tree, order = Tree.grow(job.proper(), tested=cls.tested)
+        return cls(tree, smallest(job.target.values[order]))
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Value of a random donor of the same leaf."""
-        return self.donors[self.tree.donors(design, rows, generator(seed, "donor"))]
+        return self.tree.donated(self.donors, design, rows, generator(seed, "donor"))
 
     def parts(self) -> Parts:
         """The tree and its donors."""
@@ -81,24 +79,17 @@ class Bagging(Fitted):
 
     name = "bag"
     summary = "bagged trees, donors from the leaves of a random tree"
-    share: ClassVar[float] = 1.0
-    """Share of the predictors looked at in a node."""
 
     def __init__(self, trees: list[Cart]) -> None:
         self.trees = trees
 
     @classmethod
-    def fit(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
-    ) -> Bagging:
+    def fit(cls, job: Job) -> Bagging:
         """Grow all trees."""
         grown = []
-        for i in range(tuning.trees):
-            chosen = resampled(rows, target.weights, generator(seed, "rows", i))
-            tree, order = Tree.grow(
-                target, design, use, chosen, tuning, tries=cls.tries(len(use)), seed=_int(seed, i)
-            )
-            grown.append(Cart(tree, target.values[order]))
+        for i in range(job.tuning.trees):
+            tree, order = Tree.grow(job.resampled(i), tries=cls.tries(len(job.use)), seed=_int(job.seed, i))
+            grown.append(Cart(tree, smallest(job.target.values[order])))
         return cls(grown)
 
     @classmethod
@@ -108,23 +99,20 @@ class Bagging(Fitted):
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Value of a random donor of the leaf in a random tree."""
-        rng = generator(seed, "which")
-        which = rng.integers(0, len(self.trees), len(rows))
-        drawn = np.zeros(len(rows), self.trees[0].donors.dtype)
-        for i, tree in enumerate(self.trees):
-            mine = which == i
-            drawn[mine] = tree.draw(design, rows[mine], _int(seed, i))
-        return drawn
+        which = generator(seed, "which").integers(0, len(self.trees), len(rows))
+        chosen = [np.flatnonzero(which == i) for i in range(len(self.trees))]
+        return put_together(
+            len(rows),
+            [
+                (mine, tree.draw(design, rows[mine], _int(seed, i)))
+                for i, (mine, tree) in enumerate(zip(chosen, self.trees, strict=True))
+            ],
+        )
 
     def parts(self) -> Parts:
         """All trees."""
-        facts: dict[str, Any] = {"trees": len(self.trees)}
-        arrays: dict[str, AnyArray] = {}
-        for i, tree in enumerate(self.trees):
-            more_facts, more_arrays = nest(str(i), tree.parts())
-            facts |= more_facts
-            arrays |= more_arrays
-        return facts, arrays
+        facts, arrays = nest_all(self.trees)
+        return facts | {"trees": len(self.trees)}, arrays
 
     @classmethod
     def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Bagging:

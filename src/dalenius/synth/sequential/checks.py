@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dalenius.synth.sequential.fitted import METHODS, Tuning
-
-if TYPE_CHECKING:
-    from dalenius.synth.sequential.synthesizers import Sequential
 
 SMOOTHING = ("none", "auto", "density", "spline")
 VISIT = ("given", "cardinality", "dependence")
@@ -89,21 +86,35 @@ _ACCEPTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tuning": (_by_column(lambda v: isinstance(v, Mapping)), "columns, each with settings"),
     "threads": (_or_none(_whole(1)), "a whole number, at least 1"),
 }
-_NOT_BY_COLUMN = ("proper", "extra")
+_NOT_BY_COLUMN = ("proper",)
 
 
-def value_faults(options: Sequential) -> list[str]:
-    """Every option whose value is not of the kind it must be."""
-    found = []
+def value_faults(options: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What is wrong with the value of each option, by option; an option without fault is not there.
+
+    Examples
+    --------
+    >>> value_faults({"minbucket": 0, "depth": 3})
+    {'minbucket': ['minbucket must be a whole number, at least 1']}
+    """
+    found: dict[str, list[str]] = {}
     for name, (accepts, words) in _ACCEPTS.items():
-        if not accepts(getattr(options, name)):
+        if name in options and not accepts(options[name]):
             known = f" ({', '.join(sorted(METHODS))})" if name == "methods" else ""
-            found.append(f"{name} must be {words}{known}")
-    if isinstance(options.tuning, Mapping):
-        for column, settings in options.tuning.items():
-            for setting in settings if isinstance(settings, Mapping) else ():
-                if setting not in Tuning.__dataclass_fields__ or setting in _NOT_BY_COLUMN:
-                    found.append(f"tuning of {column!r}: no setting {setting!r}")
-                elif not _ACCEPTS[setting][0](settings[setting]):
-                    found.append(f"tuning of {column!r}: {setting} must be {_ACCEPTS[setting][1]}")
+            found[name] = [f"{name} must be {words}{known}"]
+    tuning = options.get("tuning")
+    if isinstance(tuning, Mapping) and "tuning" not in found:
+        wrong = [fault for column, settings in tuning.items() for fault in _tuning_faults(column, settings)]
+        if wrong:
+            found["tuning"] = wrong
+    return found
+
+
+def _tuning_faults(column: str, settings: Mapping[str, Any]) -> list[str]:
+    found = []
+    for setting, value in settings.items():
+        if setting not in Tuning.__dataclass_fields__ or setting in _NOT_BY_COLUMN:
+            found.append(f"tuning of {column!r}: no setting {setting!r}")
+        elif not _ACCEPTS[setting][0](value):
+            found.append(f"tuning of {column!r}: {setting} must be {_ACCEPTS[setting][1]}")
     return found

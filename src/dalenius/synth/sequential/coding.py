@@ -22,7 +22,7 @@ BINS = 240
 LEVELS = 60_000
 """Levels of a category that are told apart as predictor; rarer ones share a code."""
 
-Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 
 @dataclass(frozen=True, eq=False)

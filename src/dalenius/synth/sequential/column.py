@@ -8,7 +8,7 @@ Missing cells are therefore predicted from the other columns like any answer, ne
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,69 @@ from dalenius.data.schema import Column, Kind
 from dalenius.data.vector import SPECIAL, AnyArray, BoolArray, IntArray, Vector, compact
 from dalenius.synth.sequential.design import Design, Floats
 from dalenius.synth.sequential.finishing import Finish, Smoothing
-from dalenius.synth.sequential.fitted import Fitted, Parts, Target, Tuning, method_named, nest, nested
-from dalenius.synth.sequential.grouped import Grouped, fitted_from, fitted_parts
+from dalenius.synth.sequential.fitted import (
+    Fitted,
+    Job,
+    Parts,
+    Target,
+    Tuning,
+    fitted_parts,
+    method_named,
+    nest,
+    nested,
+)
+from dalenius.synth.sequential.grouped import Grouped, fitted_from
 from dalenius.synth.sequential.marginal import Sample
 
 SPIKE = 256
 """Marks from here on are spikes; smaller ones are states of a cell (0 for an ordinary number)."""
+UNDRAWN = 255
+"""State of a cell that is still to be drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """What happened at each time of a column of times.
+
+    Attributes
+    ----------
+    happened
+        Rows whose event happened.
+    column
+        The event column when it is drawn together with the time.
+    """
+
+    happened: BoolArray
+    column: Vector | None = None
+
+
+@dataclass(eq=False)
+class Cells:
+    """Drawn cells of a column: numbers or codes, their states, and for a time the cells of its event column."""
+
+    data: AnyArray
+    state: npt.NDArray[np.uint8]
+    event: Cells | None = None
+
+    @classmethod
+    def empty(cls, rows: int, dtype: npt.DTypeLike, state: int = 0) -> Cells:
+        """Cells that are still to be filled."""
+        return cls(np.zeros(rows, dtype), np.full(rows, state, np.uint8))
+
+    def take(self, rows: IntArray) -> Cells:
+        """Cells of some rows."""
+        return Cells(self.data[rows], self.state[rows], None if self.event is None else self.event.take(rows))
+
+    def put(self, rows: IntArray, cells: Cells) -> None:
+        """Replace the cells of some rows."""
+        self.data[rows], self.state[rows] = cells.data, cells.state
+        if cells.event is None:
+            if self.event is not None:
+                self.event.state[rows] = UNDRAWN
+            return
+        if self.event is None:
+            self.event = Cells.empty(len(self.data), cells.event.data.dtype, UNDRAWN)
+        self.event.put(rows, cells.event)
 
 
 @dataclass(frozen=True)
@@ -83,56 +140,74 @@ class ColumnModel:
     @classmethod
     def fit(
         cls, vector: Vector, place: int, design: Design, rows: IntArray, recipe: Recipe, weights: Floats | None,
-        event: BoolArray | None, seed: Seed,
+        event: Event | None, seed: Seed,
     ) -> ColumnModel:  # fmt: skip
         """Fit on some rows of the original (those that no rule fixes)."""
         none = np.zeros(0)
+
+        def job(target: Target, on: IntArray, word: str) -> Job:
+            return Job(target, design, recipe.use, on, recipe.tuning, sequence(seed, word))
+
         if not vector.is_number:
-            target = Target(
-                _labels(vector), _label_count(vector), vector.column.kind is Kind.ORDERED, weights
-            )
-            value = _fit(recipe.method, recipe, target, design, rows, sequence(seed, "value"))
-            return cls(vector.column, place, None, np.zeros(0, np.int64), value, None, none)
+            ordered = vector.column.kind is Kind.ORDERED
+            target = Target(_labels(vector), _label_count(vector), ordered, weights)
+            value = _fit(recipe.method, recipe, job(target, rows, "value"))
+            return cls(vector.column, place, None, np.zeros(0, np.int16), value, None, none)
         marks = _marks(vector, recipe.spikes)
         found, classes = np.unique(marks[rows], return_inverse=True)
         split = None
         if len(found) > 1 or (len(found) == 1 and found[0] != 0):
             full = np.zeros(len(vector), np.int32)
             full[rows] = classes
-            target = Target(full, len(found), False, weights)
-            split = _fit(recipe.split_method, recipe, target, design, rows, sequence(seed, "split"))
+            split = _fit(
+                recipe.split_method, recipe, job(Target(full, len(found), False, weights), rows, "split")
+            )
         ordinary = rows[marks[rows] == 0]
-        value = None
-        if len(ordinary):
-            target = Target(vector.data, weights=weights, event=event)
-            value = _fit(recipe.method, recipe, target, design, ordinary, sequence(seed, "value"))
+        target = Target(vector.data, weights=weights)
+        if event is not None:
+            target = replace(target, event=event.happened, beside=event.column)
+        value = _fit(recipe.method, recipe, job(target, ordinary, "value"))
         finish = Finish.fit(vector, recipe.smoothing, recipe.observed)
         return cls(vector.column, place, split, found, value, finish, np.array(recipe.spikes, np.float64))
 
-    def draw(self, design: Design, rows: IntArray, seed: Seed) -> tuple[AnyArray, npt.NDArray[np.uint8]]:
-        """Data and states for some rows of the synthetic design."""
+    def draw(self, design: Design, rows: IntArray, seed: Seed) -> Cells:
+        """Cells for some rows of the synthetic design."""
         if self.finish is None:
             return _cells(self._values(design, rows, seed), self.column)
-        data = np.zeros(len(rows), np.dtype(self.finish.dtype))
-        state = np.zeros(len(rows), np.uint8)
-        mark: AnyArray = np.zeros(len(rows), np.int64)
-        if self.split is not None:
-            mark = self.marks[self.split.draw(design, rows, sequence(seed, "split"))]
+        if self.split is None:
+            return self._numbers(design, rows, seed)
+        mark = self.marks[self.split.draw(design, rows, sequence(seed, "split"))]
+        cells = Cells.empty(len(rows), self.finish.dtype)
         gap = (mark > 0) & (mark < SPIKE)
-        state[gap] = mark[gap]
+        cells.state[gap] = mark[gap]
         spike = mark >= SPIKE
         if spike.any():
-            data[spike] = self.spikes[mark[spike] - SPIKE].astype(data.dtype)
-        plain = mark == 0
-        if plain.any():
-            drawn = self._values(design, rows[plain], seed)
-            data[plain] = self.finish.apply(drawn, sequence(seed, "finish"))
-        return data, state
+            cells.data[spike] = self.spikes[mark[spike] - SPIKE].astype(cells.data.dtype)
+        plain = np.flatnonzero(mark == 0)
+        if len(plain):
+            cells.put(plain, self._numbers(design, rows[plain], seed))
+        return cells
+
+    def _numbers(self, design: Design, rows: IntArray, seed: Seed) -> Cells:
+        """Ordinary numbers, each with the event of its donor where they are drawn together."""
+        assert self.finish is not None
+        drawn = self._values(design, rows, seed)
+        event = None
+        if drawn.dtype.names:
+            event = Cells(drawn["data"].copy(), drawn["state"].copy())
+            drawn = drawn["time"]
+        numbers = self.finish.apply(drawn, sequence(seed, "finish"))
+        return Cells(numbers.astype(self.finish.dtype, copy=False), np.zeros(len(rows), np.uint8), event)
 
     def _values(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         if self.value is None or not len(rows):
             return np.zeros(len(rows), np.int64)
         return self.value.draw(design, rows, sequence(seed, "value"))
+
+    @property
+    def separated(self) -> bool:
+        """Whether a regression of this column met a predictor that decides an answer completely."""
+        return any(model is not None and model.separated for model in (self.split, self.value))
 
     def parts(self) -> Parts:
         """JSON facts and arrays, for a saved model."""
@@ -171,21 +246,17 @@ class ColumnModel:
         )
 
 
-def _fit(
-    method: str, recipe: Recipe, target: Target, design: Design, rows: IntArray, seed: Seed
-) -> Fitted | None:
-    if not len(rows):
+def _fit(method: str, recipe: Recipe, job: Job) -> Fitted | None:
+    if not len(job.rows):
         return None
     kind = method_named(method) if recipe.use else Sample
     if recipe.groups:
-        return Grouped.fit_in(
-            kind, recipe.groups, recipe.least, target, design, recipe.use, rows, recipe.tuning, seed
-        )
-    return kind.fit(target, design, recipe.use, rows, recipe.tuning, seed)
+        return Grouped.fit_in(kind, recipe.groups, recipe.least, job)
+    return kind.fit(job)
 
 
-def _marks(vector: Vector, spikes: Sequence[float]) -> npt.NDArray[np.int64]:
-    marks = np.zeros(len(vector), np.int64) if vector.state is None else vector.state.astype(np.int64)
+def _marks(vector: Vector, spikes: Sequence[float]) -> npt.NDArray[np.int16]:
+    marks = np.zeros(len(vector), np.int16) if vector.state is None else vector.state.astype(np.int16)
     for i, spike in enumerate(spikes):
         marks[(marks == 0) & (vector.data == spike)] = SPIKE + i
     return marks
@@ -208,10 +279,11 @@ def _labels(vector: Vector) -> IntArray:
     return labels
 
 
-def _cells(labels: AnyArray, column: Column) -> tuple[AnyArray, npt.NDArray[np.uint8]]:
+def _cells(labels: AnyArray, column: Column) -> Cells:
+    """Cells of a category from its classes."""
     gaps = _gaps(column)
     gap = labels < gaps
     data = compact(
         np.where(gap, 0, labels - gaps), len(column.levels or ())
     )  # wrapped only where it is a gap
-    return data, np.where(gap, labels + 1, 0).astype(np.uint8)
+    return Cells(data, np.where(gap, labels + 1, 0).astype(np.uint8))

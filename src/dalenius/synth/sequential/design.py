@@ -13,6 +13,7 @@ from dalenius.data.vector import AnyArray, IntArray, Vector
 from dalenius.synth.sequential.coding import Coder, Codes
 
 Floats = npt.NDArray[np.float64]
+CHUNK = 100_000
 MAX_DUMMIES = 100
 """Levels of one category that a regression tells apart; rarer ones join the reference level."""
 
@@ -32,7 +33,12 @@ class Design:
     def fill(self, place: int, vector: Vector) -> None:
         """Set the column at one place of the visit sequence."""
         self.vectors[place] = vector
-        self.codes[place] = self.coders[place].codes(vector)
+        for start in range(0, len(vector), CHUNK):  # some at a time: codes are made in wider types
+            part = slice(start, start + CHUNK)
+            state = None if vector.state is None else vector.state[part]
+            self.codes[place, part] = self.coders[place].codes(
+                Vector(vector.column, vector.data[part], state)
+            )
 
     def group_codes(self, places: Sequence[int]) -> npt.NDArray[np.int64]:
         """One number per row for the combination of some columns."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dalenius.core.errors import names
 from dalenius.core.random import Seed, sequence
 from dalenius.data.rules import parse_rules
 from dalenius.data.table import Table
-from dalenius.data.vector import BoolArray
+from dalenius.data.vector import IntArray
 from dalenius.synth.sequential.coding import Coder
-from dalenius.synth.sequential.column import ColumnModel, Recipe
+from dalenius.synth.sequential.column import ColumnModel, Event, Recipe
 from dalenius.synth.sequential.design import Design, Floats
 from dalenius.synth.sequential.model import SequentialModel
 from dalenius.synth.sequential.restrict import Rescue, Restrictions, coders_fit
@@ -40,10 +41,12 @@ class Plan:
         Columns that are computed, with their expressions.
     weights
         Case weight of every row; rows with weight 0 are left out.
-    events
-        For a column of times, whether the event happened.
+    events, pairs
+        For a column of times, what happened then; and the event column that is drawn together with it.
     expansion
         People of the population that one row stands for.
+    notes
+        What a person should know about the data, in plain sentences.
     """
 
     visit: tuple[str, ...]
@@ -52,8 +55,10 @@ class Plan:
     rules: tuple[str, ...] = ()
     passive: Mapping[str, str] = field(default_factory=dict)
     weights: Floats | None = field(default=None, compare=False)
-    events: Mapping[str, BoolArray] = field(default_factory=dict, compare=False)
+    events: Mapping[str, Event] = field(default_factory=dict, compare=False)
+    pairs: Mapping[str, str] = field(default_factory=dict)
     expansion: float = 1.0
+    notes: tuple[str, ...] = ()
 
 
 def fit_sequence(
@@ -68,7 +73,7 @@ def fit_sequence(
     rules = parse_rules(plan.rules)
     base = sequence(seed, "fit")
     made = [name for name in plan.visit if name not in plan.keep and name not in plan.passive]
-    everything = np.arange(table.rows)
+    everything: IntArray = np.arange(table.rows, dtype=np.int32)
     counted = everything if plan.weights is None else np.flatnonzero(plan.weights > 0)
     done = 0
 
@@ -88,11 +93,25 @@ def fit_sequence(
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
         fitted = dict(zip(made, pool.map(fit_one, made), strict=True))
+    columns = {n: f for n, (f, _) in fitted.items()}
+    rescues = {n: r for n, (_, r) in fitted.items() if r is not None}
+    kept = {name: table[name] for name in plan.keep}
+    notes = [*plan.notes, *_separation(columns)]
     return model(
-        table.schema, table.rows, plan.visit, coders, {n: f for n, (f, _) in fitted.items()},
-        {name: table[name] for name in plan.keep}, plan.rules,
-        {n: r for n, (_, r) in fitted.items() if r is not None}, plan.passive, plan.expansion, table,
+        table.schema, table.rows, plan.visit, coders, columns, kept, plan.rules, rescues, plan.passive, plan.pairs,
+        plan.expansion, notes, table,
     )  # fmt: skip
+
+
+def _separation(columns: Mapping[str, ColumnModel]) -> list[str]:
+    """A remark on columns of which some answers are certain: their odds are infinite, ours are not."""
+    found = [name for name, column in columns.items() if column.separated]
+    if not found:
+        return []
+    return [
+        f"separation: predictors decide some answers of {names(found)} completely; the shrinkage (option ridge) "
+        "keeps the coefficients finite"
+    ]
 
 
 def _rescue(

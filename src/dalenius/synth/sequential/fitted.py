@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import OptionError
-from dalenius.core.random import Seed
-from dalenius.data.vector import AnyArray, IntArray
+from dalenius.core.random import Seed, generator
+from dalenius.data.vector import AnyArray, IntArray, Vector
 from dalenius.synth.sequential.design import Design, Floats
 
 Takes = Literal["number", "classes", "both"]
@@ -35,6 +35,8 @@ class Target:
         Survey weight of every row; None when all count alike.
     event
         For a time: whether the event happened (1) or the time was cut off (0).
+    beside
+        For a time: its event column, when both are drawn together.
     """
 
     values: AnyArray
@@ -42,6 +44,7 @@ class Target:
     ordered: bool = False
     weights: Floats | None = None
     event: npt.NDArray[np.bool_] | None = None
+    beside: Vector | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,64 @@ class Tuning:
     donors: int = 5
     ridge: float = 1e-5
     proper: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What one model is fitted on: some rows of the original, with some of the columns already visited.
+
+    Attributes
+    ----------
+    target
+        The column to be drawn.
+    design
+        Columns in visit order.
+    use
+        Places of the predictors.
+    rows
+        Rows of the original.
+    tuning
+        Settings.
+    seed
+        Randomness of this model alone.
+    """
+
+    target: Target
+    design: Design
+    use: tuple[int, ...]
+    rows: IntArray
+    tuning: Tuning
+    seed: Seed
+
+    @property
+    def values(self) -> AnyArray:
+        """The column on the rows."""
+        return self.target.values[self.rows]
+
+    @property
+    def weights(self) -> Floats | None:
+        """Weights of the rows, if there are any."""
+        return None if self.target.weights is None else self.target.weights[self.rows]
+
+    @property
+    def masses(self) -> Floats:
+        """Weights of the rows, ones when all count alike."""
+        return np.ones(len(self.rows)) if self.target.weights is None else self.target.weights[self.rows]
+
+    def rng(self, *path: str | int) -> np.random.Generator:
+        """A stream of random numbers of this model."""
+        return generator(self.seed, *path)
+
+    def resampled(self, *path: str | int) -> Job:
+        """The same with rows drawn with replacement: the parameter draw of a model without a posterior of its own."""
+        if not len(self.rows):
+            return self
+        drawn = self.rng("rows", *path).integers(0, len(self.rows), len(self.rows))
+        return replace(self, rows=self.rows[drawn])
+
+    def proper(self) -> Job:
+        """Resampled for a proper synthesis, itself otherwise."""
+        return self.resampled() if self.tuning.proper else self
 
 
 class Fitted(ABC):
@@ -70,12 +130,12 @@ class Fitted(ABC):
     name: ClassVar[str]
     takes: ClassVar[Takes] = "both"
     summary: ClassVar[str] = ""
+    separated: bool = False
+    """Whether a predictor decides an answer completely, so that only shrinkage keeps its coefficient finite."""
 
     @classmethod
     @abstractmethod
-    def fit(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
-    ) -> Fitted:
+    def fit(cls, job: Job) -> Fitted:
         """Fit on some rows of the original with some of the columns already visited."""
 
     @abstractmethod
@@ -128,7 +188,51 @@ def nested(prefix: str, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]
     return dict(facts[prefix]), {k.removeprefix(start): a for k, a in arrays.items() if k.startswith(start)}
 
 
-def resampled(rows: IntArray, weights: Floats | None, rng: np.random.Generator) -> IntArray:
-    """Rows drawn with replacement: the parameter draw of a model without a posterior of its own."""
-    del weights  # kept by the model that is fitted on the resampled rows
-    return rows[rng.integers(0, len(rows), len(rows))] if len(rows) else rows
+def fitted_parts(model: Fitted) -> Parts:
+    """Parts of any conditional model, with its name."""
+    facts, arrays = model.parts()
+    return facts | {"model": model.name}, arrays
+
+
+def nest_all(models: Sequence[Fitted]) -> Parts:
+    """Parts of several models, each under its number."""
+    facts: dict[str, Any] = {}
+    arrays: dict[str, AnyArray] = {}
+    for i, model in enumerate(models):
+        more_facts, more_arrays = nest(str(i), fitted_parts(model))
+        facts |= more_facts
+        arrays |= more_arrays
+    return facts, arrays
+
+
+def put_together(size: int, pieces: Sequence[tuple[AnyArray, AnyArray]]) -> AnyArray:
+    """Values drawn for some places each, as one array of a type that holds them all.
+
+    Examples
+    --------
+    >>> put_together(3, [(np.array([0, 2]), np.array([1, 2], np.int8)), (np.array([1]), np.array([500]))]).tolist()
+    [1, 500, 2]
+    """
+    kinds = {values.dtype for _, values in pieces}
+    dtype = kinds.pop() if len(kinds) == 1 else np.result_type(*kinds) if kinds else np.dtype(np.float64)
+    whole = np.zeros(size, dtype)
+    for places, values in pieces:
+        whole[places] = values
+    return whole
+
+
+def smallest(values: AnyArray) -> AnyArray:
+    """Whole numbers in the smallest type that holds them: a model keeps as many as the table has cells.
+
+    Examples
+    --------
+    >>> smallest(np.array([-3, 90])).dtype, smallest(np.array([0.5])).dtype
+    (dtype('int8'), dtype('float64'))
+    """
+    if values.dtype.kind not in "iu" or not len(values):
+        return values
+    low, high = int(values.min()), int(values.max())
+    for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return values.astype(kind, copy=False)
+    return values

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Floats, Terms
-from dalenius.synth.sequential.fitted import Fitted, Parts, Target, Tuning, column_method, nest, nested
-
-CHUNK = 50_000
-"""Rows of a model matrix made at once, so that memory stays flat."""
+from dalenius.synth.sequential.fitted import Job, Tuning, column_method
+from dalenius.synth.sequential.regression import Regression
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +42,21 @@ class Line:
         sigma = np.sqrt(rss / rng.chisquare(free))
         return cls(beta + sigma * (np.linalg.cholesky(inverse) @ rng.standard_normal(q)), float(sigma))
 
+    @classmethod
+    def of(cls, job: Job, y: Floats) -> tuple[Terms, Line]:
+        """Terms and regression of a response on the predictors of a job."""
+        terms = Terms.fit(job.design, job.use, job.rows)
+        x = terms.matrix(job.design, job.rows)
+        return terms, cls.fit(x, y, job.weights, job.tuning, job.rng("beta"))
+
 
 @column_method
-class Normal(Fitted):
+class Normal(Regression):
     """Linear regression with normal residuals, on the scale that a subclass chooses."""
 
     name = "norm"
     takes = "number"
+    facts = ("sigma", "shift")
     summary = "linear regression, normal residuals"
     floor: ClassVar[float | None] = None
     """Smallest number that the scale can take; smaller columns are moved up by a constant first."""
@@ -67,42 +71,26 @@ class Normal(Fitted):
         """Back to the scale of the column."""
         return z
 
-    def __init__(self, terms: Terms, line: Line, shift: float) -> None:
+    def __init__(self, terms: Terms, beta: Floats, sigma: float, shift: float) -> None:
         self.terms = terms
-        self.line = line
+        self.beta = beta
+        self.sigma = sigma
         self.shift = shift
 
     @classmethod
-    def fit(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
-    ) -> Normal:
+    def fit(cls, job: Job) -> Normal:
         """Fit on the transformed scale."""
-        y = target.values[rows].astype(np.float64)
+        y = job.values.astype(np.float64)
         y = np.nan_to_num(y, posinf=np.nanmax(y[np.isfinite(y)], initial=0.0), neginf=0.0)
         shift = max(0.0, cls.floor - float(y.min())) if cls.floor is not None else 0.0
-        terms = Terms.fit(design, use, rows)
-        weights = None if target.weights is None else target.weights[rows]
-        z = cls.forward(y + shift)
-        return cls(
-            terms, Line.fit(terms.matrix(design, rows), z, weights, tuning, generator(seed, "beta")), shift
-        )
+        terms, line = Line.of(job, cls.forward(y + shift))
+        return cls(terms, line.beta, line.sigma, shift)
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Prediction plus a normal residual, back on the original scale."""
-        z = predicted(self.terms, self.line.beta, design, rows)
-        z += self.line.sigma * generator(seed, "residual").standard_normal(len(rows))
+        z = self.by_chunk(design, rows, lambda x, _: x @ self.beta)
+        z += self.sigma * generator(seed, "residual").standard_normal(len(rows))
         return type(self).backward(z) - self.shift
-
-    def parts(self) -> Parts:
-        """Terms and coefficients."""
-        facts, arrays = nest("terms", self.terms.parts())
-        return facts | {"sigma": self.line.sigma, "shift": self.shift}, arrays | {"beta": self.line.beta}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Normal:
-        """Rebuild."""
-        line = Line(arrays["beta"], float(facts["sigma"]))
-        return cls(Terms.from_parts(*nested("terms", facts, arrays)), line, float(facts["shift"]))
 
 
 @column_method
@@ -162,7 +150,7 @@ class CubeRootNormal(Normal):
 
 
 @column_method
-class NormalRank(Fitted):
+class NormalRank(Regression):
     """Regression of normal scores of the ranks; the result has the column's own distribution.
 
     Default of the parametric preset for numbers, as in synthpop.
@@ -171,59 +159,45 @@ class NormalRank(Fitted):
     name = "normrank"
     takes = "number"
     summary = "linear regression of normal scores of ranks"
+    facts = ("sigma",)
+    arrays = ("beta", "values", "shares")
 
-    def __init__(self, terms: Terms, line: Line, values: AnyArray, shares: Floats) -> None:
+    def __init__(self, terms: Terms, beta: Floats, sigma: float, values: AnyArray, shares: Floats) -> None:
         self.terms = terms
-        self.line = line
+        self.beta = beta
+        self.sigma = sigma
         self.values = values
         self.shares = shares
 
     @classmethod
-    def fit(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
-    ) -> NormalRank:
+    def fit(cls, job: Job) -> NormalRank:
         """Scores from (weighted) ranks, ties at their middle."""
-        y = target.values[rows]
-        w = np.ones(len(rows)) if target.weights is None else target.weights[rows]
-        values, inverse = np.unique(y, return_inverse=True)
-        mass = np.bincount(inverse, weights=w)
+        values, inverse = np.unique(job.values, return_inverse=True)
+        mass = np.bincount(inverse, weights=job.masses)
         ends = np.cumsum(mass)
         # The middle of a value's share of all mass, kept off 0 and 1.
-        n = len(rows)
+        n = len(job.rows)
         middle = ((ends - mass / 2) / ends[-1] * n + 0.5) / (n + 1)
-        terms = Terms.fit(design, use, rows)
-        weights = None if target.weights is None else w
-        z = ndtri(middle)[inverse]
-        line = Line.fit(terms.matrix(design, rows), z, weights, tuning, generator(seed, "beta"))
-        return cls(terms, line, values, ends / ends[-1])
+        terms, line = Line.of(job, ndtri(middle)[inverse])
+        return cls(terms, line.beta, line.sigma, values, ends / ends[-1])
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Drawn score, then the value at that share of the distribution."""
-        z = predicted(self.terms, self.line.beta, design, rows)
-        z += self.line.sigma * generator(seed, "residual").standard_normal(len(rows))
+        z = self.by_chunk(design, rows, lambda x, _: x @ self.beta)
+        z += self.sigma * generator(seed, "residual").standard_normal(len(rows))
         place = np.searchsorted(self.shares, ndtr(z), side="left")
         return self.values[np.minimum(place, len(self.values) - 1)]
 
-    def parts(self) -> Parts:
-        """Terms, coefficients and the column's distribution."""
-        facts, arrays = nest("terms", self.terms.parts())
-        more = {"beta": self.line.beta, "values": self.values, "shares": self.shares}
-        return facts | {"sigma": self.line.sigma}, arrays | more
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> NormalRank:
-        """Rebuild."""
-        terms = Terms.from_parts(*nested("terms", facts, arrays))
-        return cls(terms, Line(arrays["beta"], float(facts["sigma"])), arrays["values"], arrays["shares"])
-
 
 @column_method
-class MeanMatching(Fitted):
+class MeanMatching(Regression):
     """Predictive mean matching: the value of an original row with nearly the same prediction (Little 1988)."""
 
     name = "pmm"
     takes = "number"
     summary = "predictive mean matching"
+    facts = ("donors",)
+    arrays = ("beta", "scores", "values")
 
     def __init__(self, terms: Terms, beta: Floats, scores: Floats, values: AnyArray, donors: int) -> None:
         self.terms = terms
@@ -233,43 +207,16 @@ class MeanMatching(Fitted):
         self.donors = donors
 
     @classmethod
-    def fit(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
-    ) -> MeanMatching:
+    def fit(cls, job: Job) -> MeanMatching:
         """Predictions of the donors in order."""
-        terms = Terms.fit(design, use, rows)
-        x = terms.matrix(design, rows)
-        weights = None if target.weights is None else target.weights[rows]
-        y = target.values[rows].astype(np.float64)
-        line = Line.fit(x, y, weights, tuning, generator(seed, "beta"))
-        scores = x @ line.beta
+        terms, line = Line.of(job, job.values.astype(np.float64))
+        scores = terms.matrix(job.design, job.rows) @ line.beta
         order = np.argsort(scores, kind="stable")
-        return cls(terms, line.beta, scores[order], target.values[rows][order], tuning.donors)
+        return cls(terms, line.beta, scores[order], job.values[order], job.tuning.donors)
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """One of the nearest donors at random."""
-        wanted = predicted(self.terms, self.beta, design, rows)
+        wanted = self.by_chunk(design, rows, lambda x, _: x @ self.beta)
         reach = min(self.donors, len(self.scores))
         first = np.clip(np.searchsorted(self.scores, wanted) - reach // 2, 0, len(self.scores) - reach)
         return self.values[first + generator(seed, "donor").integers(0, reach, len(rows))]
-
-    def parts(self) -> Parts:
-        """Terms, coefficients and donors."""
-        facts, arrays = nest("terms", self.terms.parts())
-        more = {"beta": self.beta, "scores": self.scores, "values": self.values}
-        return facts | {"donors": self.donors}, arrays | more
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> MeanMatching:
-        """Rebuild."""
-        terms = Terms.from_parts(*nested("terms", facts, arrays))
-        return cls(terms, arrays["beta"], arrays["scores"], arrays["values"], int(facts["donors"]))
-
-
-def predicted(terms: Terms, beta: Floats, design: Design, rows: IntArray) -> npt.NDArray[np.float64]:
-    """Linear predictions, some rows at a time."""
-    result = np.empty((len(rows), *beta.shape[1:]))
-    for start in range(0, len(rows), CHUNK):
-        part = slice(start, start + CHUNK)
-        result[part] = terms.matrix(design, rows[part]) @ beta
-    return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Floats
-from dalenius.synth.sequential.fitted import Fitted, Parts, Target, Tuning, column_method, resampled
+from dalenius.synth.sequential.fitted import Fitted, Job, Parts, column_method, smallest
 
 
 @column_method
@@ -25,13 +25,11 @@ class Sample(Fitted):
         self.mass = mass
 
     @classmethod
-    def fit(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
-    ) -> Sample:
+    def fit(cls, job: Job) -> Sample:
         """Keep the values (a resample of them for a proper synthesis)."""
-        chosen = resampled(rows, target.weights, generator(seed, "rows")) if tuning.proper else rows
-        mass = np.zeros(0) if target.weights is None else np.cumsum(target.weights[chosen])
-        return cls(target.values[chosen], mass)
+        chosen = job.proper()
+        mass = np.zeros(0) if chosen.weights is None else np.cumsum(chosen.weights)
+        return cls(smallest(chosen.values), mass)
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Observed values at random."""

@@ -14,11 +14,11 @@ from dalenius.data.derived import Derived
 from dalenius.data.rules import parse_rules
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import AnyArray, Vector
+from dalenius.data.vector import AnyArray, IntArray, Vector
 from dalenius.synth._store import vector_arrays, vector_from
 from dalenius.synth.base import Arrays, Model
 from dalenius.synth.sequential.coding import Coder
-from dalenius.synth.sequential.column import ColumnModel
+from dalenius.synth.sequential.column import UNDRAWN, Cells, ColumnModel
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import nest, nested
 from dalenius.synth.sequential.restrict import Rescue, Restrictions
@@ -44,6 +44,10 @@ class SequentialModel(Model):
     expansion
         People of the population that one fitted row stands for (1 without weights): totals of a sample of k rows are
         multiplied by ``expansion * rows / k``.
+    pairs
+        Columns of times with the event column that is drawn together with each.
+    notes
+        What a person should know about the fit, in plain sentences.
     """
 
     method: ClassVar[str] = "cart"
@@ -56,7 +60,8 @@ class SequentialModel(Model):
         self, schema: Schema, rows: int, visit: Sequence[str], coders: Sequence[Coder],
         columns: Mapping[str, ColumnModel], kept: Mapping[str, Vector] | None = None, rules: Sequence[str] = (),
         rescues: Mapping[str, Rescue] | None = None, passive: Mapping[str, str] | None = None,
-        expansion: float = 1.0, table: Table | None = None,
+        pairs: Mapping[str, str] | None = None, expansion: float = 1.0, notes: Sequence[str] = (),
+        table: Table | None = None,
     ) -> None:  # fmt: skip
         super().__init__(schema, rows, table.origin if table is not None else None)
         self.visit = list(visit)
@@ -66,7 +71,9 @@ class SequentialModel(Model):
         self.rules = tuple(rules)
         self.rescues = dict(rescues or {})
         self.passive = dict(passive or {})
+        self.pairs = dict(pairs or {})
         self.expansion = expansion
+        self.notes = list(notes)
 
     def _draw(self, rows: int, seed: Seed) -> Table:
         if self.kept and rows != self.rows:
@@ -77,6 +84,7 @@ class SequentialModel(Model):
         design = Design(self.coders, rows)
         rules = parse_rules(self.rules)
         base = sequence(seed, "draw")
+        events: dict[str, Cells] = {}
         for place, name in enumerate(self.visit):
             if name in self.kept:
                 vector = self.kept[name]
@@ -85,57 +93,63 @@ class SequentialModel(Model):
                 vector = Derived.parse(name, self.passive[name]).compute(self.schema[name], so_far)
             else:
                 limits = Restrictions.at(name, self.visit[:place], rules)
-                vector = self._column(name, design, limits, sequence(base, name))
+                vector, event = self._column(
+                    name, design, limits, sequence(base, name), events.pop(name, None)
+                )
+                if event is not None:
+                    events[self.pairs[name]] = event
             design.fill(place, vector)
         found = {self.visit[place]: vector for place, vector in design.vectors.items()}
         vectors = [found[name] for name in self.schema.names]
         return Table.from_vectors(vectors, rows, self.origin, self.schema)
 
     def _column(
-        self, name: str, design: Design, limits: Restrictions, seed: np.random.SeedSequence
-    ) -> Vector:
-        """Draw one column: fixed rows are set, the others drawn until they break no rule."""
+        self, name: str, design: Design, limits: Restrictions, seed: np.random.SeedSequence, given: Cells | None
+    ) -> tuple[Vector, Cells | None]:  # fmt: skip
+        """Draw one column: fixed rows are set, the others drawn until they break no rule.
+
+        ``given`` are cells that were drawn already, with the time they belong to; for a time, the cells of its event
+        column come back.
+        """
         model = self.columns[name]
-        everything = np.arange(design.rows)
+        everything: IntArray = np.arange(design.rows, dtype=np.int32)
         if not limits.fixed and not limits.checked:
-            data, state = model.draw(design, everything, seed)
-            return Vector(model.column, data, state).tidy()
+            cells = _drawn(model, design, everything, seed, given)
+            return Vector(model.column, cells.data, cells.state).tidy(), cells.event
         so_far = _loose_table(list(design.vectors.values()), design.rows)
-        fixed = limits.fixed_rows(so_far)
-        free = np.flatnonzero(~fixed)
-        drawn, drawn_state = model.draw(design, free, seed)
-        data = np.zeros(design.rows, drawn.dtype)
-        state = np.zeros(design.rows, np.uint8)
-        data[free], state[free] = drawn, drawn_state
+        free = everything[~limits.fixed_rows(so_far)]
+        drawn = _drawn(model, design, free, seed, given)
+        cells = Cells.empty(design.rows, drawn.data.dtype)
+        cells.put(free, drawn)
         if limits.checked:
-            self._repair(name, design, limits, free, data, state, so_far, seed)
-        vector = Vector(model.column, data, state)
-        return limits.set_fixed(vector, so_far) if limits.fixed else vector.tidy()
+            self._repair(name, design, limits, free, cells, so_far, seed)
+        vector = Vector(model.column, cells.data, cells.state)
+        return limits.set_fixed(vector, so_far) if limits.fixed else vector.tidy(), cells.event
 
     def _repair(
-        self, name: str, design: Design, limits: Restrictions, free: AnyArray, data: AnyArray, state: AnyArray,
-        so_far: Table, seed: np.random.SeedSequence,
+        self, name: str, design: Design, limits: Restrictions, free: IntArray, cells: Cells, so_far: Table,
+        seed: np.random.SeedSequence,
     ) -> None:  # fmt: skip
         """Draw rows that break a rule again; take original cells for those that stay broken."""
         model = self.columns[name]
         bad = free
         for turn in range(TRIES + RESCUES):
-            trial = Vector(model.column, data[bad], state[bad])
+            trial = Vector(model.column, cells.data[bad], cells.state[bad])
             beside = [so_far[other].take(bad) for other in limits.others if other != name]
             bad = bad[limits.broken(_loose_table([*beside, trial], len(bad)))]
             if not len(bad):
                 return
             if turn < TRIES:
-                data[bad], state[bad] = model.draw(design, bad, sequence(seed, "again", turn))
+                cells.put(bad, model.draw(design, bad, sequence(seed, "again", turn)))
             else:
-                data[bad], state[bad] = self.rescues[name].cell_of(
-                    design, bad, sequence(seed, "rescue", turn)
+                cells.put(
+                    bad, Cells(*self.rescues[name].cell_of(design, bad, sequence(seed, "rescue", turn)))
                 )
 
     def parts(self) -> tuple[dict[str, Any], Arrays]:
         """Coders, columns, kept columns and rules."""
         facts: dict[str, Any] = {"visit": self.visit, "kept": list(self.kept), "rules": list(self.rules)}
-        facts |= {"passive": self.passive, "expansion": self.expansion}
+        facts |= {name: getattr(self, name) for name in ("passive", "pairs", "expansion", "notes")}
         arrays: dict[str, AnyArray] = {}
         groups: list[tuple[str, Mapping[str, Any]]] = [
             ("coder", {str(i): c for i, c in enumerate(self.coders)}),
@@ -169,18 +183,21 @@ class SequentialModel(Model):
         }
         rescues = {visit[i]: Rescue.from_parts(*p) for i, p in rebuilt("rescue").items()}
         kept = {name: vector_from(f"kept.{i}", schema[name], arrays) for i, name in enumerate(facts["kept"])}
-        return cls(
-            schema,
-            rows,
-            visit,
-            coders,
-            columns,
-            kept,
-            facts["rules"],
-            rescues,
-            facts["passive"],
-            facts["expansion"],
-        )
+        plain = [facts[name] for name in ("passive", "pairs", "expansion", "notes")]
+        return cls(schema, rows, visit, coders, columns, kept, facts["rules"], rescues, *plain)
+
+
+def _drawn(
+    model: ColumnModel, design: Design, rows: IntArray, seed: np.random.SeedSequence, given: Cells | None
+) -> Cells:
+    """Cells of some rows; where a cell was drawn already with the time it belongs to, that one."""
+    if given is None:
+        return model.draw(design, rows, seed)
+    cells = given.take(rows)
+    left = np.flatnonzero(cells.state == UNDRAWN)
+    if len(left):
+        cells.put(left, model.draw(design, rows[left], seed))
+    return cells
 
 
 def _loose_table(vectors: Sequence[Vector], rows: int) -> Table:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dalenius.core.random import generator
 from dalenius.data.rules import Rule
 from dalenius.data.table import Table
-from dalenius.synth.sequential.coding import Coder
+from dalenius.synth.sequential.coding import Coder, Codes
 
 GROUPS = 20
 ROWS = 20_000
@@ -100,7 +100,7 @@ def _information(table: Table, names: Sequence[str]) -> npt.NDArray[np.float64]:
     return shared
 
 
-def _grouped(codes: npt.NDArray[np.uint16]) -> npt.NDArray[np.int64]:
+def _grouped(codes: Codes) -> npt.NDArray[np.int64]:
     """At most 20 groups of neighbouring codes with about as many rows each."""
     found, inverse, times = np.unique(codes, return_inverse=True, return_counts=True)
     if len(found) <= GROUPS:

@@ -14,7 +14,7 @@ from dalenius.data.rules import Rule, parse_rules, rules_for
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray, Vector
-from dalenius.synth.sequential.column import Recipe
+from dalenius.synth.sequential.column import Event, Recipe
 from dalenius.synth.sequential.engine import Plan
 from dalenius.synth.sequential.finishing import Smoothing
 from dalenius.synth.sequential.fitted import METHODS, Tuning
@@ -44,14 +44,26 @@ def make_plan(options: Sequential, table: Table) -> Plan:
     modelled = [name for name in visit if name not in options.keep and name not in options.passive]
     recipes = {name: _recipe(options, table, visit, visit.index(name), rules) for name in modelled}
     kept = tuple(name for name in visit if name in options.keep)
-    events = {time: _happened(table[event]) for time, event in options.event.items()}
-    return Plan(tuple(visit), recipes, kept, rules, dict(options.passive), None, events)
+    pairs = {
+        time: event
+        for time, event in options.event.items()
+        if event in recipes
+        and time in recipes
+        and recipes[time].method == "survtree"
+        and visit.index(time) < visit.index(event)
+    }
+    events = {
+        time: Event(_happened(table[event]), table[event] if time in pairs else None)
+        for time, event in options.event.items()
+    }
+    return Plan(tuple(visit), recipes, kept, rules, dict(options.passive), None, events, pairs)
 
 
 def visit_sequence(options: Sequential, table: Table, rules: Sequence[Rule] = ()) -> list[str]:
     """Kept columns first, then strata, then the rest as asked.
 
-    Unless columns are listed by name, what a rule's condition reads comes before what the rule sets.
+    Unless columns are listed by name, what a rule's condition reads comes before what the rule sets, and an event comes
+    right after its time.
     """
     first = [*options.keep, *(name for name in options.strata if name not in options.keep)]
     rest = [name for name in table.names if name not in first and name not in options.passive]
@@ -64,11 +76,14 @@ def visit_sequence(options: Sequential, table: Table, rules: Sequence[Rule] = ()
         rest = by_dependence(table, rest)
     order = first + (after_conditions(rest, rules) if isinstance(options.visit, str) else rest)
     weight = weight_column(options, table)
-    if weight in rest and isinstance(
-        options.visit, str
-    ):  # the design acts through it: first, or given all others
-        order.remove(weight)
-        order.insert(len(first) if options.weighting == "predictor" else len(order), weight)
+    if isinstance(options.visit, str):
+        for time, event in options.event.items():
+            if time in rest and event in rest:
+                order.remove(event)
+                order.insert(order.index(time) + 1, event)
+        if weight in rest:  # the design acts through it: first, or given all others
+            order.remove(weight)
+            order.insert(len(first) if options.weighting == "predictor" else len(order), weight)
     for name, expression in options.passive.items():  # as soon as what it is computed from is there
         needed = [order.index(n) for n in Derived.parse(name, expression).needs if n in order]
         order.insert(max(needed, default=-1) + 1, name)

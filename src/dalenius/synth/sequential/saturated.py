@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Floats
-from dalenius.synth.sequential.fitted import Fitted, Parts, Target, Tuning, column_method, resampled
+from dalenius.synth.sequential.fitted import Fitted, Job, Parts, column_method, smallest
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -36,15 +36,12 @@ class SaturatedCells(Fitted):
         self.mass = mass
 
     @classmethod
-    def fit(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
-    ) -> SaturatedCells:
+    def fit(cls, job: Job) -> SaturatedCells:
         """Sort the rows by cell."""
-        chosen = resampled(rows, target.weights, generator(seed, "rows")) if tuning.proper else rows
-        keys = _keys(design, use, chosen)
+        chosen = job.proper()
+        keys = _keys(chosen.design, chosen.use, chosen.rows)
         order = np.argsort(keys, kind="stable")
-        w = np.ones(len(chosen)) if target.weights is None else target.weights[chosen]
-        return cls(use, keys[order], target.values[chosen][order], np.cumsum(w[order]))
+        return cls(chosen.use, keys[order], smallest(chosen.values[order]), np.cumsum(chosen.masses[order]))
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """A row of the same cell, by weight."""

@@ -11,6 +11,8 @@ from dalenius.core.random import Seed, sequence
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.synth.base import SYNTHESIZERS
+from dalenius.synth.sequential.checks import value_faults
+from dalenius.synth.sequential.planning import option_faults
 from dalenius.synth.sequential.synthesizers import CartSynthesizer, Sequential
 
 
@@ -67,31 +69,37 @@ def syntheses(
     return Syntheses(tuple(drawn), table.rows, anew, tuple(method.keep))
 
 
-def from_mapping(options: Mapping[str, Any], method: str = "cart") -> Sequential:
+def from_mapping(options: Mapping[str, Any], method: str = "cart", table: Table | None = None) -> Sequential:
     """A sequential synthesizer from plain data (the content of ``plan.yaml``), with every fault named at once.
+
+    Parameters
+    ----------
+    table
+        What the plan is for: columns that it names and the table has not are then faults too.
 
     Examples
     --------
     >>> from_mapping({"visit": "dependence", "tuning": {"income": {"minbucket": 10}}}).visit
     'dependence'
-    >>> from_mapping({"vist": "given", "minbucket": 0, "smoothing": "lots"})
+    >>> people = Table.from_frame({"age": [3]})
+    >>> from_mapping({"vist": "given", "minbucket": 0, "smoothing": "lots", "keep": ["sex"]}, table=people)
     Traceback (most recent call last):
     ...
-    dalenius.core.errors.OptionError: cart: 3 faults: no option 'vist'; minbucket must be a whole number, at least 1;
-    smoothing must be none, auto, density, spline, or columns, each with one of them
+    dalenius.core.errors.OptionError: cart: 4 faults: no option 'vist'; minbucket must be a whole number, at least 1;
+    smoothing must be none, auto, density, spline, or columns, each with one of them; keep: no column 'sex'; there are
+    'age'
     """
     kind = SYNTHESIZERS[method]
     if not issubclass(kind, Sequential):
         raise OptionError(f"{method} is not a sequential synthesizer")
-    known = {f.name for f in fields(kind)} - {"progress"}
-    unknown = [f"no option {name!r}" for name in options if name not in known]
+    known = {option.name for option in fields(kind)} - {"progress"}
     given = {name: value for name, value in options.items() if name in known}
-    try:
-        made = kind(**given)
-    except OptionError as error:
-        unknown += str(error).removeprefix(f"{method}: ").split("; ")
-    else:
-        if not unknown:
-            return made
-    count = f"{len(unknown)} faults: " if len(unknown) > 1 else ""
-    raise OptionError(f"{method}: {count}{'; '.join(unknown)}")
+    wrong = value_faults(given)
+    made = kind(**{name: value for name, value in given.items() if name not in wrong})
+    faults = [f"no option {name!r}" for name in options if name not in known]
+    faults += [fault for found in wrong.values() for fault in found]
+    faults += [] if table is None else option_faults(made, table)
+    if not faults:
+        return made
+    count = f"{len(faults)} faults: " if len(faults) > 1 else ""
+    raise OptionError(f"{method}: {count}{'; '.join(faults)}")

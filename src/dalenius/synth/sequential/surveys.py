@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from dalenius.data.schema import Role
 from dalenius.data.table import Table
 from dalenius.data.vector import IntArray
 from dalenius.synth.sequential.design import Floats
-from dalenius.synth.sequential.weights import finite_population, read_weights, replicate
+from dalenius.synth.sequential.weights import finite_population, read_weights, replicate, weight_notes
 
 if TYPE_CHECKING:
     from dalenius.synth.sequential.synthesizers import Sequential
@@ -27,8 +27,31 @@ def weight_column(options: Sequential, table: Table) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def weighted(options: Sequential, table: Table, seed: Seed) -> tuple[Sequential, Table, Floats | None, float]:
-    """Options, table, case weights and expansion factor with which the sequence is fitted.
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """With what the sequence is fitted once the weights are dealt with.
+
+    Attributes
+    ----------
+    options, table
+        Options and table, without what the weighting uses up.
+    weights
+        Case weight of every row; None when all count alike.
+    expansion
+        People of the population that one row stands for.
+    notes
+        What the weights are like, in plain sentences.
+    """
+
+    options: Sequential
+    table: Table
+    weights: Floats | None = None
+    expansion: float = 1.0
+    notes: tuple[str, ...] = ()
+
+
+def weighted(options: Sequential, table: Table, seed: Seed) -> Weighted:
+    """Options, table and case weights with which the sequence is fitted.
 
     For a proper pseudo-likelihood synthesis the weights are replicate weights of the design, refitted for each
     synthetic file (spec psd09, 2.5: drawing parameters from the models alone misses the design effect), and
@@ -43,21 +66,21 @@ def weighted(options: Sequential, table: Table, seed: Seed) -> tuple[Sequential,
                 else "no column has the role weight"
             )
             raise OptionError(f"weights: {asked}; name it in the option weights")
-        return options, table, None, 1.0
+        return Weighted(options, table)
     left = table.drop([name])
     if options.weighting == "ignore":
-        return options, left, None, 1.0
+        return Weighted(options, left)
     w = read_weights(table[name])
     total = float(np.sum(table[name].floats()))
-    expansion = total / table.rows if table.rows else 1.0
+    done = Weighted(options, left, w, total / table.rows if table.rows else 1.0, weight_notes(name, w))
     if options.weighting == "population":
         counts = finite_population(w, total, sequence(seed, "weights"))
-        return replace(options, proper=False), left, counts, expansion
+        return replace(done, options=replace(options, proper=False), weights=counts)
     if not options.proper:
-        return options, left, w, expansion
+        return done
     strata = _codes(table, options.design_strata or _stratum(table))
     drawn = replicate(w, strata, _codes(table, options.psu), sequence(seed, "weights"))
-    return replace(options, proper=False), left, drawn, expansion
+    return replace(done, options=replace(options, proper=False), weights=drawn)
 
 
 def _stratum(table: Table) -> str | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import OptionError
-from dalenius.core.random import Seed, generator
-from dalenius.data.vector import AnyArray, BoolArray, IntArray
+from dalenius.data.vector import AnyArray, BoolArray, Vector
 from dalenius.synth.sequential.cart import Cart
-from dalenius.synth.sequential.design import Design
-from dalenius.synth.sequential.fitted import Target, Tuning, column_method, resampled
+from dalenius.synth.sequential.fitted import Job, Parts, column_method, nested
 from dalenius.synth.sequential.trees import Tree
 
 
@@ -22,26 +21,62 @@ class SurvivalTree(Cart):
     """A tree that splits where the hazard differs, with the observed times of a leaf as donors.
 
     The response is the martingale residual of each row under no predictors, event minus cumulative hazard, which turns
-    survival data into a regression (Therneau, Grambsch, Fleming 1990; LeBlanc, Crowley 1992). The event column
-    itself is drawn after the time, given it.
+    survival data into a regression (Therneau, Grambsch, Fleming 1990; LeBlanc, Crowley 1992). A donor brings its
+    time together with what happened then, so that in every leaf the synthetic pairs have the leaf's own hazard.
     """
 
     name = "survtree"
     takes = "number"
-    summary = "survival tree for a time to an event (option event names the event column)"
+    summary = "survival tree for a time and its event, drawn together (option event names the event column)"
 
     @classmethod
-    def fit(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning, seed: Seed
-    ) -> SurvivalTree:
+    def fit(cls, job: Job) -> SurvivalTree:
         """Grow on martingale residuals."""
+        target = job.target
         if target.event is None:
             raise OptionError("survtree needs to know the event column; name it in the option event")
-        chosen = resampled(rows, target.weights, generator(seed, "rows")) if tuning.proper else rows
         residual = np.zeros(len(target.values))
-        residual[rows] = martingale(target.values[rows].astype(np.float64), target.event[rows])
-        tree, order = Tree.grow(replace(target, values=residual), design, use, chosen, tuning)
-        return cls(tree, target.values[order])
+        residual[job.rows] = martingale(job.values.astype(np.float64), target.event[job.rows])
+        tree, order = Tree.grow(replace(job, target=replace(target, values=residual)).proper())
+        times = target.values[order]
+        return cls(tree, times if target.beside is None else paired(times, target.beside.take(order)))
+
+    def parts(self) -> Parts:
+        """The tree and its donors: times, and the cells of the event column if they are drawn with them."""
+        facts, arrays = super().parts()
+        if self.donors.dtype.names:
+            arrays |= {
+                "donors": self.donors["time"],
+                "data": self.donors["data"],
+                "state": self.donors["state"],
+            }
+        return facts, arrays
+
+    @classmethod
+    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> SurvivalTree:
+        """Rebuild a saved tree."""
+        tree = Tree.from_parts(*nested("tree", facts, arrays))
+        if "state" not in arrays:
+            return cls(tree, arrays["donors"])
+        return cls(tree, _pairs(arrays["donors"], arrays["data"], arrays["state"]))
+
+
+def paired(time: AnyArray, event: Vector) -> AnyArray:
+    """Times and cells of the event column as one array of pairs.
+
+    Examples
+    --------
+    >>> from dalenius.data.table import Table
+    >>> paired(np.array([2.5, 1.5]), Table.from_frame({"dead": ["no", "yes"]})["dead"]).tolist()
+    [(2.5, 0, 0), (1.5, 1, 0)]
+    """
+    return _pairs(time, event.data, np.zeros(len(time), np.uint8) if event.state is None else event.state)
+
+
+def _pairs(time: AnyArray, data: AnyArray, state: AnyArray) -> AnyArray:
+    pairs = np.zeros(len(time), [("time", time.dtype), ("data", data.dtype), ("state", np.uint8)])
+    pairs["time"], pairs["data"], pairs["state"] = time, data, state
+    return pairs
 
 
 def martingale(time: AnyArray, event: BoolArray) -> npt.NDArray[np.float64]:

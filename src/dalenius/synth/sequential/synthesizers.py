@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal
 
 from dalenius.core.cost import Cost, Shape
@@ -42,8 +42,9 @@ class Sequential(Synthesizer):
     minbucket, cp, depth
         Smallest leaf, least gain of a split as a share of the root's impurity, and deepest level of a tree.
     evidence
-        What a split must earn beyond chance for each share it adds: 0 grows trees like synthpop's, the default stops
-        splits that fit noise (and with it single records).
+        What a split must earn: with 1, it must bring back at least one more row's own value for each rare level of the
+        column (and a share of what chance brings for each other level), so that no small leaf fences in the few who
+        hold it. 0 grows trees like synthpop's.
     diversity
         Fewest different values in a leaf. 2 or 3 for a sensitive column stops pure leaves from giving it away.
     smoothing
@@ -62,7 +63,8 @@ class Sequential(Synthesizer):
     passive
         Columns that are computed from others, with their expressions in the language of the rules.
     event
-        For columns of times, the column that says whether the event happened; they are drawn by survival trees.
+        For columns of times, the column that says whether the event happened (a number other than 0, or the last
+        level); both are drawn together, from one leaf of a survival tree.
     weights, weighting
         Column of survey weights (default: the schema's), and what is done with it: "column" draws it like any other,
         last; "predictor" draws it first; "ignore" leaves it out; "pseudo" fits every model with it and leaves it out
@@ -120,12 +122,14 @@ class Sequential(Synthesizer):
 
     def faults(self) -> list[str]:
         """Everything wrong with the options on their own."""
-        return value_faults(self)
+        given = {option.name: getattr(self, option.name) for option in fields(self)}
+        return [fault for faults in value_faults(given).values() for fault in faults]
 
     def _fit(self, table: Table, seed: Seed) -> SequentialModel:
-        options, left, weights, expansion = weighted(self, table, seed)
-        plan = replace(make_plan(options, left), weights=weights, expansion=expansion)
-        return fit_sequence(left, plan, seed, self.model, threads=self.threads, progress=self.progress)
+        ready = weighted(self, table, seed)
+        plan = make_plan(ready.options, ready.table)
+        plan = replace(plan, weights=ready.weights, expansion=ready.expansion, notes=ready.notes)
+        return fit_sequence(ready.table, plan, seed, self.model, threads=self.threads, progress=self.progress)
 
     def cost(self, shape: Shape) -> Cost:
         """Every column against all before it, some fifteen levels deep."""

@@ -18,6 +18,8 @@ from dalenius.synth.sequential._kernels import polya
 from dalenius.synth.sequential.design import Floats
 
 Weighting = Literal["column", "ignore", "predictor", "pseudo", "population"]
+EXTREME = 50
+"""Times the median weight beyond which a weight is remarked upon (spec psd09, 2.2)."""
 POPULATION = 20
 """Rows of the bootstrapped population for each row of the sample, at most."""
 
@@ -53,6 +55,31 @@ def kish_effect(weights: Floats) -> float:
     1.125
     """
     return float(len(weights) * np.sum(weights**2) / np.sum(weights) ** 2)
+
+
+def weight_notes(name: str, weights: Floats) -> tuple[str, ...]:
+    """What a person should know about survey weights before a synthesis rests on them (spec psd09, 2.2).
+
+    Examples
+    --------
+    >>> weight_notes("w", np.array([1.0, 1.0, 2.0]))
+    ("weights 'w': design effect 1.12 (Kish), so that 3 rows tell as much as 3 of equal weight",)
+    >>> weight_notes("w", np.ones(4))
+    ("weights 'w' are all equal: the result is that of an unweighted synthesis",)
+    """
+    if not len(weights):
+        return ()
+    if weights.min() == weights.max():
+        return (f"weights {name!r} are all equal: the result is that of an unweighted synthesis",)
+    effect = kish_effect(weights)
+    rows = f"{len(weights):,} rows tell as much as {len(weights) / effect:,.0f} of equal weight"
+    found = [f"weights {name!r}: design effect {effect:.2f} (Kish), so that {rows}"]
+    if weights.max() > EXTREME * np.median(weights):
+        found.append(
+            f"weights {name!r}: the largest is more than {EXTREME} times the median; such a row shapes the models "
+            "and is copied often, so trim the weights first"
+        )
+    return tuple(found)
 
 
 def replicate(weights: Floats, strata: IntArray | None, psu: IntArray | None, seed: Seed) -> Floats:

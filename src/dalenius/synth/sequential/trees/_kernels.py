@@ -1,4 +1,4 @@
-"""Growing trees in place, sending rows down them, and picking donors from leaves.
+"""Growing trees in place.
 
 A node is a range of the array of row numbers, so a tree of any size needs one permutation and little work space.
 """
@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from dalenius.synth.sequential.nodes._kernels import add_children, copied, empty_nodes, sides, store
 from dalenius.synth.sequential.splits._kernels import association, scratch, split_class, split_number
-
-LEAF = -1
 
 
 class Response(NamedTuple):
@@ -44,17 +43,6 @@ class Predictors(NamedTuple):
     use: Any
     unordered: Any
     sizes: Any
-
-
-class Nodes(NamedTuple):
-    """Per node: predictor (LEAF for a leaf), place of its cut, left and right child, first and last row."""
-
-    feature: Any
-    where: Any
-    left: Any
-    right: Any
-    first: Any
-    last: Any
 
 
 class Space(NamedTuple):
@@ -130,7 +118,8 @@ def _work_space(predictors, response, rows, limits, seed):
     by_class = response.classes > 0
     classes = max(response.classes, 1)
     space = Space(
-        np.zeros(0 if by_class else rows, response.number.dtype), np.zeros(rows if by_class else 0, response.label.dtype),
+        np.zeros(0 if by_class else rows, response.number.dtype),
+        np.zeros(rows if by_class else 0, response.label.dtype),
         np.zeros(min(rows, len(response.w))), np.zeros(rows, predictors.codes.dtype), np.zeros(rows, np.int32),
         np.zeros(classes), np.zeros(classes, np.int64), np.zeros(widest, np.int64), np.zeros(widest, np.bool_),
         np.zeros(max(limits.diversity, 1)), predictors.use.copy(),
@@ -270,41 +259,6 @@ def _find_cut(predictors, rows, classes, seen, limits, best, space, s):
 
 
 @njit(cache=True, nogil=True)
-def _sides(code, unordered, size, rows, kept, cut, used, times, goes_left):
-    """Which codes go left; one that the node has not seen goes with its neighbour, or with the larger side."""
-    if not unordered:
-        middle = (kept[cut - 1] + kept[cut]) // 2
-        for c in range(size):
-            goes_left[c] = c <= middle
-        return
-    for r in rows:
-        times[code[r]] += 1
-    left = 0
-    for t in range(used):
-        if t < cut:
-            left += times[kept[t]]
-        times[kept[t]] = 0
-    for c in range(size):
-        goes_left[c] = 2 * left >= len(rows)
-    for t in range(used):
-        goes_left[kept[t]] = t < cut
-
-
-@njit(cache=True, nogil=True)
-def _store(cuts, used, goes_left, size):
-    """Append one bit per code to the table of cuts, making room where needed."""
-    needed = (size + 7) // 8
-    while used + needed > len(cuts):
-        wider = np.zeros(2 * len(cuts), np.uint8)
-        wider[:used] = cuts[:used]
-        cuts = wider
-    for c in range(size):
-        if goes_left[c]:
-            cuts[used + (c >> 3)] |= np.uint8(1 << (c & 7))
-    return cuts, used + needed
-
-
-@njit(cache=True, nogil=True)
 def _too_alike(left, right, response, wanted, found):
     """Whether a side of a cut holds fewer different numbers than wanted (classes are counted in the split search)."""
     return (
@@ -317,38 +271,13 @@ def _too_alike(left, right, response, wanted, found):
 
 
 @njit(cache=True, nogil=True)
-def _empty_nodes(size):
-    return Nodes(
-        np.full(size, LEAF, np.int32), np.zeros(size, np.int64), np.zeros(size, np.int32),
-        np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32),
+def _divide(predictors, f, rows, cut, codes_used, space, s):
+    """Put the rows that go left in front; returns how many they are."""
+    code = predictors.codes[f]
+    sides(
+        code, predictors.unordered[f], predictors.sizes[f], rows, space.kept, cut, codes_used, s.times, space.goes_left
     )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _copied(nodes, used, size):
-    """The first nodes in arrays of another length."""
-    fresh = _empty_nodes(size)
-    fresh.feature[:used] = nodes.feature[:used]
-    fresh.where[:used] = nodes.where[:used]
-    fresh.left[:used] = nodes.left[:used]
-    fresh.right[:used] = nodes.right[:used]
-    fresh.first[:used] = nodes.first[:used]
-    fresh.last[:used] = nodes.last[:used]
-    return fresh
-
-
-@njit(cache=True, nogil=True)
-def _add_children(nodes, used, node, feature, where, went):
-    """Turn a leaf into a split with two new leaves, making room where needed."""
-    if used + 2 > len(nodes.feature):
-        nodes = _copied(nodes, used, 2 * len(nodes.feature))
-    nodes.feature[node] = feature
-    nodes.where[node] = where
-    nodes.left[node], nodes.right[node] = used, used + 1
-    middle = nodes.first[node] + went
-    nodes.first[used], nodes.last[used] = nodes.first[node], middle
-    nodes.first[used + 1], nodes.last[used + 1] = middle, nodes.last[node]
-    return nodes
+    return _partition(rows, code, space.goes_left, space.spare)
 
 
 @njit(cache=True, nogil=True)
@@ -358,10 +287,12 @@ def grow(predictors, response, rows, limits, seed):
     Returns the nodes and the table of cuts: for each code of a split's predictor one bit, set when it goes left.
     """
     space, s = _work_space(predictors, response, len(rows), limits, seed)
-    nodes = _empty_nodes(64)
+    nodes = empty_nodes(64)
     nodes.last[0] = len(rows)
     cuts, cuts_used = np.zeros(1024, np.uint8), 0
-    stack = np.zeros((limits.depth + 3, 2), np.int64)  # one waiting node per level, and two of the last
+    stack = np.zeros(
+        (min(limits.depth, len(rows)) + 3, 2), np.int64
+    )  # one waiting node per level, and two of the last
     top, used, kinds, floor = 1, 1, 0, -1.0
     while top > 0:
         top -= 1
@@ -382,61 +313,13 @@ def grow(predictors, response, rows, limits, seed):
         )
         if f < 0:
             continue
-        code, goes_left = predictors.codes[f], space.goes_left
-        _sides(
-            code,
-            predictors.unordered[f],
-            predictors.sizes[f],
-            mine,
-            space.kept,
-            cut,
-            codes_used,
-            s.times,
-            goes_left,
-        )
-        went = _partition(mine, code, goes_left, space.spare)
+        went = _divide(predictors, f, mine, cut, codes_used, space, s)
         if _too_alike(mine[:went], mine[went:], response, limits.diversity, space.found):
             continue
-        nodes = _add_children(nodes, used, node, f, cuts_used, went)
-        cuts, cuts_used = _store(cuts, cuts_used, goes_left, predictors.sizes[f])
+        nodes = add_children(nodes, used, node, f, cuts_used, went)
+        cuts, cuts_used = store(cuts, cuts_used, space.goes_left, predictors.sizes[f])
         stack[top, 0], stack[top, 1] = used + 1, depth + 1
         stack[top + 1, 0], stack[top + 1, 1] = used, depth + 1
         top += 2
         used += 2
-    return _copied(nodes, used, used), cuts[:cuts_used].copy()
-
-
-@njit(cache=True, nogil=True)
-def route(codes, rows, feature, where, left, right, cuts, leaf):
-    """Send some rows down the tree and write the leaf of each."""
-    for i in range(len(rows)):
-        r = rows[i]
-        node = 0
-        while feature[node] >= 0:
-            c = codes[feature[node], r]
-            node = left[node] if cuts[where[node] + (c >> 3)] >> (c & 7) & 1 else right[node]
-        leaf[i] = node
-
-
-@njit(cache=True, nogil=True)
-def pick(leaf, first, last, chance, mass, donor):
-    """A donor's place for every row: each member of its leaf alike, or in proportion to its weight.
-
-    ``mass`` is the running sum of the weights in leaf order (empty: all alike).
-    """
-    weighted = len(mass) > 0
-    for i in range(len(leaf)):
-        lo, hi = first[leaf[i]], last[leaf[i]]
-        if not weighted:
-            donor[i] = lo + min(int(chance[i] * (hi - lo)), hi - lo - 1)
-            continue
-        below = mass[lo - 1] if lo > 0 else 0.0
-        wanted = below + chance[i] * (mass[hi - 1] - below)
-        a, b = lo, hi - 1
-        while a < b:
-            middle = (a + b) // 2
-            if mass[middle] > wanted:
-                b = middle
-            else:
-                a = middle + 1
-        donor[i] = a
+    return copied(nodes, used, used), cuts[:cuts_used].copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.coding import distinct_counts, places_of
 from dalenius.synth.sequential.design import Design, Floats
-from dalenius.synth.sequential.fitted import Parts, Target, Tuning
-from dalenius.synth.sequential.trees._kernels import Limits, Predictors, Response, grow, pick, route
+from dalenius.synth.sequential.fitted import Job, Parts, Target, Tuning
+from dalenius.synth.sequential.nodes._kernels import pick, route
+from dalenius.synth.sequential.trees._kernels import Limits, Predictors, Response, grow
 
 NONE: Floats = np.zeros(0)
 COMMON_LEVEL = 0.25
@@ -49,9 +50,8 @@ class Tree:
 
     @classmethod
     def grow(
-        cls, target: Target, design: Design, use: Sequence[int], rows: IntArray, tuning: Tuning,
-        *, tested: bool = False, tries: int = 0, seed: Seed = 0,
-    ) -> tuple[Tree, npt.NDArray[np.int32]]:  # fmt: skip
+        cls, job: Job, *, tested: bool = False, tries: int = 0, seed: Seed = 0
+    ) -> tuple[Tree, npt.NDArray[np.int32]]:
         """Grow a tree; also returns the rows in the order of the leaves.
 
         Parameters
@@ -61,20 +61,22 @@ class Tree:
         tries
             Predictors looked at in a node, drawn anew for each; 0 for all (random forest).
         """
-        order = rows.astype(np.int32)
+        target, design, tuning = job.target, job.design, job.tuning
+        order = job.rows.astype(np.int32)
         label, number, classes = _response(target, tuning, design.codes.dtype)
         weights = NONE if target.weights is None else target.weights
-        critical = stats.norm.ppf(1 - tuning.alpha / max(len(use), 1)) if tested else -np.inf
-        evidence = 0.0 if tested else tuning.evidence * chance_gains(target, rows)
+        critical = stats.norm.ppf(1 - tuning.alpha / max(len(job.use), 1)) if tested else -np.inf
+        evidence = 0.0 if tested else tuning.evidence * chance_gains(job)
         limits = Limits(
             tuning.minbucket, 3 * tuning.minbucket, float(tuning.cp), float(evidence), float(critical),
             tuning.diversity, tuning.depth, tries,
         )  # fmt: skip
         start = int(generator(seed, "tree").integers(1, 2**62)) if tries else 1
-        predictors = Predictors(design.codes, np.array(use, np.int64), design.unordered, design.sizes)
+        predictors = Predictors(design.codes, np.array(job.use, np.int64), design.unordered, design.sizes)
         nodes, cuts = grow(predictors, Response(number, label, classes, weights), order, limits, start)
         mass = NONE if target.weights is None else np.cumsum(target.weights[order])
-        return cls(*nodes, cuts, mass), order
+        tree = cls(nodes.feature, nodes.where, nodes.left, nodes.right, nodes.first, nodes.last, cuts, mass)
+        return tree, order
 
     def leaves(self, design: Design, rows: IntArray) -> npt.NDArray[np.int32]:
         """Leaf of each of these rows."""
@@ -82,14 +84,16 @@ class Tree:
         route(design.codes, rows, self.feature, self.where, self.left, self.right, self.cuts, leaf)
         return leaf
 
-    def donors(self, design: Design, rows: IntArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        """Place of a random donor for each of these rows."""
-        donor = np.zeros(len(rows), np.int64)
+    def donated(self, values: AnyArray, design: Design, rows: IntArray, rng: np.random.Generator) -> AnyArray:
+        """For each of these rows the value of a random donor; ``values`` are the donors' in leaf order."""
+        drawn = np.zeros(len(rows), values.dtype)
         for start in range(0, len(rows), CHUNK):  # some at a time, so that work space stays small
             part = slice(start, start + CHUNK)
             leaf = self.leaves(design, rows[part])
-            pick(leaf, self.first, self.last, rng.random(len(leaf)), self.mass, donor[part])
-        return donor
+            donor = np.zeros(len(leaf), np.int64)
+            pick(leaf, self.first, self.last, rng.random(len(leaf)), self.mass, donor)
+            drawn[part] = values[donor]
+        return drawn
 
     @property
     def leaf_count(self) -> int:
@@ -108,7 +112,7 @@ class Tree:
         return cls(*(arrays[name] for name in names))
 
 
-def chance_gains(target: Target, rows: IntArray) -> float:
+def chance_gains(job: Job) -> float:
     """How many times the gain of a split by chance a split must earn, for ``evidence`` 1.
 
     The sum of n_k^2 / n over leaves is the number of original rows that would draw their own value again; a split by
@@ -118,17 +122,16 @@ def chance_gains(target: Target, rows: IntArray) -> float:
 
     Examples
     --------
-    >>> even = Target(np.array([0, 1, 2, 3] * 25), 4)
-    >>> chance_gains(even, np.arange(100))
-    1.0
-    >>> chance_gains(Target(np.arange(100.0)), np.arange(100))
-    1.0
+    >>> def job(values, classes):
+    ...     return Job(Target(values, classes), Design([], 100), (), np.arange(100), Tuning(), 0)
+    >>> chance_gains(job(np.array([0, 1, 2, 3] * 25), 4)), chance_gains(job(np.arange(100.0), 0))
+    (1.0, 1.0)
     """
-    if target.classes == 0 or not len(rows):
+    if job.target.classes == 0 or not len(job.rows):
         return 1.0
-    times = np.bincount(target.values[rows])
+    times = np.bincount(job.values)
     times = times[times > 0]
-    n = len(rows)
+    n = len(job.rows)
     own = float(np.sum(times.astype(np.float64) ** 2)) / n  # rows that share a row's level, on average
     chance = 1.0 - own / n
     if chance <= 0:

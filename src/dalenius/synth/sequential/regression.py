@@ -1,0 +1,47 @@
+"""`Regression`: what the regressions of numbers and of categories have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dalenius.data.vector import AnyArray, IntArray
+from dalenius.synth.sequential.design import Design, Terms
+from dalenius.synth.sequential.fitted import Fitted, Parts, nest, nested
+
+CHUNK = 50_000
+"""Rows of a model matrix made at once, so that memory stays flat."""
+
+
+class Regression(Fitted):
+    """A model of terms and coefficients; a subclass names what else it holds, as its constructor takes it."""
+
+    facts: ClassVar[tuple[str, ...]] = ()
+    """Names of its plain numbers."""
+    arrays: ClassVar[tuple[str, ...]] = ("beta",)
+    """Names of its arrays."""
+    terms: Terms
+
+    def by_chunk(
+        self, design: Design, rows: IntArray, work: Callable[[AnyArray, slice], AnyArray]
+    ) -> AnyArray:
+        """Something about each row from its part of the model matrix, some rows at a time."""
+        pieces = [
+            work(self.terms.matrix(design, rows[start : start + CHUNK]), slice(start, start + CHUNK))
+            for start in range(0, max(len(rows), 1), CHUNK)
+        ]
+        return np.concatenate(pieces)
+
+    def parts(self) -> Parts:
+        """Terms and coefficients."""
+        facts, arrays = nest("terms", self.terms.parts())
+        facts |= {name: getattr(self, name) for name in self.facts}
+        return facts, arrays | {name: getattr(self, name) for name in self.arrays}
+
+    @classmethod
+    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Rebuild."""
+        held = {name: facts[name] for name in cls.facts} | {name: arrays[name] for name in cls.arrays}
+        return cls(Terms.from_parts(*nested("terms", facts, arrays)), **held)  # type: ignore[call-arg]
