@@ -251,15 +251,15 @@ def revealed(begin, size, row, near, count, start, length, rows, vals, owner, gu
 
 
 @njit(cache=True)
-def inside(begin, size, near, count, first, start, length, rows):
-    """The first protected column whose rows all lie among the rows of the given one, or -1."""
+def inside(among, near, count, first, start, length, rows):
+    """The first protected column whose rows all lie among the given (sorted) ones, or -1."""
     for t in range(count):
         c = near[t]
-        if c < first or length[c] > size:
+        if c < first or length[c] > len(among):
             continue
         within = True
         for p in range(start[c], start[c] + length[c]):
-            if locate(rows, begin, size, rows[p]) < 0:
+            if locate(among, 0, len(among), rows[p]) < 0:
                 within = False
                 break
         if within:

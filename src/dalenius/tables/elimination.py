@@ -45,8 +45,8 @@ class Columns(Protocol):
         """A guarded column that publishing ``j`` would leave with the rows of one other owner, or -1."""
         ...
 
-    def covered(self, j: int) -> int:
-        """A protected column whose rows all lie among those of ``j``, or -1."""
+    def covered(self, rows: Ints) -> int:
+        """A protected column that lies wholly in the given rows, or -1."""
         ...
 
     def publish(self, j: int, row: int) -> None:
@@ -178,21 +178,10 @@ class Eliminator:
             )
         )  # fmt: skip
 
-    def covered(self, j: int) -> int:
-        """A protected column whose rows all lie among those of ``j``, or -1."""
-        count, _ = self._near(j, self.column(j)[0])
-        return int(
-            k.inside(
-                self.start[j],
-                self.length[j],
-                self.near,
-                count,
-                self.first,
-                self.start,
-                self.length,
-                self.rows,
-            )
-        )
+    def covered(self, rows: Ints) -> int:
+        """A protected column that lies wholly in the given rows, or -1."""
+        count, _ = self._near(-1, rows)
+        return int(k.inside(np.sort(rows), self.near, count, self.first, self.start, self.length, self.rows))
 
     def publish(self, j: int, row: int) -> None:
         """Clear the pivot row everywhere, then the column."""
@@ -341,9 +330,9 @@ class BigEliminator:
                     return c
         return -1
 
-    def covered(self, j: int) -> int:
-        """A protected column whose rows all lie among those of ``j``, or -1."""
-        mine = self.columns[j].keys()
+    def covered(self, rows: Ints) -> int:
+        """A protected column that lies wholly in the given rows, or -1."""
+        mine = set(rows.tolist())
         for c in range(self.first, len(self.columns)):
             if self.columns[c] and self.columns[c].keys() <= mine:
                 return c

@@ -29,6 +29,7 @@ from dalenius.tables.protected import (
     small_sums,
 )
 from dalenius.tables.rows import holders, moved, permuted, reversed_rank, row_rank
+from dalenius.tables.small import PUBLISHES_ZEROS, SmallSums, families
 
 Progress = Callable[[int, int], None]
 
@@ -170,9 +171,9 @@ class Run:
         self._columns(small, owners)
 
     def _settle(self, small: Bools) -> SmallMethod:
-        """Methods other than anysum_notprimary need every published small inner cell to be primary (spec 2.5)."""
+        """Most methods need every published small inner cell to be primary (spec 2.5)."""
         method = self.method
-        if method in ("none", "anysum_notprimary"):
+        if method == "none" or method in PUBLISHES_ZEROS:
             return method
         matrix = self.problem.matrix
         single = np.flatnonzero(np.diff(matrix.indptr) == 1)
@@ -228,7 +229,14 @@ class Run:
             self.guarded[self.first : self.first + len(primary) + own.shape[1]] = True
         self.holder = np.zeros(width, np.int64)
         self.holder[: matrix.shape[1]] = holders(matrix, owners)
-        self.used = np.zeros(matrix.shape[0], np.bool_)
+        self.small = self._small_sums(permuted(matrix[:, : self.first + len(primary)], rank), np.sort(small))
+        self.told: dict[int, Ints] = {}
+
+    def _small_sums(self, cells: Any, small: Bools) -> SmallSums:
+        """The rule for sums of small counts; ``cells`` are the candidates and the primary cells."""
+        family, every_row = families(cells, small) if self.method == "anysum0" else ({}, False)
+        used = np.zeros(len(small), np.bool_)
+        return SmallSums(self.method, self.early, self.small_start, used, family, every_row, self.first)
 
     def go(self, progress: Progress | None) -> GaussResult:
         """Try every candidate in order."""
@@ -297,13 +305,12 @@ class Run:
     def verdict(self, j: int) -> int:
         """PUBLISH, REMOVE, or the cause why column ``j`` must not be published."""
         columns = self.passes[0].columns
-        rows, values = columns.column(j)
-        if rows[0] >= self.small_start:
-            verdict = self._small(j, rows, values)
-            if verdict is not None:
-                return verdict
-            if self.early:
-                self.used[rows] = True
+        refused = self.small.refuses(columns, j)
+        if isinstance(refused, np.ndarray):
+            self.told[j] = refused
+            return REMOVE
+        if refused:
+            return SMALL
         blocker = columns.blocker(j, columns.pivot(j))
         if blocker >= 0:
             return self._cell(blocker)
@@ -314,14 +321,12 @@ class Run:
         return PUBLISH
 
     def publish(self, j: int, verdict: int) -> None:
-        """Use column ``j``, or delete its rows everywhere if its zero sum tells everybody that its parts are zero."""
+        """Use column ``j``, or delete rows everywhere if its zero sum tells everybody that they are zero."""
         if verdict == REMOVE:
             for each in self.passes:
-                each.columns.remove(each.columns.column(j)[0])
+                each.columns.remove(self.told[j])
             return
-        rows, _ = self.passes[0].columns.column(j)
-        if rows[0] >= self.small_start:
-            self.used[rows] = True
+        self.small.publish(self.passes[0].columns.column(j)[0])
         for each in self.passes:
             each.publish(j, each.columns.pivot(j))
 
@@ -330,18 +335,8 @@ class Run:
         for each in self.passes:
             if keep:
                 each.columns.protect(j)
-            each.columns.drop(j)
-
-    def _small(self, j: int, rows: Ints, values: Any) -> int | None:
-        """The rule for a column of small inner cells only; None leaves it to the other rules."""
-        if "subspace" in self.method:
-            return SMALL
-        mixed = bool((values > 0).any() and (values < 0).any())
-        if mixed and not self.used[rows].any():
-            return None
-        if self.method != "anysum_notprimary" or self.passes[0].columns.covered(j) >= 0:
-            return SMALL
-        return REMOVE
+            if not self.small.keeps(j):
+                each.columns.drop(j)
 
     def _contributor(self, each: _Pass, j: int) -> int | None:
         """Rules 4 and 5 of spec 2.6."""

@@ -14,17 +14,17 @@ SmallMethod = Literal[
     "subspace_strict",
     "anysum",
     "anysum_notprimary",
+    "anysum0",
     "virtual_anysum",
     "virtual_subspace",
 ]
 """How counts that cannot protect each other are treated (spec 2.5).
 
-``anysum`` looks at all sums of small inner cells, ``virtual`` only at those inside a published cell,
-``subspace`` refuses
-every cell that consists of small inner cells only, ``subspace_strict`` also every cell that would leave a
-protected one
-with small inner cells only. ``anysum_notprimary`` is for tables in which some small inner cells are
-published.
+``anysum`` looks at all sums of small inner cells, ``virtual`` only at those inside a published cell. ``subspace``
+refuses every cell that consists of small inner cells only, ``subspace_strict`` also every cell that would leave a
+protected one with small inner cells only. ``anysum_notprimary`` is for tables in which some small inner cells are
+published; ``anysum0`` is the same where these are zeros, and avoids leaving a zero total suppressed with just one of
+its parts.
 """
 
 R_SMALL: dict[str, SmallMethod] = {
@@ -33,6 +33,7 @@ R_SMALL: dict[str, SmallMethod] = {
     "subSpace": "subspace_strict",
     "anySum": "anysum",
     "anySumNOTprimary": "anysum_notprimary",
+    "anySum0": "anysum0",
     "subSumAny": "virtual_anysum",
     "subSumSpace": "virtual_subspace",
 }
@@ -40,6 +41,10 @@ R_SMALL: dict[str, SmallMethod] = {
 
 Publish = Literal["all", "unpublished", "off"]
 Virtual = Literal["off", "plain", "hierarchical"]
+Report = Literal["none", "message", "warning"]
+
+REPORTS: dict[str, Report] = {"M": "message", "m": "message", "f": "message", "W": "warning", "w": "warning"}
+"""What the fourth letter of R's code asks to be told."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,9 @@ class SingletonRules:
         Run a second elimination with the contributors in reverse order; a cell must be safe in both.
     combinations
         Refuse cells that reduce to a combination of cells of at most this many contributors (0 = off).
+    report
+        Look afterwards whether a single contributor can still compute a protected cell of somebody else, and say so
+        in the notes ("message") or as a Python warning too ("warning"). The rules do not promise that there is none.
 
     Examples
     --------
@@ -83,10 +91,21 @@ class SingletonRules:
     row_check: Literal["any", "top"] = "any"
     parallel: bool = True
     combinations: int = 2
+    report: Report = "none"
 
     @classmethod
     def from_code(cls, code: str, row_check: Literal["any", "top"] = "any") -> SingletonRules:
-        """Read the five-letter code of the R package ("num" and up to five letters)."""
+        """Read the five-letter code of the R package: "num" and up to five letters.
+
+        1 ``primary`` (T all, t unpublished, F off), 2 ``ids`` (T, t, F), 3 ``virtual`` (T plain, H hierarchical, F),
+        4 ``within`` (T with ``parallel``, t without, F off; M and m the same with a message about what is left, W and
+        w with a warning, f only the message), 5 ``combinations`` (T two, t one, F off).
+
+        Examples
+        --------
+        >>> SingletonRules.from_code("numttHWT").report
+        'warning'
+        """
         letters = code.removeprefix("num").ljust(5, "F")
         wanted = ("TtF", "TtF", "THF", "TtFMWmwf", "TtF")
         wrong = [
@@ -107,6 +126,9 @@ class SingletonRules:
             row_check=row_check,
             parallel=within and letters[3].isupper(),
             combinations={"T": 2, "t": 1, "F": 0}[letters[4]],
+            report={"M": "message", "m": "message", "f": "message", "W": "warning", "w": "warning"}.get(
+                letters[3], "none"
+            ),  # type: ignore[arg-type]
         )
 
     @classmethod

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +13,8 @@ import scipy.sparse as sp
 from dalenius.core.errors import OptionError
 from dalenius.tables.audit import Requirement
 from dalenius.tables.contributions import single_owners
-from dalenius.tables.gauss import Progress, gauss_suppress
+from dalenius.tables.gauss import GaussResult, Progress, gauss_suppress
+from dalenius.tables.intruders import exposure
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.order import candidate_order, decreasing
@@ -30,6 +33,7 @@ def protect(
     forced: Any | None = None,
     hidden: Any | None = None,
     secondary_zeros: bool = False,
+    singleton_zeros: bool = False,
     used_marking: Literal["early", "pivot"] = "early",
     repair: bool = False,
     requirement: Requirement | None = None,
@@ -57,6 +61,9 @@ def protect(
         Cells (mask, places or frame of codes) that are always published; that are not published at all.
     secondary_zeros
         Whether cells of count 0 may be suppressed to protect others.
+    singleton_zeros
+        In a magnitude table of values that cannot be negative: a published 0 tells that all its parts are 0, so sums
+        of inner cells of value 0 are treated like sums of small counts.
     used_marking
         "early" as the R package does, "pivot" as the paper words it (a little less suppression).
     repair, requirement
@@ -77,7 +84,8 @@ def protect(
         raise OptionError("give at least one primary rule, such as SmallCount(3)")
     options: dict[str, Any] = {
         "order": order, "usefulness": usefulness, "small": small, "singleton": singleton, "forced": forced,
-        "hidden": hidden, "secondary_zeros": secondary_zeros, "used_marking": used_marking, "progress": progress,
+        "hidden": hidden, "secondary_zeros": secondary_zeros, "singleton_zeros": singleton_zeros,
+        "used_marking": used_marking, "progress": progress,
     }  # fmt: skip
     if repair:
         return repaired(
@@ -88,15 +96,15 @@ def protect(
 
 def _protect(
     model: TableModel, rules: tuple[PrimaryRule, ...], *, order: Any, usefulness: Any, small: str,
-    singleton: SingletonRules | str | None, forced: Any, hidden: Any, secondary_zeros: bool, used_marking: str,
-    progress: Progress | None,
+    singleton: SingletonRules | str | None, forced: Any, hidden: Any, secondary_zeros: bool, singleton_zeros: bool,
+    used_marking: str, progress: Progress | None,
 ) -> Suppression:  # fmt: skip
     marks = {_label(rule, i, rules): rule.marks(model) for i, rule in enumerate(rules)}
     primary = np.logical_or.reduce(list(marks.values()))
     forced_cells, hidden_cells = cell_mask(model, forced), cell_mask(model, hidden)
     extra = [rule.differences(model) for rule in rules if isinstance(rule, KDisclosure)]
     differences = sp.hstack(extra).tocsc() if extra else None
-    rules_for_single = singleton_rules(model, singleton)
+    single = singleton_rules(model, singleton)
     zeros = secondary_zeros or any(isinstance(rule, KDisclosure) for rule in rules)
     tried = _order(model, order, usefulness, zeros)
     # Pivots in small inner cells leave the columns shorter; the outcome does not depend on the order of free
@@ -109,34 +117,59 @@ def _protect(
         primary & ~hidden_cells,
         forced=forced_cells,
         hidden=hidden_cells & ~forced_cells,
-        small_rows=small_rows(model, rules, zeros)[rows],
-        small=small_method(model, small, zeros),
+        small_rows=small_rows(model, rules, zeros, singleton_zeros)[rows],
+        small=small_method(model, small, zeros, singleton_zeros),
         used_marking=used_marking,
-        owners=owners_of(model, primary)[rows] if rules_for_single.active else None,
-        singleton=rules_for_single,
+        owners=owners_of(model, primary)[rows] if single.active else None,
+        singleton=single,
         extra=None if differences is None else differences[rows],
         progress=progress,
     )
-    secondary = np.zeros(len(model.cells), np.bool_)
-    secondary[result.secondary] = True
-    cause = np.full(len(model.cells), np.iinfo(np.int64).min)
-    cause[result.secondary] = result.cause
-    unsafe = np.zeros(len(model.cells), np.bool_)
-    unsafe[result.unsafe] = True
-    return Suppression(
+    found = Suppression(
         model=model,
         primary=primary & ~forced_cells & ~hidden_cells,
-        secondary=secondary,
+        secondary=_mask(len(primary), result.secondary),
         forced=forced_cells,
         hidden=hidden_cells & ~forced_cells,
-        unsafe=unsafe,
+        unsafe=_mask(len(primary), result.unsafe),
         marks=marks,
-        cause=cause,
+        cause=_causes(len(primary), result),
         order=tried,
         notes=result.notes,
         rules=rules,
         differences=differences,
     )
+    return found if single.report == "none" else _reported(found, warn=single.report == "warning")
+
+
+def _mask(cells: int, places: Ints) -> Bools:
+    mask = np.zeros(cells, np.bool_)
+    mask[places] = True
+    return mask
+
+
+def _causes(cells: int, result: GaussResult) -> Ints:
+    cause = np.full(cells, np.iinfo(np.int64).min)
+    cause[result.secondary] = result.cause
+    return cause
+
+
+def _reported(result: Suppression, warn: bool) -> Suppression:
+    """Say whether single contributors can still compute a protected cell of somebody else."""
+    owners = single_owners(result.model)
+    found = exposure(
+        result.model.matrix, result.suppressed, owners, hidden=result.hidden, combinations=False
+    ).by_contributor
+    able = sum(bool(result.primary[cells].any()) for cells in found.values())
+    if not able:
+        return result
+    note = (
+        f"{able} of {len(np.unique(owners[owners > 0]))} single contributors can compute a protected cell of "
+        "somebody else; repair=True suppresses further cells."
+    )
+    if warn:
+        warnings.warn(note, stacklevel=4)
+    return replace(result, notes=(*result.notes, note))
 
 
 def singleton_rules(model: TableModel, given: SingletonRules | str | None) -> SingletonRules:
@@ -162,10 +195,12 @@ def _order(model: TableModel, order: Any, usefulness: Any, zeros: bool) -> Ints:
     return np.asarray(order, np.int64)
 
 
-def small_rows(model: TableModel, rules: Sequence[PrimaryRule], secondary_zeros: bool) -> Bools:
+def small_rows(
+    model: TableModel, rules: Sequence[PrimaryRule], secondary_zeros: bool, singleton_zeros: bool = False
+) -> Bools:
     """Inner cells that cannot protect each other: zeros if zeros are suppressed, otherwise ones (spec 2.5)."""
-    if model.is_magnitude:
-        return np.zeros(len(model.counts), np.bool_)
+    if model.values is not None:
+        return (model.values == 0) & singleton_zeros
     zeros = secondary_zeros or any(getattr(rule, "protect_zeros", False) for rule in _flat(rules))
     return model.counts == (0 if zeros else 1)
 
@@ -174,12 +209,12 @@ def _flat(rules: Sequence[PrimaryRule]) -> list[PrimaryRule]:
     return [getattr(rule, "rule", rule) for rule in rules]
 
 
-def small_method(model: TableModel, asked: str, secondary_zeros: bool) -> str:
+def small_method(model: TableModel, asked: str, secondary_zeros: bool, singleton_zeros: bool = False) -> str:
     """The method for small counts that fits the table."""
     if asked != "auto":
         return asked
     if model.is_magnitude:
-        return "none"
+        return "anysum_notprimary" if singleton_zeros else "none"
     return "anysum_notprimary" if secondary_zeros else "anysum"
 
 

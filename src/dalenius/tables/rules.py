@@ -87,9 +87,8 @@ class Dominance:
 
     ``weighting="default"`` compares unweighted contributions with the weighted total; ``"tau-argus"`` spreads
     a
-    contribution with weight w over w units when the largest are picked. ``strict`` asks for more than k %.
-    Negative
-    contributions count with their absolute value.
+    contribution with weight w over w units when the largest are picked. ``strict`` asks for more than k %. Negative
+    contributions count with their absolute value. ``protect_zeros`` also marks cells whose contributors all have 0.
 
     Examples
     --------
@@ -103,6 +102,7 @@ class Dominance:
     weighting: str = "default"
     strict: bool = False
     ignored: tuple[str, ...] = ()
+    protect_zeros: bool = False
     name: str = "dominance"
 
     def __post_init__(self) -> None:
@@ -122,7 +122,7 @@ class Dominance:
             share, limit = 100.0 * parts.largest_sum(n), k * parts.total
             near = np.isclose(share, limit, rtol=1e-12, atol=0.0)
             marks |= (share > limit) & ~near if self.strict else (share >= limit) | near
-        return marks & (parts.total > 0)
+        return (marks & (parts.total > 0)) | (_all_zero(parts) & self.protect_zeros)
 
     def shares(self, model: TableModel) -> dict[int, Floats]:
         """For each n the share of the n largest contributors (a fraction, 0 in an empty cell; confidential)."""
@@ -154,9 +154,8 @@ class PPercent:
 
     A cell is protected if what is left after the two largest is less than p % of the largest. ``coalition``
     contributors
-    may pool what they know (1 = the second largest alone). Negative contributions count with their absolute
-    value, which
-    is the cautious reading.
+    may pool what they know (1 = the second largest alone). Negative contributions count with their absolute value,
+    which is the cautious reading. ``protect_zeros`` also marks cells whose contributors all have 0.
 
     Examples
     --------
@@ -169,28 +168,38 @@ class PPercent:
     p: float = 10.0
     coalition: int = 1
     ignored: tuple[str, ...] = ()
+    protect_zeros: bool = False
     name: str = "p percent"
 
     def __post_init__(self) -> None:
         if self.p <= 0 or self.coalition < 1:
             raise OptionError("p must be above 0 and the coalition at least 1")
 
-    def _figures(self, model: TableModel) -> tuple[Floats, Floats]:
+    def _parts(self, model: TableModel) -> Contributions:
         if not model.is_magnitude:
             raise DataError("the p % rule needs a magnitude table; name the value column with value=")
-        parts = Contributions.of(model, self.ignored)
+        return Contributions.of(model, self.ignored)
+
+    def _figures(self, parts: Contributions) -> tuple[Floats, Floats]:
         top = parts.largest(1 + self.coalition)
         return np.abs(parts.total - top.sum(axis=1)), self.p / 100.0 * top[:, 0]
 
     def marks(self, model: TableModel) -> Bools:
         """Mask of the cells that break the rule."""
-        rest, margin = self._figures(model)
-        return (rest < margin) & ~np.isclose(rest, margin, rtol=1e-12, atol=0.0)
+        parts = self._parts(model)
+        rest, margin = self._figures(parts)
+        marks = (rest < margin) & ~np.isclose(rest, margin, rtol=1e-12, atol=0.0)
+        return marks | (_all_zero(parts) & self.protect_zeros)
 
     def upper(self, model: TableModel) -> Floats:
         """How far above the cell's value an intruder's upper bound must lie: (p/100) x1 − (X − x1 − x2)."""
-        rest, margin = self._figures(model)
+        rest, margin = self._figures(self._parts(model))
         return np.maximum(margin - rest, 0.0)
+
+
+def _all_zero(parts: Contributions) -> Bools:
+    """Cells that have contributors, all with 0: the published 0 tells what each of them contributes."""
+    return (parts.number > 0) & (parts.total == 0)
 
 
 @dataclass(frozen=True)
