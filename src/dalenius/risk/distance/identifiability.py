@@ -32,11 +32,11 @@ def inverse_entropy(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
     >>> inverse_entropy(Pair({"a": [1, 1, 2, 2]}, {"a": [1]}), ["a"])["a"].__round__(6)
     1.442695
     """
-    weights = {}
+    weights, units = {}, Units.of(pair)
     for name in columns:
-        codes = pair.original[name].categories.codes
-        shares = np.bincount(codes) / len(codes)
-        shares = shares[shares > 0]
+        found = pair.original[name].categories
+        counts = units.owners(found.codes, len(found.labels))
+        shares = counts[counts > 0] / counts.sum()
         entropy = float(-(shares * np.log(shares)).sum())
         weights[name] = 1 / entropy if entropy > 0 else 0.0
     return weights

@@ -10,6 +10,7 @@ from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
+from dalenius.risk.tabular.by_unit import holdout_cells
 from dalenius.risk.tabular.cells import Cells
 from dalenius.risk.tabular.disclosure import disclosure
 from dalenius.risk.tabular.exclusions import Exclusions
@@ -44,7 +45,12 @@ def unexpected_disco(
         raise OptionError("both limits are per cents above 0 and at most 100")
     found = disclosure(pair, target, keys, exclusions=exclusions, grouped=grouped)
     cells, units = found.cells, Units.of(pair)
-    everybody = cells.h if cells.has_holdout else cells.d
+    owners, at = (
+        (Units.of_holdout(pair), holdout_cells(pair, cells))
+        if cells.has_holdout
+        else (units, cells.cell_of_row)
+    )
+    everybody = owners.owners(at, len(cells.group))
     common = _share_in(cells, everybody, np.zeros(len(cells.group), np.int64)) >= margin / 100
     told = np.zeros(len(cells.group), bool)
     for key in cells.keys:
