@@ -1,6 +1,6 @@
 """Disclosure risk against its peers.
 
-Run as ``python bench/risk.py [--quick]``.
+Run as ``python bench/risk.py [--quick] [distances synthpop sdmetrics tables anonymeter]``.
 
 Prints CPU seconds (user + sys of this process), ratios and the conclusions of both sides. A peer that is not installed
 is named and left out. Figures of R packages are those measured on this machine (docs/risk.md says when).
@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,13 +61,17 @@ def adult() -> pl.DataFrame:
     return frame.with_columns(pl.col(numbers).cast(pl.Int64))
 
 
-def planted(train: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Four files of growing leak: a CART synthesis, with 10 % and 50 % copied originals, and a copy."""
-    clean = make_synthesizer("cart").fit(Table.from_frame(train), seed=1).sample(seed=2).to_frame("polars")
-    made = {"clean": clean.select(train.columns)}
+def planted(train: pl.DataFrame, others: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Four files of growing leak: a CART synthesis of other people, with 10 % and 50 % copied originals, and a copy.
+
+    The first knows nothing about the people in ``train``: what is true is known of all four.
+    """
+    fitted = make_synthesizer("cart").fit(Table.from_frame(others), seed=1)
+    clean = fitted.sample(train.height, seed=2).to_frame("polars").select(train.columns)
+    made = {"no leak": clean}
     for share in (0.1, 0.5):
         copied = round(share * train.height)
-        made[f"leak {share:.0%}"] = pl.concat([made["clean"].head(train.height - copied), train.head(copied)])
+        made[f"leak {share:.0%}"] = pl.concat([clean.head(train.height - copied), train.head(copied)])
     made["copy"] = train.sample(fraction=1, shuffle=True, seed=1)
     return made
 
@@ -91,45 +96,90 @@ def peers_of(
     }
 
 
-def ours_of(pair: Pair, halves: tuple[list[str], list[str]], known: list[str], attacks: int) -> Any:
+def ours_of(
+    pair: Pair, halves: tuple[list[str], list[str]], known: list[str], attacks: int, seed: int
+) -> Any:
     """The same three attacks here."""
     return {
-        "singling-out": lambda: singling_out(pair, attacks=attacks),
-        "linkability": lambda: linkability(pair, *halves, attacks=attacks),
-        "inference": lambda: inference(pair, known=known, attacks=attacks),
+        "singling-out": lambda: singling_out(pair, attacks=attacks, seed=seed),
+        "linkability": lambda: linkability(pair, *halves, attacks=attacks, seed=seed),
+        "inference": lambda: inference(pair, known=known, attacks=attacks, seed=seed),
     }
 
 
-def against_anonymeter(frame: pl.DataFrame, attacks: int = 500) -> None:
+@dataclass
+class Side:
+    """Runs of one attack on one file by one side: risk in per cent, its lower end, CPU seconds."""
+
+    risks: list[float] = field(default_factory=list)
+    lows: list[float] = field(default_factory=list)
+    highs: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def add(self, seconds: float, risk: float, low: float, high: float) -> None:
+        """Keep one run."""
+        for kept, value in (
+            (self.seconds, seconds),
+            (self.risks, risk),
+            (self.lows, low),
+            (self.highs, high),
+        ):
+            kept.append(value)
+
+    @property
+    def mean(self) -> float:
+        """Mean risk of the runs."""
+        return float(np.mean(self.risks))
+
+    @property
+    def flagged(self) -> int:
+        """Runs whose interval lies above nothing."""
+        return sum(low > 0 for low in self.lows)
+
+    def __str__(self) -> str:
+        spread = f"[{np.mean(self.lows):.1f}, {np.mean(self.highs):.1f}]"
+        return f"{np.mean(self.seconds):6.2f} s {self.mean:5.1f} {spread} leak in {self.flagged} of {len(self.lows)}"
+
+
+def against_anonymeter(frame: pl.DataFrame, attacks: int = 500, repeats: int = 5) -> None:
+    """Both sides several times at the same number of targets: Anonymeter draws anew each time, we change the seed."""
     if importlib.util.find_spec("anonymeter") is None:
         print("anonymeter is not installed: pip install anonymeter")
         return
-    half = frame.height // 2
+    third = frame.height // 3
     mixed = frame.sample(fraction=1, shuffle=True, seed=0)
-    train, control = mixed.head(half), mixed.tail(half)
+    train, control, others = mixed.head(third), mixed.slice(third, third), mixed.tail(third)
     halves = (train.columns[::2], train.columns[1::2])
     known = [c for c in train.columns if c != "occupation"]
-    print(
-        f"\nAnonymeter, {attacks} attacks, {half:,} original, {half:,} control rows (risk % [interval])",
-        flush=True,
-    )
-    for name, made in planted(train).items():
+    print(f"\nAnonymeter, {attacks} attacks, {third:,} original and control rows, mean of {repeats} runs")
+    sides: dict[tuple[str, str], tuple[Side, Side]] = {}
+    for name, made in planted(train, others).items():
         pair = Pair(train, made, control, targets=["occupation"])
-        peers = peers_of(train.to_pandas(), made.to_pandas(), control.to_pandas(), halves, known, attacks)
-        ours = ours_of(pair, halves, known, attacks)
-        for attack, peer in peers.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                theirs, evaluator = cpu(peer)
-                risk = evaluator.risk(confidence_level=0.95)
-            mine, result = cpu(ours[attack])
-            spread = result.interval
-            print(
-                f"  {name:10s} {attack:13s} anonymeter {theirs:7.2f} s {100 * risk.value:5.1f} "
-                f"[{100 * risk.ci[0]:.1f}, {100 * risk.ci[1]:.1f}]   ours {mine:6.3f} s {result.value:5.1f} "
-                f"[{spread.low:.1f}, {spread.high:.1f}]   {theirs / mine:6.0f} x",
-                flush=True,
-            )
+        for run in range(repeats):
+            peers = peers_of(train.to_pandas(), made.to_pandas(), control.to_pandas(), halves, known, attacks)
+            ours = ours_of(pair, halves, known, attacks, run + 1)
+            for attack, peer in peers.items():
+                theirs, mine = sides.setdefault((name, attack), (Side(), Side()))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    seconds, evaluator = cpu(peer)
+                    risk = evaluator.risk(confidence_level=0.95)
+                theirs.add(seconds, 100 * risk.value, 100 * risk.ci[0], 100 * risk.ci[1])
+                seconds, result = cpu(ours[attack])
+                mine.add(seconds, result.value, result.interval.low, result.interval.high)
+        for attack in ("singling-out", "linkability", "inference"):
+            theirs, mine = sides[name, attack]
+            ratio = np.mean(theirs.seconds) / np.mean(mine.seconds)
+            print(f"  {name:9s} {attack:12s} anonymeter {theirs} | ours {mine} | {ratio:4.0f} x", flush=True)
+    _conclusions(sides)
+
+
+def _conclusions(sides: dict[tuple[str, str], tuple[Side, Side]]) -> None:
+    files = list(dict.fromkeys(name for name, _ in sides))
+    for attack in ("singling-out", "linkability", "inference"):
+        for word, at in (("anonymeter", 0), ("ours", 1)):
+            ordered = sorted(files, key=lambda name: sides[name, attack][at].mean)
+            print(f"  {attack:12s} {word:10s} order: {' < '.join(ordered)}")
 
 
 def against_sdmetrics(frame: pl.DataFrame, rows: int = 2000) -> None:
@@ -240,11 +290,15 @@ def main() -> None:
     for warm in (singling_out, linkability, inference, gcap, dcr):
         warm(small)
     disclosure(small, "occupation", KEYS)
-    big_distances(quick)
-    against_synthpop(frame)
-    against_sdmetrics(frame)
-    big_tables(quick)
-    against_anonymeter(frame)
+    sections: dict[str, Callable[[], None]] = {
+        "distances": partial(big_distances, quick),
+        "synthpop": partial(against_synthpop, frame),
+        "sdmetrics": partial(against_sdmetrics, frame),
+        "tables": partial(big_tables, quick),
+        "anonymeter": partial(against_anonymeter, frame, repeats=1 if quick else 5),
+    }
+    for name in [word for word in sys.argv[1:] if word in sections] or sections:
+        sections[name]()
 
 
 if __name__ == "__main__":

@@ -118,17 +118,16 @@ def _values(found: pl.DataFrame, name: str, file: str) -> np.ndarray:
 
 
 def leak_words(found: pl.DataFrame, name: str) -> str:
-    """Say whether the leak stands out from its own yardstick, and from fresh people."""
+    """Say whether the leak stands out from its yardstick and from fresh people, and in how many single files."""
     worse = 1.0 if MEASURES[name].info.better == "lower" else -1.0
-    part = found.filter((pl.col("measure") == name) & (pl.col("file") == "leak"))
-    above = [worse * row["value"] - worse * row["null"] for row in part.to_dicts() if row["null"] is not None]
-    seen = mean_interval(np.array(above))[1] > 0 if len(above) > 1 else False
-    single = [
-        (row["low"] if worse > 0 else -row["high"]) > worse * row["null"]
-        for row in part.to_dicts()
-        if row["null"] is not None
-    ]
-    return f"{'yes' if seen else 'no'} (single files {sum(single)} of {len(single)})"
+    part = found.filter((pl.col("measure") == name) & (pl.col("file") == "leak")).sort("replicate")
+    value, null = part["value"].to_numpy(), part["null"].to_numpy()
+    seen = all(
+        mean_interval(worse * gap)[1] > 0 for gap in (value - null, value - _values(found, name, "fresh"))
+    )
+    near = part["low" if worse > 0 else "high"].to_numpy()
+    single = int(np.count_nonzero(worse * near > worse * null))
+    return f"{'yes' if seen else 'no'} ({single} of {len(part)} files)"
 
 
 def print_table(found: pl.DataFrame) -> None:
