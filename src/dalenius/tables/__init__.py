@@ -1,8 +1,10 @@
 """Table protection: sensitivity rules, hierarchies, secondary suppression, audit, rounding and perturbation."""
 
-from dalenius.tables.audit import Audit, Disclosed, Requirement, audit, exposed_by_publishing
+from dalenius.tables.audit import Audit, audit
 from dalenius.tables.cellkey import PTable, inner_cell_keys, perturb, record_keys, small_count_noise
 from dalenius.tables.define import define
+from dalenius.tables.disclosed import Disclosed
+from dalenius.tables.enough import Requirement
 from dalenius.tables.errors import TableError
 from dalenius.tables.foreign import read_suppressed
 from dalenius.tables.gauss import gauss_suppress
@@ -13,6 +15,7 @@ from dalenius.tables.intruders import exposure
 from dalenius.tables.linked import LinkedSuppression, protect_linked
 from dalenius.tables.loss import information_loss
 from dalenius.tables.model import TableModel
+from dalenius.tables.needed import exposed_by_publishing
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.protect import protect
 from dalenius.tables.rounding import (

@@ -1,4 +1,4 @@
-"""`Enough`: how wide the bounds of protected cells must be."""
+"""How wide the bounds of protected cells must be: as asked for (`Requirement`), and cell by cell (`Enough`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,34 @@ import numpy as np
 from dalenius.tables.model import Bools, Floats, Ints
 
 TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """How wide the interval of a protected cell must be, besides what the primary rules ask for.
+
+    ``range_min`` and ``range_percent`` (of the cell's value) set the least width, ``up_percent`` and ``down_percent``
+    how far the bounds must lie above and below the value. An interval of width 0 always fails.
+
+    Examples
+    --------
+    >>> Requirement(range_min=5).width(np.array([100.0])).tolist()
+    [5.0]
+    """
+
+    range_min: float = 0.0
+    range_percent: float = 0.0
+    up_percent: float = 0.0
+    down_percent: float = 0.0
+
+    def width(self, value: Floats) -> Floats:
+        """Least width of the interval."""
+        return np.maximum(self.range_min, self.range_percent / 100.0 * np.abs(value))
+
+    def bounds(self, value: Floats, above: Floats) -> tuple[Floats, Floats]:
+        """Where the lower and the upper bound must lie at least."""
+        reach = np.maximum(above, self.up_percent / 100.0 * np.abs(value))
+        return value - self.down_percent / 100.0 * np.abs(value), value + reach
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,3 +68,19 @@ class Enough:
         [5.0]
         """
         return Enough(self.low[cells], self.high[cells], self.width[cells])
+
+
+def enough_for(value: Floats, above: Floats, requirement: Requirement) -> Enough:
+    """What a requirement asks of cells with these values, and ``above`` them by the primary rules.
+
+    A value that nobody told us (NaN) asks for a width only.
+
+    Examples
+    --------
+    >>> enough_for(np.array([100.0]), np.array([5.0]), Requirement(up_percent=10)).high.tolist()
+    [110.0]
+    """
+    unknown = np.isnan(value)
+    low, high = requirement.bounds(np.nan_to_num(value), above)
+    low, high = np.where(unknown, np.inf, low), np.where(unknown, -np.inf, high)
+    return Enough(low, high, requirement.width(np.nan_to_num(value)))

@@ -11,7 +11,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from dalenius.data import Table
-from dalenius.tables.audit import Disclosed
+from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.errors import TableError
 from dalenius.tables.hierarchy import TOTAL, Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy

@@ -14,7 +14,7 @@ from dalenius.counts.memory import thread_count
 from dalenius.tables.enough import TOLERANCE, Enough
 from dalenius.tables.model import Bools, Floats, Ints
 from dalenius.tables.region import Region
-from dalenius.tables.search import Programs, Search
+from dalenius.tables.search import Goals, Programs, Search
 
 Progress = Callable[[int, int], None]
 
@@ -96,18 +96,13 @@ def feasibility_intervals(
     if extra is not None:
         given, sums = sp.hstack([given, extra[0]]).tocsc(), np.concatenate([sums, extra[1]])
     region = Region.of(given, sums, nonnegative=nonnegative)
-    goals = matrix[:, wanted].astype(np.float64)
-    constant = np.asarray(goals.T @ np.nan_to_num(region.value))
-    goals = sp.csc_matrix(goals[region.free])
+    goals = Goals.of(region, matrix[:, wanted])
     start = None if inner is None else np.asarray(inner, np.float64)[region.free]
     lanes = LANES if enough is None and len(wanted) >= WORTH_LANES else 1
-    searches = [
-        Search(Programs(region), goals, start, constant=constant, enough=enough, integer=integer)
-        for _ in range(lanes)
-    ]
+    searches = [Search(Programs(region), goals, start, enough=enough, integer=integer) for _ in range(lanes)]
     _share(searches, progress)
-    low = np.minimum.reduce([search.low for search in searches]) + constant
-    high = np.maximum.reduce([search.high for search in searches]) + constant + 0.0
+    low = np.minimum.reduce([search.low for search in searches]) + goals.constant
+    high = np.maximum.reduce([search.high for search in searches]) + goals.constant + 0.0
     if integer:
         low, high = np.ceil(low - TOLERANCE) + 0.0, np.floor(high + TOLERANCE) + 0.0
     return Intervals(wanted, low, high, sum(search.solved for search in searches))
@@ -115,7 +110,7 @@ def feasibility_intervals(
 
 def _share(searches: Sequence[Search], progress: Progress | None) -> None:
     """Deal the cells to the searches; who gets which does not depend on the number of threads."""
-    order = searches[0].order
+    order = searches[0].goals.order
     done = [0] * len(searches)
 
     def play(lane: int) -> None:

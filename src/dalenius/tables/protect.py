@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError
-from dalenius.tables.audit import Requirement
 from dalenius.tables.contributions import single_owners
+from dalenius.tables.enough import Requirement
 from dalenius.tables.gauss import GaussResult, Progress, gauss_suppress
 from dalenius.tables.intruders import exposure
 from dalenius.tables.model import Bools, Ints, TableModel

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from dalenius.tables.audit import Audit, Requirement, audit
+from dalenius.tables.audit import Audit, audit
+from dalenius.tables.enough import Requirement
 from dalenius.tables.model import Bools, Ints
 from dalenius.tables.rules import Manual, PrimaryRule
 from dalenius.tables.suppression import Suppression

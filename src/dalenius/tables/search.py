@@ -6,9 +6,12 @@ the edge that a single constraint sets, when its bounds are as wide as was asked
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from dalenius.tables.enough import TOLERANCE, Enough
 from dalenius.tables.model import Bools, Floats, Ints
@@ -45,15 +48,56 @@ class Programs:
         self.program.pin(np.searchsorted(self.places, places[here]), values[here])
 
 
+@dataclass(frozen=True, eq=False)
+class Goals:
+    """Sums of inner cells to be bounded, as they look in a region.
+
+    Attributes
+    ----------
+    columns
+        Free cells × sums.
+    constant
+        What the determined inner cells contribute.
+    bottom, top
+        Edges that single constraints set.
+    parts
+        The components every sum lies in.
+    order
+        The sums, component by component.
+    """
+
+    columns: Any
+    constant: Floats
+    bottom: Floats
+    top: Floats
+    parts: list[tuple[int, ...]]
+    order: Ints
+
+    @classmethod
+    def of(cls, region: Region, matrix: Any) -> Goals:
+        """Read the sums off the columns of a matrix over all inner cells."""
+        matrix = sp.csc_matrix(matrix).astype(np.float64)
+        columns = sp.csc_matrix(matrix[region.free])
+        parts = [region.part(columns.indices[a:b]) for a, b in pairwise(columns.indptr)]
+        order = np.array(sorted(range(len(parts)), key=parts.__getitem__), np.int64)
+        constant = np.asarray(matrix.T @ np.nan_to_num(region.value))
+        return cls(columns, constant, *region.edges(columns), parts, order)
+
+    def entries(self, i: int) -> tuple[Ints, Floats]:
+        """Free cells and weights of one sum."""
+        part = slice(self.columns.indptr[i], self.columns.indptr[i + 1])
+        return self.columns.indices[part], self.columns.data[part]
+
+
 class Search:
-    """Bounds of the columns of ``goals`` (free cells × sums).
+    """Bounds of sums of inner cells, without their constant part.
 
     Attributes
     ----------
     low, high
         What was reached so far; exact for sums that went through `bound` without ``enough``.
-    order
-        The sums, component by component.
+    done
+        Sums that need no further program.
     solved
         Number of programs solved.
     """
@@ -61,60 +105,52 @@ class Search:
     def __init__(
         self,
         programs: Programs,
-        goals: Any,
+        goals: Goals,
         start: Floats | None = None,
         *,
-        constant: Floats | None = None,
         enough: Enough | None = None,
         integer: bool = False,
     ) -> None:
         self.programs, self.goals, self.integer, self.enough = programs, goals, integer, enough
-        region, count = programs.region, goals.shape[1]
-        self.constant = np.zeros(count) if constant is None else constant
+        count = len(goals.parts)
         self.low, self.high = np.full(count, np.inf), np.full(count, -np.inf)
-        self.done = np.diff(goals.indptr) == 0
+        self.done: Bools = np.diff(goals.columns.indptr) == 0
         self.low[self.done] = self.high[self.done] = 0.0
-        self.bottom, self.top = region.edges(goals)
-        self.parts = [region.part(self._entries(i)[0]) for i in range(count)]
-        self.order = np.array(sorted(range(count), key=self.parts.__getitem__), np.int64)
         self.solved = 0
-        self.nearby: tuple[tuple[int, ...], Ints, Any] = ((), np.zeros(0, np.int64), goals[:, :0])
+        self.nearby: tuple[tuple[int, ...], Ints, Any] = ((), np.zeros(0, np.int64), None)
         if start is not None:
             every = np.flatnonzero(~self.done)
-            self._visit(every, goals[:, every], start)
+            self._visit(every, goals.columns[:, every], start)
 
-    def _entries(self, i: int) -> tuple[Ints, Floats]:
-        part = slice(self.goals.indptr[i], self.goals.indptr[i + 1])
-        return self.goals.indices[part], self.goals.data[part]
-
-    def _visit(self, sums: Ints, goals: Any, point: Floats) -> None:
+    def _visit(self, sums: Ints, columns: Any, point: Floats) -> None:
         """Widen the bounds of some sums with a point that fits."""
-        reached = np.asarray(goals.T @ point)
+        reached = np.asarray(columns.T @ point)
         self.low[sums] = np.minimum(self.low[sums], reached)
         self.high[sums] = np.maximum(self.high[sums], reached)
         if self.enough is not None:
-            self.done |= self.enough.met(self.low + self.constant, self.high + self.constant)
+            constant = self.goals.constant
+            self.done |= self.enough.met(self.low + constant, self.high + constant)
 
     def bound(self, i: int) -> None:
         """Find the bounds of one sum, as far as they are not known yet."""
-        slack = TOLERANCE * max(1.0, min(abs(self.top[i]), 1e12))
+        bottom, top = self.goals.bottom[i], self.goals.top[i]
+        slack = TOLERANCE * max(1.0, min(abs(top), 1e12))
         for sense in (-1, 1):
-            reached, edge = (self.low[i], self.bottom[i]) if sense < 0 else (self.high[i], self.top[i])
             if self.done[i]:
                 return
+            reached, edge = (self.low[i], bottom) if sense < 0 else (self.high[i], top)
             if abs(reached - edge) > slack:
                 self._solve(i, sense)
 
     def _solve(self, i: int, sense: int) -> None:
-        free, weights = self._entries(i)
-        places, program = self.programs.of(self.parts[i])
+        free, weights = self.goals.entries(i)
+        places, program = self.programs.of(self.goals.parts[i])
         best, point = program.extreme(np.searchsorted(places, free), weights, sense)
         self.solved += 1
         if point is not None and self.integer and np.abs(point - np.rint(point)).max() > 1e-6:
             best, point = self._whole(i, sense, best)
         if point is not None:
-            sums, goals = self._inside(i, places)
-            self._visit(sums, goals, point)
+            self._visit(*self._inside(i, places), point)
         if sense < 0:
             self.low[i] = best
         else:
@@ -125,14 +161,15 @@ class Search:
         limit = np.floor(best + 1e-6) if sense > 0 else np.ceil(best - 1e-6)
         if (self.high[i] if sense > 0 else self.low[i]) == limit:
             return float(limit), None
-        return self.programs.region.whole(*self._entries(i), sense)
+        return self.programs.region.whole(*self.goals.entries(i), sense)
 
     def _inside(self, i: int, places: Ints) -> tuple[Ints, Any]:
         """The sums that lie wholly among the given free cells, and their columns there."""
-        if self.nearby[0] != self.parts[i]:
-            here: Bools = np.zeros(self.goals.shape[0], np.bool_)
-            here[places] = True
-            outside = np.asarray(abs(self.goals).T @ (~here).astype(np.float64))
-            sums = np.flatnonzero((outside == 0) & (np.diff(self.goals.indptr) > 0))
-            self.nearby = (self.parts[i], sums, self.goals[places][:, sums].tocsc())
+        part, columns = self.goals.parts[i], self.goals.columns
+        if self.nearby[0] != part:
+            outside = np.ones(columns.shape[0])
+            outside[places] = 0.0
+            reach = np.asarray(abs(columns).T @ outside)
+            sums = np.flatnonzero((reach == 0) & (np.diff(columns.indptr) > 0))
+            self.nearby = (part, sums, columns[places][:, sums].tocsc())
         return self.nearby[1], self.nearby[2]
