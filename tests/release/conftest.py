@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from dalenius.cli import app
 from dalenius.data import examples
 from dalenius.release import read_plan, run_plan, write_pack
 
@@ -29,6 +31,11 @@ policy: ["repU <= original + 0 points", "DiSCO <= holdout + 40 points", "mean S_
 replicates: 1
 output: out
 """
+
+
+def invoke(*words: str):
+    """The command line in this process."""
+    return CliRunner().invoke(app, list(words))
 
 
 def make_plan(folder: Path, rows: int = 400, text: str = PLAN) -> Path:

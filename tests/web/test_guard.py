@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 fastapi = pytest.importorskip("fastapi", reason="the web extra is not installed")
@@ -147,9 +151,50 @@ def workbook_bomb() -> bytes:
     return held.getvalue()
 
 
+def parquet(**columns) -> bytes:
+    held = io.BytesIO()
+    pq.write_table(pa.table(columns), held, compression="zstd")
+    return held.getvalue()
+
+
+def many_rows() -> bytes:
+    """Sixteen megabytes of zeros in a few hundred bytes."""
+    return parquet(n=pa.array(np.zeros(2_000_000, np.int64)))
+
+
+def one_long_text() -> bytes:
+    """One text of 200 kB that a dictionary names 20,000 times: four gigabytes once written out."""
+    codes = pa.array(np.zeros(20_000, np.int32))
+    return parquet(
+        t=pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 200_000])).cast(
+            pa.dictionary(pa.int32(), pa.string())
+        )
+    )
+
+
+def huge_promise() -> bytes:
+    """A file whose footer promises 2^40 rows in a row group."""
+    honest = parquet(n=pa.array([1, 2, 3]))
+    size = struct.unpack("<I", honest[-8:-4])[0]
+    footer = honest[-8 - size : -8]
+    rows = footer.replace(b"\x16\x06", b"\x16" + zigzag(1 << 40))  # thrift: a 64-bit field that holds 3
+    assert rows != footer
+    return honest[: -8 - size] + rows + struct.pack("<I", len(rows)) + b"PAR1"
+
+
+def zigzag(number: int) -> bytes:
+    value, out = number << 1, b""
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
+        ("rows.parquet", many_rows(), "larger than it is"),
+        ("text.parquet", one_long_text(), "larger than it is"),
+        ("promise.parquet", huge_promise(), "larger than it is"),
         ("wide.csv", b",".join(b"c%d" % i for i in range(5000)) + b"\n1\n", "columns"),
         ("long.csv", b"a,b\n" + b"x" * 1_020_000 + b",1\n", "longer"),
         ("bomb.xlsx", workbook_bomb(), "larger than it is"),
@@ -186,7 +231,7 @@ def test_bad_settings_are_told(client):
     roles = {"role-0": "key", "role-1": "key", "role-2": "target"}
     assert "method" in client.post(f"{where}/start", data={**roles, "method": "no"}, headers=SAME).text
     odd = client.post(
-        f"{where}/start", data={**roles, "method": "cart", "policy": "__import__('os')"}, headers=SAME
+        f"{where}/start", data={**roles, "method": "cart", "further": "__import__('os')"}, headers=SAME
     )
     assert odd.status_code == 400
 
@@ -197,3 +242,23 @@ def test_a_restart_finds_runs_again(client, tmp_path):
     again.get("/enter?token=other")
     assert where in again.get("/").text
     assert again.get(where).status_code == 200
+    assert again.post(f"{where}/delete", headers=SAME).status_code == 303
+    assert where not in again.get("/").text
+    assert not list((tmp_path / "space" / "runs").iterdir())
+
+
+def test_again_keeps_the_first_run_and_its_choices(client, tmp_path):
+    where = send(client, "people.csv", PEOPLE).headers["location"]
+    other = client.post(f"{where}/again", headers=SAME).headers["location"]
+    assert where not in other
+    client.post(f"{where}/delete", headers=SAME)
+    assert client.get(other).status_code == 200, "the data of the second run are its own"
+
+
+def test_the_cost_can_be_asked_without_touching_the_run(client, tmp_path):
+    where = send(client, "people.csv", PEOPLE).headers["location"]
+    roles = {"role-0": "key", "role-1": "key", "role-2": "target"}
+    answer = client.post(f"{where}/forecast", data={**roles, "method": "independent"}, headers=SAME)
+    assert "of computing" in answer.json()["said"]
+    assert not list((tmp_path / "space").rglob("plan.yaml"))
+    assert "cannot be run yet" in client.post(f"{where}/forecast", data={}, headers=SAME).json()["said"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psutil
@@ -97,18 +99,27 @@ def size(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
-def extrapolate(rows: tuple[float, float], seconds: tuple[float, float], wanted: float) -> float:
-    """Seconds for ``wanted`` rows from two trials: a fixed part, and a part that grows with the rows.
+def extrapolate(rows: Sequence[float], seconds: Sequence[float], wanted: float) -> float:
+    """Seconds for ``wanted`` rows from trials with ever more rows.
 
-    A line through the two trials; never less than the larger trial, and never more per row than it.
+    A line through the last two trials (a fixed part, and a part for each row); where the growth slackens from trial to
+    trial, as with fits that need no more rounds for more rows, a power of the rows instead. Never less than the last
+    trial took.
 
     Examples
     --------
-    >>> extrapolate((100, 400), (0.2, 0.5), 1000)
+    >>> extrapolate([100, 400], [0.2, 0.5], 1000)
     1.1
-    >>> extrapolate((100, 400), (0.5, 0.5), 1000)
+    >>> extrapolate([100, 400, 1600], [0.1, 0.5, 0.5], 6400)
     0.5
     """
-    (few, many), (short, long) = rows, seconds
-    slope = max(long - short, 0.0) / (many - few) if many > few else 0.0
-    return min(long + slope * max(wanted - many, 0.0), long * max(wanted / many, 1.0))
+    last = seconds[-1]
+    if len(rows) < 2 or wanted <= rows[-1]:
+        return last
+    slopes = [(t - s) / (m - n) for n, m, s, t in zip(rows, rows[1:], seconds, seconds[1:], strict=False)]
+    if slopes[-1] <= 0 or seconds[-2] <= 0:
+        return last
+    if len(slopes) > 1 and slopes[-1] < slopes[-2] / 2:
+        power = math.log(last / seconds[-2]) / math.log(rows[-1] / rows[-2])
+        return last * (wanted / rows[-1]) ** power
+    return last + slopes[-1] * (wanted - rows[-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any
 
 import altair as alt
@@ -79,7 +80,8 @@ class Frame:
         """Risk, better downwards."""
         scale = alt.Scale(type="symlog", domain=[0, self.top])
         axis = alt.Axis(values=_ticks(self.top), labelExpr=LABEL)
-        return alt.Y(f"{name}:Q", title=[self.first["risk_title"], "↓ better"], scale=scale, axis=axis)
+        title = textwrap.wrap(self.first["risk_title"], max(self.height // 8, 12))
+        return alt.Y(f"{name}:Q", title=[*title, "↓ better"], scale=scale, axis=axis)
 
     def pixels(self, utility: float, risk: float) -> tuple[float, float]:
         """Where a point is drawn, from the top left."""
@@ -146,10 +148,10 @@ def _original(frame: Frame) -> list[alt.Chart]:
     if frame.first["original_risk"] is None:
         return []
     base = alt.Chart(frame.points.head(1).to_arrow())
-    word = base.mark_text(align="left", dx=4, dy=-6, color=ORIGINAL, text="the original itself")
+    word = base.mark_text(align="left", dx=5, color=ORIGINAL, text="original", clip=False)
     return [
         base.mark_rule(color=ORIGINAL, strokeDash=[2, 3]).encode(y=frame.y("original_risk")),
-        word.encode(y=frame.y("original_risk"), x=alt.value(0)),
+        word.encode(y=frame.y("original_risk"), x=alt.value(frame.width)),
     ]
 
 

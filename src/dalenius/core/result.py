@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from dalenius.core.pictures import picture
 from dalenius.core.registry import MeasureInfo
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ class Result:
         head = f"<h4>{title}: {figure(self.value, self.unit)}{f' <small>({beside})</small>' if beside else ''}</h4>"
         warning = "" if self.trusted else "<p><strong>Not trusted:</strong> see the sentence below.</p>"
         rows = "" if self.table is None else self.table.head(12)._repr_html_()
-        return f"<section>{head}{warning}<p>{html.escape(self.sentence)}</p>{rows}</section>"
+        drawn = "" if self.chart is None else picture(self.chart())
+        return f"<section>{head}{warning}<p>{html.escape(self.sentence)}</p>{drawn}{rows}</section>"
 
 
 def figure(value: float, unit: str = "") -> str:

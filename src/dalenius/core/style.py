@@ -10,6 +10,8 @@ from typing import Any
 
 ORIGINAL = "#1A3C5A"
 PROTECTED = "#4187BF"
+FILES = (PROTECTED, "#D98B2B", "#6BA368")
+"""Protected files side by side: told apart by colour-blind readers and, by lightness, in grey print."""
 HOLDOUT = "#8A9BA8"
 RISK = "#C0392B"
 UTILITY = "#2166AC"

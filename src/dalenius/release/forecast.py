@@ -1,8 +1,8 @@
 """What a plan will cost, asked before it runs: from small trials on this machine, not from tables of constants.
 
-Each candidate is made and measured on two samples of the rows, the larger four times the smaller and at most a quarter
-of the data; a line through the two times says what the whole will take. Trials stop growing after about a second. The
-files they make are thrown away unread. Memory is each method's own estimate.
+Each candidate is made and measured on samples of the rows, each four times the one before and at most half of the data,
+until a trial takes about a second; their times are carried on to all rows. What they make is thrown away unread.
+Memory is each method's own estimate.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dalenius.release.jobs import measured, source
 from dalenius.release.plan import Candidate, Plan
 from dalenius.synth import make_synthesizer
 
-FIRST = 250
+SMALLEST = 60
 """Rows of the smallest trial; smaller ones measure only how long things take to start."""
-LONG_ENOUGH = 0.5
+LONG_ENOUGH = 0.8
 """Seconds after which a trial says enough about the rest."""
 T = TypeVar("T")
 
@@ -84,23 +84,22 @@ def _candidate(plan: Plan, candidate: Candidate, original: Table, holdout: Table
             break
     if not trials:
         return Forecast(synthesizer.cost(original.shape).seconds * plan.replicates, 0.0, memory)
-    make, measure = (_whole(trials, stage, original.rows) * plan.replicates for stage in (1, 2))
-    return Forecast(make, measure, memory)
+    tried, making, measuring = zip(*trials, strict=True)
+    make, measure = (extrapolate(tried, spent, original.rows) for spent in (making, measuring))
+    return Forecast(make * plan.replicates, measure * plan.replicates, memory)
 
 
 def trial_sizes(rows: int) -> list[int]:
-    """Sizes of the trials, each four times the one before, up to a quarter of the rows.
+    """Sizes of the trials, each four times the one before, up to half of the rows.
 
     Examples
     --------
     >>> trial_sizes(100), trial_sizes(2000), trial_sizes(100_000)
-    ([25, 50], [125, 500], [250, 1000, 4000, 16000])
+    ([50], [62, 250, 1000], [195, 781, 3125, 12500, 50000])
     """
-    if rows < 4 * FIRST:
-        return sorted({max(rows // 4, 1), max(rows // 2, 1)})
-    sizes = [min(FIRST, rows // 16)]
-    while sizes[-1] * 4 <= rows / 4:
-        sizes.append(sizes[-1] * 4)
+    sizes = [max(rows // 2, 1)]
+    while sizes[0] >= 4 * SMALLEST:
+        sizes.insert(0, sizes[0] // 4)
     return sizes
 
 
@@ -116,9 +115,3 @@ def _timed(work: Callable[[], T]) -> tuple[T, float]:
     started = time.process_time()
     found = work()
     return found, time.process_time() - started
-
-
-def _whole(trials: list[tuple[int, float, float]], stage: int, rows: int) -> float:
-    """The last two trials carried on to all rows."""
-    small, large = (trials[-2:] * 2)[:2] if len(trials) < 2 else trials[-2:]
-    return extrapolate((small[0], large[0]), (small[stage], large[stage]), rows)

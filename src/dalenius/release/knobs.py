@@ -115,7 +115,7 @@ KNOBS: Mapping[str, tuple[Knob, ...]] = {
     ),
     "forest": (
         *SEQUENTIAL,
-        Knob("trees", "Trees", "How many trees are grown for each column. More: smoother, slower.", 10, low=1, high=500),
+        Knob("trees", "Trees", "Trees grown for each column. More: smoother, slower.", 10, low=1, high=500),
     ),
     "parametric": (),
     "loglinear": (GROUPS, PRIOR, MAYBE_EPSILON, DOMAIN),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dalenius.core.maps import frontier
+from dalenius.core.pictures import picture
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
@@ -20,6 +21,9 @@ from dalenius.release.policy import Finding, judge
 
 if TYPE_CHECKING:
     import altair as alt
+
+MOST_MAPS = 3
+"""Maps a notebook shows: one for each of the first risk measures."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +139,10 @@ class Release:
             for j in self.judged
             for line in j.broken
         )
-        return (
-            f"<h3>{html.escape(self.plan.title)}</h3><p>{html.escape(self.why)}</p>{self.table._repr_html_()}"
-            + (f"<p>Policy lines that are not met:</p><ul>{broken}</ul>" if broken else "")
-        )
+        head = f"<h3>{html.escape(self.plan.title)}</h3><p>{html.escape(self.why)}</p>"
+        maps = "".join(picture(self.chart(risk)) for risk in self.risks[:MOST_MAPS])
+        missed = f"<p>Policy lines that are not met:</p><ul>{broken}</ul>" if broken else ""
+        return f"{head}{maps}{self.table._repr_html_()}{missed}"
 
 
 def _ends(name: str, result: Result) -> dict[str, float | None]:

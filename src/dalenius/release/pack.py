@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from dalenius.evaluation import Comparison, Evaluation
 from dalenius.release.codebook import codebook, codebook_text, limits_text
 from dalenius.release.jobs import file_digest, read_made, source
 from dalenius.release.outcome import Judged, Release, summary
+from dalenius.release.plan import Scenario
 from dalenius.release.tell import internal_story, public_story, rare_values, release_title, results_rows
 from dalenius.report import Provenance, render_report
 from dalenius.report.markdown import render_markdown
@@ -74,20 +75,43 @@ def release_name(release: Release, ending: str = "csv") -> str:
     return f"{release.plan.input.stem}.synthetic.{ending}"
 
 
-def comparison_of(release: Release) -> Comparison:
-    """The candidates' first files with their stored figures: nothing is measured again."""
+def comparison_of(
+    release: Release, names: Sequence[str] | None = None, scenario: str | None = None
+) -> Comparison:
+    """The candidates' first files with their stored figures: nothing is measured again.
+
+    The chosen candidate comes first; ``names`` takes some candidates only, ``scenario`` another intruder.
+    """
     original, holdout = source(release.plan)
     grouping = Grouping.fit(original)
+    seen = next((s for s in release.plan.scenarios if s.name == scenario), release.plan.scenarios[0])
     ordered = sorted(release.judged, key=lambda j: j is not release.chosen)
     return Comparison(
-        {j.candidate.name: _evaluation(release, j, original, holdout, grouping) for j in ordered}
+        {
+            j.candidate.name: _evaluation(release, j, seen, original, holdout, grouping)
+            for j in ordered
+            if names is None or j.candidate.name in names
+        }
     )
 
 
+def told(release: Release, threshold: int = THRESHOLD) -> Story:
+    """The story of the chosen file, with everything the people inside may know."""
+    if release.chosen is None:
+        raise DataError(release.why)
+    original, _ = source(release.plan)
+    released = read_made(release.data(release.chosen.candidate), original)
+    return internal_story(release, release.chosen, original, released, threshold)
+
+
 def _evaluation(
-    release: Release, judged: Judged, original: Table, holdout: Table | None, grouping: Grouping
+    release: Release,
+    judged: Judged,
+    scenario: Scenario,
+    original: Table,
+    holdout: Table | None,
+    grouping: Grouping,
 ) -> Evaluation:
-    scenario = release.plan.scenarios[0]
     made = read_made(release.data(judged.candidate), original)
     pair = Pair(
         original, made, holdout, keys=list(scenario.keys), targets=list(scenario.targets), grouping=grouping
@@ -171,7 +195,7 @@ def _public_facts(title: str, method: str, story: Story, best: Evaluation) -> di
         "method": method,
         "released": story.released,
         "what_could_go_wrong": story.wrong,
-        "how_likely": story.likely,
+        "how_likely": [*story.likely, *(chance.said for chance in story.chances)],
         "uses": story.uses,
         "figures": {
             n: {k: v for k, v in r.to_dict().items() if k not in ("table", "values")}

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-import polars as pl
 
-from dalenius.core.registry import MethodInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Table
 from dalenius.release.outcome import Judged, Release
+from dalenius.release.plainly import plainly, promise
 from dalenius.release.plan import Plan
-from dalenius.report.story import Intruder, PolicyRow, Story, likely_lines, wrong_lines
+from dalenius.report.people import with_percent
+from dalenius.report.story import Intruder, PolicyRow, Story, chances, joined, likely_lines, wrong_lines
+from dalenius.report.uses import use_lines
 from dalenius.synth import SYNTHESIZERS
-from dalenius.utility.tables import GOOD, USABLE
 
 
 def internal_story(
@@ -25,13 +26,12 @@ def internal_story(
     plan = release.plan
     story = _common(plan, chosen, original, released)
     rare = rare_values(original, released, threshold)
-    likely = [*story.likely, *_rare_lines(rare, threshold)]
-    return Story(
+    return replace(
+        story,
         released=[*story.released, *_repeatable(chosen)],
-        wrong=story.wrong,
-        likely=likely,
-        uses=story.uses,
-        decided=[release.why, "Whether the file is released is for the people responsible to decide."],
+        likely=[*story.likely, *_others(plan, chosen), *_rare_lines(rare, threshold)],
+        decided=_decided(release, chosen),
+        why=release.why,
         policy=[
             PolicyRow(j.candidate.name, f.rule.text, f.scenario, f.met, _found(f.said))
             for j in release.judged for f in j.findings
@@ -42,20 +42,30 @@ def internal_story(
     )  # fmt: skip
 
 
+def _decided(release: Release, chosen: Judged) -> list[str]:
+    made, safe = len(release.judged), sum(j.safe for j in release.judged)
+    counted = f"All {made}" if safe == made else f"Of {made}"
+    kept = "keep" if safe == made else (f", {safe} keeps" if safe == 1 else f", {safe} keep")
+    many = (
+        f"{counted} files that were made on trial {kept} to every limit that the people responsible have set. "
+        f"{'It' if safe == 1 else 'The most useful of them'}, '{chosen.candidate.name}', was chosen."
+    ).replace(" ,", ",")
+    one = f"The file '{chosen.candidate.name}' keeps to every limit that the people responsible have set."
+    return [one if made == 1 else many, "Whether it goes out is for them to decide."]
+
+
 def public_story(release: Release, chosen: Judged, original: Table, released: Table) -> Story:
     """What users of the data may know: no limits of the policy, no options, no seeds, no other candidates."""
     plan = release.plan
     story = _common(plan, chosen, original, released)
-    first = plan.scenarios[0]
-    return Story(
-        released=story.released,
-        wrong=story.wrong,
-        likely=story.likely,
-        uses=story.uses,
+    return replace(
+        story,
         decided=[
-            "This file met the release policy of the data holder. It holds made-up records, not people."
+            "This file met the limits the data holder has set. It holds made-up records, not people.",
         ],
-        intruders=[Intruder(s.name, s.about, s.keys, s.targets, s.population_share) for s in (first,)],
+        intruders=[
+            Intruder(s.name, s.about, s.keys, s.targets, s.population_share) for s in plan.scenarios[:1]
+        ],
         ledgers=[(release_title(chosen), chosen.ledger)] if chosen.ledger else [],
     )
 
@@ -66,81 +76,66 @@ def release_title(chosen: Judged) -> str:
 
 
 def _common(plan: Plan, chosen: Judged, original: Table, released: Table) -> Story:
-    info = SYNTHESIZERS[chosen.candidate.method].info
     scenario = plan.scenarios[0]
     figures = chosen.runs[0][scenario.name]
-    risks = [r for r in figures.values() if MEASURES[r.name].info.family == "risk"]
+    share = scenario.population_share
+    found = chances(_risks(figures), scenario.keys, share)
     return Story(
-        released=_released(plan, info, original, released),
-        wrong=wrong_lines(scenario.keys, scenario.targets),
-        likely=likely_lines(risks, scenario.keys, scenario.targets, scenario.population_share),
+        released=_released(plan, chosen, original, released),
+        wrong=wrong_lines(scenario.keys, scenario.targets, scenario.about),
+        likely=likely_lines(found, share),
         uses=use_lines(figures.get("two-way-utility")),
+        chances=found,
     )
 
 
-def _released(plan: Plan, info: MethodInfo, original: Table, released: Table) -> list[str]:
+def _risks(figures: Mapping[str, Result]) -> list[Result]:
+    """Risk figures, what could be read off before who could be taken for somebody."""
+    return sorted(
+        (r for r in figures.values() if MEASURES[r.name].info.family == "risk"),
+        key=lambda r: r.name != "disco",
+    )
+
+
+def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> list[str]:
+    method = chosen.candidate.method
+    private = not chosen.candidate.repeatable
     dropped = [name for name in original.names if name not in released.names]
     lines = [
-        f"{released.rows:,} made-up records with {len(released.names)} columns, made after the "
-        f"pattern of {original.rows:,} real "
-        f"ones by: {info.title}. {info.meaning}",
-        f"What the method itself promises: {info.guarantee}.",
+        f"A file about {released.rows:,} people who do not exist, with {len(released.names)} facts about each.",
+        f"A computer program made them up after the pattern of {original.rows:,} real people. {plainly(method)}",
+        promise(method, private),
+        f"The facts: {joined(released.names)}.",
     ]
+    if dropped:
+        lines.append(f"Left out altogether: {joined(dropped)}.")
     if plan.audience:
         lines.append(f"For: {plan.audience}.")
-    return lines + ([f"Left out altogether: {', '.join(dropped)}."] if dropped else [])
+    return [*lines, f"Name of the method, for experts: {release_title(chosen)}."]
+
+
+def _others(plan: Plan, chosen: Judged) -> list[str]:
+    """The other intruders in one line each."""
+    lines = []
+    for scenario in plan.scenarios[1:]:
+        found = chances(_risks(chosen.runs[0][scenario.name]), scenario.keys, scenario.population_share)
+        if found:
+            worst = max(found, key=lambda c: c.value)
+            lines.append(
+                f"Another intruder, '{scenario.name}', who knows {joined(scenario.keys)}: at most "
+                f"{with_percent(worst.value)}."
+            )
+    return lines
 
 
 def _repeatable(chosen: Judged) -> list[str]:
     if chosen.candidate.repeatable:
         return []
     return [
-        "Fresh noise is part of the method's guarantee: the file was made once and kept, and "
-        "running the plan anew would "
-        "give another file. The guarantee covers the file, not the choice among candidates, "
-        "which looked at the real data."
+        "Fresh chance is part of the method's promise: the file was made once and kept, and running the plan anew "
+        "would give another file. The promise covers the file, not the choice among candidates, which looked at the "
+        "real data."
     ]
-
-
-def use_lines(tables: Result | None) -> list[str]:
-    """What the file may be used for, from its two-way tables, column by column."""
-    good, poor = readings(tables)
-    lines = [
-        "Learning, teaching, trying out programs and first looks at a question. Confirm every "
-        "result that matters on the "
-        "real data with the data holder.",
-    ]
-    if tables is not None:
-        word = (
-            "close to" if tables.value < GOOD else ("some way from" if tables.value < USABLE else "far from")
-        )
-        lines.append(
-            f"Tables of two columns are on average {word} the original's (S_pMSE "
-            f"{figure(tables.value)}; 1 is as close as chance allows)."
-        )
-    if good:
-        lines.append(f"Relations found close to the original: {', '.join(good)}.")
-    if poor:
-        lines.append(f"Relations found far from the original, not to be relied on: {', '.join(poor)}.")
-    return [
-        *lines,
-        "Not for decisions about single people, not for rare groups, and not for finding anybody.",
-    ]
-
-
-def readings(result: Result | None) -> tuple[list[str], list[str]]:
-    """Columns whose two-way tables are good and those whose are bad, by the mean over their tables."""
-    if (
-        result is None
-        or result.table is None
-        or not {"first", "second", "S_pMSE"} <= set(result.table.columns)
-    ):
-        return [], []
-    long = pl.concat(
-        [result.table.select(pl.col(side).alias("column"), "S_pMSE") for side in ("first", "second")]
-    )
-    means = dict(long.group_by("column").agg(pl.col("S_pMSE").mean()).sort("column").iter_rows())
-    return [c for c, v in means.items() if v < GOOD], [c for c, v in means.items() if v >= USABLE]
 
 
 def _found(said: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,11 @@ PREFERRED = ("cart", "loglinear", "saturated", "syndiffix", "independent", "ctre
 MEASURED = ("replicated-uniques", "disco", "two-way-utility", "one-way-utility", "propensity-tree")
 POLICY = ("repU <= holdout + 5 points", "DiSCO <= holdout + 5 points", "mean S_pMSE <= 10")
 MANY_VALUES = 200
+KNOWN = re.compile(
+    r"(?i)(?:^|_)(?:sex|gender|age|region|county|district|marital|education|occupation|nationality)"
+)
+HURTS = re.compile(r"(?i)income|salary|wage|wealth|debt|diagnos|disease|illness|religio|crim|benefit")
+"""Names that say what a column is good for to a neighbour, and what would hurt; only a first guess."""
 ACQUAINTANCE = "somebody who knows a few facts about a person from daily life"
 
 
@@ -157,6 +163,9 @@ def roles(table: Table) -> tuple[list[str], list[str]]:
     ]
     targets = [name for name in table.schema.by_role("target") if name in usable]
     keys = [name for name in table.schema.by_role("key") if name in usable]
+    if not keys and not targets:
+        keys, targets = ([n for n in usable if pattern.search(n)] for pattern in (KNOWN, HURTS))
+        targets = [name for name in targets if name not in keys]
     if not keys:
         few = [
             n for n in usable if n not in targets and table.shape.levels[table.names.index(n)] <= MANY_VALUES

@@ -6,6 +6,8 @@ with the other rare ones, and that bar is left out too when it is small.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +15,10 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from dalenius.core.style import ORIGINAL, PROTECTED
+from dalenius.core.style import FILES, ORIGINAL
 from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
+from dalenius.data.vector import AnyArray
 
 MOST_BARS = 16
 
@@ -72,15 +75,35 @@ def public_pair(pair: Pair) -> Pair:
     --------
     >>> pair = Pair({"x": [float(i * 13) for i in range(100)]}, {"x": [1.0, 2.0]})
     >>> public_pair(pair).grouping.breaks["x"].tolist()
-    [0.0, 260.0, 510.0, 770.0, 1000.0, 1300.0]
+    [0.0, 300.0, 500.0, 800.0, 1000.0, 1300.0]
     """
     held = {name: pair.grouping.breaks[name] for name in pair.columns if name in pair.grouping}
-    breaks = {name: np.unique([float(f"{edge:.2g}") for edge in edges]) for name, edges in held.items()}
+    breaks = {name: np.unique(np.round(edges / step) * step) for name, edges, step in _steps(held)}
     whole = {name: edges if len(edges) > 1 else held[name] for name, edges in breaks.items()}
     return Pair(
         pair.original, pair.protected, schema=pair.schema.select(pair.original.names), keys=[], targets=[],
         grouping=Grouping(whole),
     )  # fmt: skip
+
+
+def _steps(held: Mapping[str, AnyArray]) -> Iterator[tuple[str, AnyArray, float]]:
+    """Breaks with the round number (1, 2 or 5 and zeros) they are moved to multiples of: a twentieth of the span."""
+    for name, edges in held.items():
+        yield name, edges, round_step(float(edges[-1] - edges[0]) / 20)
+
+
+def round_step(size: float) -> float:
+    """The smallest of 1, 2 and 5, with zeros, that is not below a size.
+
+    Examples
+    --------
+    >>> round_step(4.75), round_step(64.35), round_step(0.013)
+    (5.0, 100.0, 0.02)
+    """
+    if size <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(size))
+    return next(float(f"{m * power:.12g}") for m in (1, 2, 5, 10) if m * power >= size * (1 - 1e-12))
 
 
 def column_words(bars: Bars) -> str:
@@ -98,10 +121,21 @@ def column_words(bars: Bars) -> str:
     return f"Shares of the values of {bars.column}, original and protected: {said}"
 
 
-def column_chart(bars: Bars, protected: str) -> alt.Chart:
-    """Draw the bars of one column: original dark, protected light."""
-    data = bars.data.with_columns(pl.col("file").replace({"protected": protected}))
-    order = bars.data.sort("order")["value"].unique(maintain_order=True).to_list()
+def column_chart(bars: Bars | Sequence[Bars], protected: str | Sequence[str], width: int = 210) -> alt.Chart:
+    """Draw the bars of one column: original dark, each protected file in a lighter colour of its own."""
+    several = [bars] if isinstance(bars, Bars) else list(bars)
+    names = [protected] if isinstance(protected, str) else list(protected)
+    first = several[0].data.filter(pl.col("file") == "original")
+    parts = [first] + [
+        b.data.filter(pl.col("file") == "protected").with_columns(file=pl.lit(name))
+        for b, name in zip(several, names, strict=True)
+    ]
+    data = pl.concat(parts)
+    if len(several) > 1:  # each file merges its own rare values
+        data = data.with_columns(pl.col("value").str.replace(r"^\d+ other values$", "other values"))
+    order = data.sort("order")["value"].unique(maintain_order=True).to_list()
+    step = 7 if len(names) > 1 or len(order) > 8 else 11
+    scale = alt.Scale(domain=["original", *names], range=[ORIGINAL, *FILES[: len(names)]])
     return (
         alt.Chart(data.to_arrow())
         .mark_bar(height={"band": 0.9})
@@ -109,15 +143,10 @@ def column_chart(bars: Bars, protected: str) -> alt.Chart:
             y=alt.Y(
                 "value:N", sort=order, title=None, axis=alt.Axis(labelLimit=150, ticks=False, domain=False)
             ),
-            yOffset=alt.YOffset("file:N", sort=["original", protected]),
+            yOffset=alt.YOffset("file:N", sort=["original", *names]),
             x=alt.X("share:Q", title=None, axis=alt.Axis(format="%", tickCount=4)),
-            color=alt.Color(
-                "file:N",
-                title=None,
-                scale=alt.Scale(domain=["original", protected], range=[ORIGINAL, PROTECTED]),
-                legend=None,
-            ),
+            color=alt.Color("file:N", title=None, scale=scale, legend=None),
             tooltip=["value", "file", alt.Tooltip("share:Q", format=".1%")],
         )
-        .properties(width=210, height={"step": 8 if len(order) > 8 else 11})
+        .properties(width=width, height={"step": step})
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dalenius.core.result import Result, figure
 from dalenius.evaluation import Comparison
 from dalenius.report.provenance import Provenance
-from dalenius.report.story import Story
-from dalenius.report.words import cautions, verdict
+from dalenius.report.render import ProtectedTable
+from dalenius.report.story import LIKELY, Story
+from dalenius.report.words import cautions, comparison_story
 
 
 def render_markdown(
@@ -18,6 +19,7 @@ def render_markdown(
     title: str,
     public: bool = False,
     story: Story | None = None,
+    tables: Mapping[str, ProtectedTable] | None = None,
 ) -> str:
     """Markdown text of a report.
 
@@ -31,7 +33,7 @@ def render_markdown(
     """
     version = provenance.versions.get("dalenius", "")
     lines = [f"# {_safe(title)}", "", f"{provenance.date[:10]}, made with Dalenius {version}.", ""]
-    lines += _story(story) if story is not None else [line + "\n" for line in map(_safe, verdict(comparison))]
+    lines += _story(story or comparison_story(comparison))
     for name, evaluation in comparison.evaluations.items():
         lines += ["", f"## {_safe(name)}", "", f"{evaluation.pair.protected.rows:,} records.", ""]
         lines += [] if public else [f"- {_safe(line)}" for line in cautions(evaluation)]
@@ -40,6 +42,16 @@ def render_markdown(
             ("utility", "What the file is good for"),
         ):
             lines += _figures(words, evaluation.family(family))
+    for name, held in (tables or {}).items():
+        lines += [
+            "",
+            f"## Protected table: {_safe(name)}",
+            "",
+            *([] if public else [_safe(held.sentence), ""]),
+        ]
+        lines.append(
+            held._repr_html_()
+        )  # Markdown takes HTML tables, and this one withholds what must be withheld
     if not public:
         lines += ["", "## Provenance", ""]
         lines += [f"- SHA-256 of {_safe(name)}: `{digest}`" for name, digest in provenance.inputs.items()]
@@ -50,14 +62,18 @@ def render_markdown(
 
 def _story(story: Story) -> list[str]:
     lines = [f"**{_safe(line)}**\n" for line in story.decided]
-    parts: Sequence[tuple[str, list[str]]] = (
-        ("What is this file?", story.released),
-        ("What could go wrong?", story.wrong),
-        ("How likely is that?", story.likely),
-        ("What may it be used for?", story.uses),
-    )
-    for head, texts in parts:
-        lines += [f"## {head}", "", *(f"- {_safe(text)}" for text in texts), ""] if texts else []
+    for head, texts in story.answers:
+        first, *more = texts
+        lines += [f"## {head}", "", f"**{_safe(first)}**", ""]
+        if head == LIKELY:
+            more = [*(f"{chance.title}. {chance.said}" for chance in story.chances), *more]
+        lines += [*(f"- {_safe(text)}" for text in more), ""]
+    if story.words:
+        lines += ["## Words used above", ""]
+        lines += [f"- *{_safe(term.word)}*: {_safe(term.meaning)}" for term in story.words]
+        lines.append("")
+    if story.why:
+        lines += ["## The choice", "", _safe(story.why), ""]
     if story.policy:
         lines += [
             "## The policy, line by line",

@@ -7,6 +7,10 @@ import math
 from dalenius.core.maps import frontier
 from dalenius.core.result import Result, figure
 from dalenius.evaluation import Comparison, Evaluation
+from dalenius.report.people import in_people, with_percent
+from dalenius.report.story import Story, chances, joined, likely_lines, wrong_lines
+from dalenius.report.uses import use_lines
+from dalenius.utility.tables import reading as table_reading
 
 
 def verdict(comparison: Comparison) -> list[str]:
@@ -38,6 +42,90 @@ def verdict(comparison: Comparison) -> list[str]:
     return lines
 
 
+def comparison_story(comparison: Comparison) -> Story:
+    """The four answers about one or several protected files that nobody has chosen among yet.
+
+    Examples
+    --------
+    >>> from dalenius.evaluation import compare
+    >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40))}
+    >>> story = comparison_story(compare(data, {"copy": data}, keys=["age"], targets=["sex"]))
+    >>> story.chances[0].value
+    100.0
+    """
+    evaluations = comparison.evaluations
+    some = next(iter(evaluations.values()))
+    keys, targets, people = some.pair.keys, some.pair.targets, some.pair.original.rows
+    lines = verdict(comparison)
+    if len(evaluations) == 1:
+        found = chances(_by_weight(some), keys)
+        released = [
+            f"A file about {some.pair.protected.rows:,} people who do not exist, '{some.name}', was compared with data "
+            f"about {people:,} real people.",
+            f"The facts about each: {joined(some.pair.columns)}.",
+        ]
+        likely, uses = likely_lines(found, 1.0), use_lines(some.results.get("two-way-utility"))
+    else:
+        found = []
+        released = [
+            f"{len(evaluations)} files about people who do not exist were compared with data about {people:,} real "
+            "people.",
+            f"The facts about each: {joined(some.pair.columns)}.",
+        ]
+        likely, uses = _likely_by_file(comparison), _uses_by_file(comparison)
+    return Story(
+        released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=found,
+        decided=lines[-1:], why=" ".join(lines[:-1]), released_question="What was compared?",
+    )  # fmt: skip
+
+
+def _by_weight(evaluation: Evaluation) -> list[Result]:
+    return sorted(evaluation.family("risk"), key=lambda r: r.name != "disco")
+
+
+def _likely_by_file(comparison: Comparison) -> list[str]:
+    """How many people something could be read off about, file by file."""
+    found = {n: e.results["disco"] for n, e in comparison.evaluations.items() if "disco" in e.results}
+    if not found:
+        return likely_lines([], 1.0)
+    ordered = sorted(found, key=lambda name: found[name].value)
+    held = next(iter(found.values())).yardsticks.get("holdout")
+    lines = [
+        f"It depends on the file: for {in_people(found[ordered[0]].value)} with '{ordered[0]}', for "
+        f"{in_people(found[ordered[-1]].value)} with '{ordered[-1]}', somebody who knows the facts above could read "
+        "something true off.",
+        *(f"'{name}': {with_percent(found[name].value)}." for name in ordered),
+    ]
+    if held is not None:
+        lines.append(
+            f"For people who never took part it is {in_people(held)} or thereabouts: that much is general knowledge."
+        )
+    return lines
+
+
+def _uses_by_file(comparison: Comparison) -> list[str]:
+    found = {
+        n: e.results["two-way-utility"]
+        for n, e in comparison.evaluations.items()
+        if "two-way-utility" in e.results
+    }
+    lines = [
+        "Learning, teaching, trying out programs, and first looks at a question; some files more than others."
+    ]
+    ordered = sorted(found, key=lambda name: found[name].value)
+    if ordered:
+        lines.append(
+            "From the closest to the real data to the furthest, in tables of two facts at a time (1 is as close as "
+            "chance allows, above 30 is too far to be used): "
+            + joined([f"'{name}' {figure(found[name].value)}" for name in ordered])
+            + "."
+        )
+    return [
+        *lines,
+        "Not for decisions about single people, not for rare groups, and not for finding anybody.",
+    ]
+
+
 def _trade_off(comparison: Comparison) -> list[str]:
     points = comparison.points()
     best = [name for name, kept in zip(points["candidate"], frontier(points), strict=True) if kept]
@@ -67,9 +155,7 @@ def reading(result: Result) -> str:
     """One of "good", "usable", "bad" or "" for the colour beside a figure; risks get no mark of their own."""
     if result.info is None or result.info.family != "utility" or math.isnan(result.value):
         return ""
-    if result.info.name == "two-way-utility":
-        return "good" if result.value < 10 else ("usable" if result.value < 30 else "bad")
-    return ""
+    return table_reading(result.value) if result.info.name == "two-way-utility" else ""
 
 
 def cautions(evaluation: Evaluation) -> list[str]:

@@ -75,6 +75,36 @@ def _parquet(path: Path, limit: int) -> None:
         raise DataError(f"the file has more than {MOST_COLUMNS:,} columns; the page does not read such files")
     # Eight bytes a cell: run-length coding can hide a billion equal values in a few kilobytes.
     _swell(8 * found.num_rows * found.num_columns, path, limit)
+    groups = [found.row_group(g) for g in range(found.num_row_groups)]
+    _swell(sum(g.total_byte_size for g in groups), path, limit)
+    try:
+        _swell(_text_bytes(path, limit), path, limit)
+    except (pa.ArrowException, OSError, MemoryError):
+        raise DataError("the file is a damaged Parquet file") from None
+
+
+def _text_bytes(path: Path, limit: int) -> int:
+    """Bytes of all texts once each is written out; a dictionary can name one long text a million times.
+
+    Texts are read as codes into their dictionary, so looking costs no more memory than the file.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    kinds = pq.read_schema(path)
+    is_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_dictionary)
+    texts = [field.name for field in kinds if any(test(field.type) for test in is_text)]
+    total = 0
+    with pq.ParquetFile(path, read_dictionary=texts) as held:
+        for name in texts:
+            for batch in held.iter_batches(batch_size=1 << 16, columns=[name]):
+                column = batch.column(0)
+                lengths = pc.binary_length(column.dictionary)
+                total += pc.sum(lengths.take(column.indices.drop_null())).as_py() or 0
+                if total > SWELL * limit:
+                    return total
+    return total
 
 
 def _swell(size: int, path: Path, limit: int) -> None:

@@ -5,6 +5,7 @@ Names of run folders are made here, never taken from a request; a request can on
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from dalenius.data.atomic import write_text
 from dalenius.data.files import read_table
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
+from dalenius.web.choices import Choices
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
 _NAME = re.compile(r"[0-9a-f]{12}")
@@ -55,6 +57,12 @@ class Run:
     def table(self) -> Table:
         """The data, by the schema."""
         return read_table(self.data, schema=self.schema)
+
+    @property
+    def choices(self) -> Choices | None:
+        """What was chosen on the set-up page before."""
+        found = _read(self.folder / "choices.json")
+        return Choices.from_dict(found) if found else None
 
     @property
     def plan(self) -> Path:
@@ -97,6 +105,11 @@ class Run:
             process.wait()
         if found["state"] == "running":
             note_state(self.folder, **{**found, "state": "stopped"})
+
+    def delete(self) -> None:
+        """Remove the run with its data and results for good."""
+        self.cancel()
+        shutil.rmtree(self.folder)
 
 
 _STARTED: dict[str, subprocess.Popen[bytes]] = {}
@@ -148,11 +161,35 @@ class Workspace:
             if not table.rows:
                 raise DataError("the file has no rows")
             table.schema.to_yaml(folder / "schema.yaml")
-            write_text(folder / "run.json", json.dumps({"file": data.name, "title": title[:120]}))
+            write_text(folder / "run.json", json.dumps(_facts(data, title, table)))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return Run(folder)
+
+    def again(self, run: Run) -> Run:
+        """A new run with the data and choices of another, so that what came of that one is kept."""
+        folder = self.folder / "runs" / secrets.token_hex(6)
+        folder.mkdir(parents=True)
+        facts = {**run.facts, "opened": _now()}
+        try:
+            os.link(run.data, folder / run.data.name)
+        except OSError:  # a file system without links
+            shutil.copy2(run.data, folder / run.data.name)
+        for name in ("schema.yaml", "choices.json"):
+            if (run.folder / name).is_file():
+                shutil.copy2(run.folder / name, folder / name)
+        write_text(folder / "run.json", json.dumps(facts))
+        return Run(folder)
+
+
+def _facts(data: Path, title: str, table: Table) -> dict[str, Any]:
+    size = {"rows": table.rows, "columns": len(table.names)}
+    return {"file": data.name, "title": title[:120], "opened": _now(), **size}
+
+
+def _now() -> str:
+    return dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def note_state(folder: Path, **facts: Any) -> None:

@@ -1,0 +1,79 @@
+"""The tables and maps at the top of a report: candidates by a few figures, and who beats whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from dalenius.core.result import figure
+from dalenius.evaluation import HEADLINES, Comparison
+from dalenius.report.words import reading
+
+MOST_MEASURES = 3
+
+
+def overview(comparison: Comparison) -> dict[str, Any]:
+    """The first table of the report: candidates by a few measures of each family, the best known first."""
+    infos = {n: e.results[n].info for e in comparison.evaluations.values() for n in e.results}
+    known = sorted(infos, key=lambda n: HEADLINES.index(n) if n in HEADLINES else len(HEADLINES))
+    families = [[n for n in known if (info := infos[n]) and info.family == f] for f in ("risk", "utility")]
+    names = [n for family in families for n in family[:MOST_MEASURES]]
+    head = [(i.title, i.family, i.better) if i else (n, "", "") for n, i in ((n, infos[n]) for n in names)]
+    rows = []
+    for candidate, evaluation in comparison.evaluations.items():
+        cells = []
+        for name in names:
+            r = evaluation.results.get(name)
+            cells.append((figure(r.value, r.unit), reading(r), r.trusted) if r else ("–", "", True))
+        rows.append((candidate, cells))
+    return {"head": head, "rows": rows}
+
+
+def draw_points(
+    comparison: Comparison, points: Mapping[str, pl.DataFrame] | None
+) -> Mapping[str, pl.DataFrame]:
+    """What the maps draw, by risk measure: the first is large, the others in per cent are small multiples."""
+    some = next(iter(comparison.evaluations.values()))
+    if points is not None:
+        return points
+    if not some.family("risk") or not some.family("utility"):
+        return {}
+    first, *others = some.family("risk")
+    names = [first.name, *(r.name for r in others if r.unit == "%")]
+    return {name: comparison.points(risk=name) for name in names}
+
+
+def map_words(points: pl.DataFrame | None) -> str:
+    """The map in words, for those who cannot see it."""
+    if points is None:
+        return ""
+    rows = points.select("candidate", "risk", "utility").iter_rows()
+    return "; ".join(f"{name}: risk {figure(r)}, utility figure {figure(u)}" for name, r, u in rows)
+
+
+def pareto(points: pl.DataFrame | None) -> dict[str, Any] | None:
+    """Candidates from safest on, and who beats each in risk and utility at once."""
+    if points is None or len(points) < 2:
+        return None
+    sign = 1 if points["utility_better"][0] == "lower" else -1
+    ordered = points.sort("risk", "utility").to_dicts()
+    rows = []
+    for mine in ordered:
+        better = [
+            p["candidate"]
+            for p in ordered
+            if p["risk"] <= mine["risk"]
+            and sign * p["utility"] <= sign * mine["utility"]
+            and (p["risk"], p["utility"]) != (mine["risk"], mine["utility"])
+        ]
+        rows.append(
+            {
+                "name": mine["candidate"],
+                "risk": figure(mine["risk"], "%"),
+                "utility": figure(mine["utility"]),
+                "by": ", ".join(better),
+            }
+        )
+    return {"risk": points["risk_title"][0], "utility": points["utility_title"][0], "rows": rows}

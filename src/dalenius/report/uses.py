@@ -1,0 +1,47 @@
+"""What a file may be used for, read off its two-way tables."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dalenius.core.result import Result, figure
+from dalenius.report.story import joined
+from dalenius.utility.tables import GOOD, USABLE
+
+
+def use_lines(tables: Result | None) -> list[str]:
+    """What the file may be used for, from its two-way tables, column by column."""
+    good, poor = readings(tables)
+    lines = ["Learning, teaching, trying out programs, and first looks at a question."]
+    if tables is not None:
+        word = (
+            "close to" if tables.value < GOOD else ("some way from" if tables.value < USABLE else "far from")
+        )
+        lines.append(
+            f"Tables of two facts at a time are on average {word} those of the real data: {figure(tables.value)} on a "
+            f"scale where 1 is as close as chance allows and above {USABLE:g} is too far to be used."
+        )
+    if good:
+        lines.append(f"Close to the real data in their relations: {joined(good)}.")
+    if poor:
+        lines.append(f"Far from the real data, not to be relied on: {joined(poor)}.")
+    return [
+        *lines,
+        "Confirm every result that matters on the real data, with the people who hold them.",
+        "Not for decisions about single people, not for rare groups, and not for finding anybody.",
+    ]
+
+
+def readings(result: Result | None) -> tuple[list[str], list[str]]:
+    """Columns whose two-way tables are good and those whose are bad, by the mean over their tables."""
+    if (
+        result is None
+        or result.table is None
+        or not {"first", "second", "S_pMSE"} <= set(result.table.columns)
+    ):
+        return [], []
+    long = pl.concat(
+        [result.table.select(pl.col(side).alias("column"), "S_pMSE") for side in ("first", "second")]
+    )
+    means = dict(long.group_by("column").agg(pl.col("S_pMSE").mean()).sort("column").iter_rows())
+    return [c for c, v in means.items() if v < GOOD], [c for c, v in means.items() if v >= USABLE]

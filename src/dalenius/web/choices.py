@@ -1,0 +1,196 @@
+"""`Choices`: what a person chose on the set-up page, as it was typed; kept with the run and shown again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dalenius.core.errors import OptionError
+from dalenius.release.knobs import knobs_of, options_from
+from dalenius.release.plan import Scenario
+from dalenius.release.policy import Rule
+from dalenius.synth import SYNTHESIZERS
+
+MOST_INTRUDERS = 12
+LINES = {
+    "repU": ("repU", "5", "holdout"),
+    "DiSCO": ("DiSCO", "5", "holdout"),
+    "S_pMSE": ("mean S_pMSE", "10", "fixed"),
+}
+"""Policy lines the page asks for: the figure's name in a plan, the first limit, and what it is measured against."""
+
+
+@dataclass
+class Intruder:
+    """One intruder as typed: columns by name."""
+
+    name: str
+    about: str = ""
+    share: str = "100"
+    keys: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+
+    def scenario(self) -> Scenario:
+        """The scenario of the plan; faults are told by what is on the page."""
+        said = self.name or "an intruder without a name"
+        if not self.keys or not self.targets:
+            raise OptionError(
+                f"{said}: mark at least one column he knows (key) and one he wants to learn (target)"
+            )
+        share = _number(self.share, f"{said}: the share of the population in the data", 0.0001, 100)
+        return Scenario(self.name, tuple(self.keys), tuple(self.targets), self.about, share / 100)
+
+
+@dataclass
+class PolicyLine:
+    """One limit as typed."""
+
+    on: bool
+    limit: str
+    against: str
+
+    def text(self, figure: str) -> str:
+        """The line as a plan writes it."""
+        limit = _number(self.limit, f"the limit of {figure}", 0, 1e6)
+        if self.against == "holdout":
+            return f"{figure} <= holdout + {limit:g} points"
+        return f"{figure} <= {limit:g}" + (" %" if figure != "mean S_pMSE" else "")
+
+
+@dataclass
+class Choices:
+    """Everything on the set-up page, as it was typed.
+
+    Examples
+    --------
+    >>> chosen = Choices(kinds={}, roles={"age": "key", "ill": "target"}, intruders=[], methods=["cart"])
+    >>> chosen.policy_lines()
+    ['repU <= holdout + 5 points', 'DiSCO <= holdout + 5 points', 'mean S_pMSE <= 10']
+    """
+
+    kinds: dict[str, str]
+    roles: dict[str, str]
+    intruders: list[Intruder]
+    methods: list[str]
+    typed: dict[str, dict[str, str]] = field(default_factory=dict)
+    policy: dict[str, PolicyLine] = field(
+        default_factory=lambda: {n: PolicyLine(True, limit, by) for n, (_, limit, by) in LINES.items()}
+    )
+    further: str = ""
+    title: str = ""
+    audience: str = ""
+    replicates: str = "1"
+    holdout: str = "20"
+    seed: str = "1"
+
+    @classmethod
+    def from_form(cls, form: Any, columns: Sequence[str]) -> Choices:
+        """Read a sent form; columns are named by number, so that no name can play tricks."""
+        kinds = {name: str(form.get(f"kind-{n}", "")) for n, name in enumerate(columns)}
+        roles = {name: str(form.get(f"role-{n}", "")) for n, name in enumerate(columns)}
+        methods = [str(m) for m in form.getlist("method") if m in SYNTHESIZERS]
+        typed = {
+            method: {k.name: str(form.get(f"o-{method}-{k.name}", k.shown)) for k in knobs_of(method)}
+            for method in SYNTHESIZERS
+        }
+        policy = {
+            name: PolicyLine(
+                form.get(f"p-{name}-on") is not None,
+                str(form.get(f"p-{name}-limit", "")),
+                str(form.get(f"p-{name}-against", "fixed")),
+            )
+            for name in LINES
+        }
+        words = {
+            part: str(form.get(part, default)).strip()
+            for part, default in (
+                ("further", ""),
+                ("title", ""),
+                ("audience", ""),
+                ("replicates", "1"),
+                ("holdout", "20"),
+                ("seed", "1"),
+            )
+        }
+        intruders = _intruders(form, columns) or [_by_roles(roles)]
+        return cls(kinds, roles, intruders, methods, typed, policy, **words)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Choices:
+        """Read back what `to_dict` gave."""
+        return cls(
+            **{
+                **facts,
+                "intruders": [Intruder(**i) for i in facts["intruders"]],
+                "policy": {n: PolicyLine(**line) for n, line in facts["policy"].items()},
+            }
+        )
+
+    def policy_lines(self) -> list[str]:
+        """The policy as a plan writes it; every line is understood, or its fault is told."""
+        lines = [self.policy[n].text(figure) for n, (figure, *_) in LINES.items() if self.policy[n].on]
+        lines += [line.strip() for line in self.further.splitlines() if line.strip()]
+        for line in lines:
+            Rule.parse(line)
+        return lines
+
+    def candidates(self) -> dict[str, dict[str, Any]]:
+        """Options by candidate."""
+        if not self.methods:
+            raise OptionError("choose at least one method")
+        return {m: {"method": m, **options_from(m, self.typed.get(m, {}))} for m in self.methods}
+
+    def scenarios(self) -> list[Scenario]:
+        """The intruders as a plan names them."""
+        names = [intruder.name for intruder in self.intruders]
+        if len(set(names)) < len(names) or not all(names):
+            raise OptionError("give each intruder a name of its own")
+        return [intruder.scenario() for intruder in self.intruders]
+
+    def numbers(self) -> tuple[int, float, int]:
+        """How often each candidate is made, the share kept out, and the seed."""
+        replicates = int(_number(self.replicates, "how often each file is made", 1, 100))
+        holdout = _number(self.holdout, "the share of records kept out", 0, 80) / 100
+        return replicates, holdout, int(_number(self.seed, "the seed", 0, 2**53))
+
+
+def _intruders(form: Any, columns: Sequence[str]) -> list[Intruder]:
+    found = []
+    for n in range(MOST_INTRUDERS):
+        if form.get(f"s-{n}-name") is None:
+            continue
+        sides = {
+            side: [columns[int(c)] for c in form.getlist(f"s-{n}-{side}") if c.isdigit() and int(c) < len(columns)]
+            for side in ("key", "target")
+        }  # fmt: skip
+        found.append(
+            Intruder(
+                str(form.get(f"s-{n}-name")).strip()[:60],
+                str(form.get(f"s-{n}-about", "")).strip()[:300],
+                str(form.get(f"s-{n}-share", "100")),
+                sides["key"],
+                sides["target"],
+            )
+        )
+    return found
+
+
+def _by_roles(roles: Mapping[str, str]) -> Intruder:
+    """The intruder that the roles of the columns describe."""
+    keys, targets = ([n for n, r in roles.items() if r == role] for role in ("key", "target"))
+    return Intruder("acquaintance", "", "100", keys, targets)
+
+
+def _number(text: str, what: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high:
+        raise OptionError(f"{what} must be a number from {low:g} to {high:g}")
+    return value

@@ -1,0 +1,66 @@
+"""What the result page shows: the verdict, the map, and a row for each file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalenius.core.maps import risk_utility_map
+from dalenius.core.result import figure
+from dalenius.counts.measure import MEASURES
+from dalenius.release import Judged, Release, read_plan
+from dalenius.release.outcome import conclude
+from dalenius.release.pack import told
+from dalenius.release.run import work_folder
+from dalenius.report.charts import Charts
+from dalenius.web.workspace import Run
+
+MOST_MAPS = 3
+MOST_FIGURES = 5
+
+
+def outcome(run: Run) -> Release:
+    """The finished run."""
+    plan = read_plan(run.plan)
+    return conclude(plan, work_folder(plan))
+
+
+def scenario_name(release: Release, number: int) -> str:
+    """Name of a scenario by number; the first for numbers that are none."""
+    listed = release.plan.scenarios
+    return listed[number].name if 0 <= number < len(listed) else listed[0].name
+
+
+def result_facts(release: Release, number: int = 0) -> dict[str, Any]:
+    """The verdict, maps and rows for one intruder."""
+    charts = Charts()
+    where = scenario_name(release, number)
+    maps = []
+    for n, risk in enumerate(release.risks[:MOST_MAPS]):
+        points = release.points(risk, where)
+        if len(points):
+            drawn = risk_utility_map(points, *((540, 340) if n == 0 else (260, 190)))
+            maps.append({"title": points["risk_title"][0], "chart": charts.add(drawn)})
+    there = release.judged[0].figures[where]
+    names = [n for n in release.plan.measured if n in there][:MOST_FIGURES]
+    return {
+        "maps": maps,
+        "heads": [(MEASURES[n].info.title, MEASURES[n].info.better, MEASURES[n].info.family) for n in names],
+        "rows": [_row(release, judged, where, names) for judged in release.judged],
+        "why": release.why,
+        "chosen": release.chosen.candidate.name if release.chosen else None,
+        "story": told(release) if release.chosen else None,
+        "scenarios": list(release.plan.scenarios),
+        "scenario": where,
+        "specs": charts.to_json(),
+    }
+
+
+def _row(release: Release, judged: Judged, where: str, names: list[str]) -> dict[str, Any]:
+    results = judged.figures[where]
+    return {
+        "name": judged.candidate.name,
+        "cells": [figure(results[n].value, results[n].unit) if n in results else "–" for n in names],
+        "safe": judged.safe,
+        "findings": judged.findings,
+        "chosen": release.chosen is not None and release.chosen.candidate == judged.candidate,
+    }

@@ -1,0 +1,78 @@
+"""Setting up a run: columns, intruders, methods and policy; what it will cost; the start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+
+from dalenius.core.cost import duration
+from dalenius.core.errors import DaleniusError
+from dalenius.release import forecast, read_plan
+from dalenius.web.choices import Choices
+from dalenius.web.planning import first_choices, write_plan
+from dalenius.web.setup_view import setup_facts
+from dalenius.web.shell import Shell
+from dalenius.web.workspace import Run
+
+
+def routes(shell: Shell) -> APIRouter:
+    """Addresses of the set-up page."""
+    router = APIRouter()
+
+    @router.get("/run/{name}/setup")
+    def show(name: str) -> Response:
+        return setup_page(shell, shell.run(name))
+
+    @router.post("/run/{name}/start")
+    async def begin(name: str, request: Request) -> Response:
+        run = shell.run(name)
+        chosen = await _chosen(run, request)
+        try:
+            read_plan(write_plan(run, chosen, trial=True))
+        except DaleniusError as error:
+            return setup_page(shell, run, chosen, str(error), 400)
+        write_plan(run, chosen)
+        run.start()
+        return RedirectResponse(f"/run/{run.name}", 303)
+
+    @router.post("/run/{name}/forecast")
+    async def cost(name: str, request: Request) -> Response:
+        run = shell.run(name)
+        chosen = await _chosen(run, request)
+        said = await run_in_threadpool(_cost, run, chosen)
+        return JSONResponse({"said": said})
+
+    @router.post("/run/{name}/again")
+    def again(name: str) -> Response:
+        other = shell.place.again(shell.run(name))
+        return RedirectResponse(f"/run/{other.name}/setup", 303)
+
+    return router
+
+
+def _cost(run: Run, chosen: Choices) -> str:
+    try:
+        found = forecast(read_plan(write_plan(run, chosen, trial=True)))
+    except DaleniusError as error:
+        return f"This cannot be run yet: {error}"
+    seconds = sum(f.total.seconds for f in found.values())
+    return f"About {duration(seconds)} of computing, judged by small trials on this machine."
+
+
+async def _chosen(run: Run, request: Request) -> Choices:
+    async with request.form(max_files=0, max_fields=20_000) as form:
+        return Choices.from_form(form, run.schema.names)
+
+
+def setup_page(
+    shell: Shell, run: Run, chosen: Choices | None = None, fault: str = "", status: int = 200
+) -> Any:
+    """The set-up page with what was chosen before, or first guesses."""
+    held = chosen or run.choices or first_choices(run)
+    return shell.page(
+        "setup", status, title=run.facts["title"], run=run, fault=fault, chosen=held, step=2,
+        **setup_facts(run.table(), held),
+    )  # fmt: skip

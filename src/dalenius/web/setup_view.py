@@ -1,0 +1,145 @@
+"""What the set-up page shows: columns with what is in them, warnings, methods and their knobs in plain words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.result import figure
+from dalenius.data.schema import Kind, Role
+from dalenius.data.table import Table
+from dalenius.data.vector import Vector
+from dalenius.release.knobs import knobs_of
+from dalenius.release.plainly import plainly
+from dalenius.release.template import sensible_methods
+from dalenius.synth import SYNTHESIZERS
+from dalenius.web.choices import LINES, MOST_INTRUDERS, Choices
+from dalenius.web.planning import KINDS, ROLES
+
+THRESHOLD = 10
+POLICY_WORDS = {
+    "repU": (
+        "Mistaken as found (repU)",
+        "People who stand alone with what the intruder knows and meet exactly one record that looks like them.",
+    ),
+    "DiSCO": (
+        "True answer read off (DiSCO)",
+        "People about whom the file gives one answer, and the answer is right.",
+    ),
+    "S_pMSE": (
+        "Distance from the original (S_pMSE)",
+        "How far tables of two columns are from the original's. 1 is as close as chance allows, up to 10 is close "
+        "enough for most uses.",
+    ),
+}
+PRESETS = (
+    {"name": "neighbour", "about": "somebody next door, who knows household and habits", "share": "100"},
+    {"name": "employer", "about": "somebody at work, who knows age, education and pay", "share": "100"},
+    {"name": "stranger", "about": "somebody who does not know who took part in the survey", "share": "1"},
+)
+
+
+def setup_facts(table: Table, chosen: Choices) -> dict[str, Any]:
+    """Everything the set-up page needs."""
+    columns = [
+        {
+            "name": column.name,
+            "kind": chosen.kinds.get(column.name) or column.kind.value,
+            "role": chosen.roles.get(column.name, ""),
+            "note": column.note,
+            "seen": seen(table[column.name]),
+            "missing": _missing(table[column.name]),
+        }
+        for column in table.schema
+    ]
+    return {
+        "rows": table.rows,
+        "columns": columns,
+        "methods": _methods(table, chosen),
+        "warnings": warnings(table),
+        "kinds": KINDS,
+        "roles": ROLES,
+        "policy": [(n, *POLICY_WORDS[n], chosen.policy[n], n != "S_pMSE") for n in LINES],
+        "presets": PRESETS,
+        "most_intruders": MOST_INTRUDERS,
+    }
+
+
+def seen(vector: Vector) -> str:
+    """What is in a column, naming only values that several records share.
+
+    Examples
+    --------
+    >>> seen(Table.from_frame({"a": ["x"] * 20 + ["y"] * 12 + ["rare"]})["a"])
+    'x, y and 1 more'
+    """
+    if vector.is_number and vector.column.kind is not Kind.DATETIME:
+        if len(vector.values) < THRESHOLD:
+            return ""
+        low, high = np.quantile(vector.values, [0.05, 0.95])
+        return f"mostly {figure(float(low))} to {figure(float(high))}"
+    categories = vector.categories
+    counts = np.bincount(categories.codes.astype(np.int64), minlength=len(categories.labels))
+    common = [int(i) for i in np.argsort(-counts, kind="stable")[:3] if counts[i] >= THRESHOLD]
+    rest = int(np.count_nonzero(counts)) - len(common)
+    shown = ", ".join(str(categories.labels[i]) for i in common)
+    if not shown:
+        return f"{rest:,} values, none frequent"
+    return shown + (f" and {rest:,} more" if rest else "")
+
+
+def _missing(vector: Vector) -> str:
+    if vector.state is None:
+        return ""
+    share = 100 * float(np.mean(vector.state != 0))
+    return "" if share == 0 else ("under 1 %" if share < 1 else f"{share:.0f} %")
+
+
+def _methods(table: Table, chosen: Choices) -> list[dict[str, Any]]:
+    """Methods that fit the table, suggested ones first, with their knobs as they were typed."""
+    suggested = sensible_methods(table)
+    fitting = [
+        name
+        for name in SYNTHESIZERS
+        if not SYNTHESIZERS[name].info.copies_rows
+        and len(table.names) <= (SYNTHESIZERS[name].info.max_columns or len(table.names))
+    ]
+    fitting.sort(key=lambda name: suggested.index(name) if name in suggested else len(suggested))
+    return [
+        {
+            "name": name,
+            "info": SYNTHESIZERS[name].info,
+            "plain": plainly(name),
+            "chosen": name in chosen.methods,
+            "suggested": name in suggested,
+            "knobs": [(k, _typed(name, k.name, k.shown, chosen)) for k in knobs_of(name)],
+        }
+        for name in fitting
+    ]
+
+
+def _typed(method: str, knob: str, default: str, chosen: Choices) -> str:
+    """What was typed before; else what the method needs for data whose list of answers nobody declared."""
+    first = str(SYNTHESIZERS[method].info.example_options.get(knob, default))
+    return chosen.typed.get(method, {}).get(knob, first)
+
+
+def warnings(table: Table) -> list[str]:
+    """What a steward should look at before a run.
+
+    Examples
+    --------
+    >>> warnings(Table.from_frame({"a": ["x", "y"] * 5}))
+    ['Only 10 records: figures will be rough, and small data are hard to protect.']
+    """
+    found = []
+    if table.rows < 200:
+        found.append(f"Only {table.rows} records: figures will be rough, and small data are hard to protect.")
+    for name in table.names:
+        vector = table[name]
+        if vector.state is not None and float(np.mean(vector.state != 0)) > 0.5:
+            found.append(f"More than half of '{name}' is empty or a special code.")
+        if vector.column.kind is Kind.TEXT and not vector.column.has(Role.IDENTIFIER):
+            found.append(f"'{name}' looks like free text: mark it as naming a person, or take it out.")
+    return found

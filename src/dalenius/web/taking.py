@@ -1,0 +1,52 @@
+"""What can be taken away from a run: the pack, the plan, the reports."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from dalenius.core.errors import DaleniusError
+from dalenius.web.shell import Shell, download
+
+REPORTS = {"report.html": "internal", "public-report.html": "public"}
+
+
+def routes(shell: Shell) -> APIRouter:
+    """Addresses of downloads."""
+    router = APIRouter()
+
+    @router.get("/run/{name}/pack.zip")
+    def pack(name: str) -> Response:
+        run = shell.run(name)
+        if not (run.pack / "manifest.json").is_file():
+            raise DaleniusError("this run has no pack")
+        return download(_zipped(run.pack), "application/zip", "release-pack.zip")
+
+    @router.get("/run/{name}/plan.yaml")
+    def plan(name: str) -> Response:
+        run = shell.run(name)
+        if not run.plan.is_file():
+            raise DaleniusError("this run has no plan yet")
+        return download(run.plan.read_bytes(), "application/yaml", "plan.yaml")
+
+    @router.get("/run/{name}/{report}")
+    def report(name: str, report: str) -> Response:
+        run = shell.run(name)
+        path = run.pack / REPORTS.get(report, "none") / "report.html"
+        if not path.is_file():
+            raise DaleniusError("this run has no such report")
+        return download(path.read_bytes(), "text/html", report)
+
+    return router
+
+
+def _zipped(folder: Path) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+            archive.write(path, str(path.relative_to(folder.parent)))
+    return held.getvalue()

@@ -1,0 +1,77 @@
+"""A real browser for tests: chromium without a network, and axe-core out of its PyPI package."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DRAWN = "[...document.querySelectorAll('.chart')].every(c => c.dataset.drawn === 'yes')"
+
+
+class Watched:
+    """A page whose console, errors and requests to elsewhere are written down."""
+
+    def __init__(self, page: Any, allowed: tuple[str, ...]) -> None:
+        self.page, self.allowed = page, allowed
+        self.noise: list[str] = []
+        page.set_default_timeout(90_000)
+        page.on("console", lambda m: self.noise.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.noise.append(str(error)))
+        page.on("request", self._requested)
+
+    def _requested(self, request: Any) -> None:
+        if not request.url.startswith(self.allowed):
+            self.noise.append(request.url)
+
+    def drawn(self) -> None:
+        """Wait until every chart is drawn."""
+        self.page.wait_for_function(DRAWN)
+
+    def faults(self) -> list[str]:
+        """Serious accessibility faults of the page as it is shown now, by axe-core."""
+        package = pytest.importorskip(
+            "axe_playwright_python", reason="axe-playwright-python is not installed"
+        )
+        self.page.evaluate((Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+        found = self.page.evaluate(
+            "axe.run().then(r => r.violations.map(v => [v.id, v.impact, v.nodes[0].html.slice(0, 120)]))"
+        )
+        return [f"{name}: {where}" for name, impact, where in found if impact in ("serious", "critical")]
+
+    def fits(self) -> bool:
+        """Whether nothing is wider than the window."""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+@pytest.fixture
+def browsing():
+    """Opens windows of a real browser; see `window`."""
+    if BROWSER is None:
+        pytest.skip("no chromium is installed on this machine")
+    pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
+    return window
+
+
+@contextmanager
+def window(*allowed: str, width: int = 1366, height: int = 768, scheme: str = "light") -> Iterator[Watched]:
+    """A window of a fresh browser that may only reach addresses with these beginnings."""
+    from playwright import sync_api as playwright
+
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        yield Watched(page, (*allowed, "data:"))
+        browser.close()

@@ -1,0 +1,111 @@
+"""A plan: all faults at once, policy lines, the template, and who is set aside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dalenius.core.errors import SchemaError
+from dalenius.core.result import Result
+from dalenius.data import Table, examples, read_table
+from dalenius.release import read_plan, template
+from dalenius.release.jobs import source
+from dalenius.release.policy import Rule, judge
+from dalenius.release.template import roles
+
+from .conftest import invoke, make_plan
+
+
+def test_all_faults_of_a_plan_at_once(tmp_path):
+    path = make_plan(tmp_path, 100)
+    path.write_text(
+        "input: people.csv\nseed: -1\nholdout: 2\nwhat: 1\nreplicates: 0\nchoose: disco\noutput: .\nformats: [exe]\n"
+        "scenarios: {a: {keys: [nobody], targets: [sex]}, b: {keys: [sex], targets: [sex], population_share: 7}}\n"
+        "candidates: {cart: {minbuckets: 3}, nothing: {}}\npolicy: [rubbish, 'repU <= moon', 'mean S_pMSE <= 10 %']\n"
+        "measures: [no]\n"
+    )
+    with pytest.raises(SchemaError) as caught:
+        read_plan(path)
+    text = str(caught.value)
+    for part in (
+        "'what'",
+        "seed",
+        "holdout",
+        "replicates",
+        "choose",
+        "output",
+        "formats",
+        "'nobody'",
+        "both key and target",
+        "population_share",
+        "minbuckets",
+        "nothing",
+        "rubbish",
+        "moon",
+        "per cent",
+        "'no'",
+    ):
+        assert part in text, part
+
+
+def test_policy_holds_for_every_replicate_and_never_for_untrusted():
+    rule = Rule.parse("DiSCO ≤ holdout + 5 points")
+
+    def result(value: float, trusted: bool = True) -> Result:
+        return Result("disco", value, "", unit="%", yardsticks={"holdout": 10.0}, trusted=trusted)
+
+    assert judge(rule, "a", 1.0, [result(14), result(15)]).met
+    assert not judge(rule, "a", 1.0, [result(14), result(15.1)]).met
+    assert not judge(rule, "a", 1.0, [result(1, trusted=False)]).met
+    assert not judge(rule, "a", 1.0, [result(1), None]).met
+    assert not judge(rule, "a", 1.0, [result(float("nan"))]).met
+    expected = Rule.parse("expected repU <= 0.1 %")
+    assert expected.met_by(Result("repU", 9.0, "", unit="%"), 0.01)
+    assert not expected.met_by(Result("repU", 11.0, "", unit="%"), 0.01)
+
+
+def test_template_is_a_plan(tmp_path):
+    frame = examples.survey(300, seed=1)
+    frame.write_csv(tmp_path / "people.csv")
+    assert (
+        invoke("plan", str(tmp_path / "people.csv"), "-o", str(tmp_path / "plan.yaml"), "-q").exit_code == 0
+    )
+    plan = read_plan(tmp_path / "plan.yaml")
+    assert len(plan.candidates) == 5
+    table = read_table(tmp_path / "people.csv")
+    assert not set(plan.scenarios[0].keys) & set(table.schema.by_role("identifier"))
+    dry = invoke("release", str(tmp_path / "plan.yaml"), "--dry-run", "--json", "-q")
+    assert json.loads(dry.stdout)["seconds"] > 0
+    assert not (tmp_path / "release").exists()
+
+
+def test_template_quotes_odd_names(tmp_path):
+    table = Table.from_frame({'a: "b"\n# c': ["x", "y"] * 20, "<i>": [1, 2] * 20})
+    keys, targets = roles(table)
+    assert keys
+    assert targets
+    assert "Release plan" in template(Path("it's #1.csv"), table)
+
+
+def test_households_are_set_aside_whole(tmp_path):
+    frame = pl.DataFrame(
+        {
+            "home": np.repeat(np.arange(100), 3),
+            "sex": ["f", "m", "m"] * 100,
+            "ill": [True, False, False] * 100,
+        }
+    )
+    frame.write_csv(tmp_path / "people.csv")
+    from dalenius.data import Schema
+
+    Schema.infer(frame).with_roles(household="home").to_yaml(tmp_path / "schema.yaml")
+    (tmp_path / "plan.yaml").write_text(
+        "input: people.csv\nschema: schema.yaml\nscenarios: {a: {keys: [sex], targets: [ill]}}\n"
+        "candidates: {independent: {}}\n"
+    )
+    seen, aside = source(read_plan(tmp_path / "plan.yaml"))
+    assert not set(seen.to_frame("dict")["home"]) & set(aside.to_frame("dict")["home"])

@@ -1,0 +1,124 @@
+"""The first page, read by a stand-in for a person who knows nothing about disclosure control.
+
+No person was asked. What a test can see: the four questions stand there as headings, each is answered at once and with
+the figures of this run, and no word of the field is used without being explained on the same page.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dalenius.release.knobs import KNOBS
+from dalenius.release.plainly import PLAIN
+from dalenius.report.people import in_people
+from dalenius.synth import SYNTHESIZERS
+from dalenius.synth.base import option_names
+
+QUESTIONS = ("What was released?", "What could go wrong?", "How likely is that?", "What may it be used for?")
+JARGON = (
+    "intruder", "key", "keys", "target", "targets", "holdout", "repU", "DiSCO", "S_pMSE", "pMSE", "synthetic",
+    "protected", "candidate", "candidates", "policy", "utility", "disclosure", "disclosive", "differential privacy",
+    "ε", "δ", "epsilon", "record", "records", "column", "columns", "original", "margin", "margins", "replicate",
+    "replicates", "quasi-identifier", "uniques", "seed", "microdata", "attribute", "propensity", "privacy budget",
+)  # fmt: skip
+
+
+def plain(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", re.sub(r"<svg.*?</svg>", "", html, flags=re.S)))
+
+
+@pytest.fixture(scope="module", params=["public", "internal"])
+def page(request, released) -> str:
+    return (released.plan.output / request.param / "report.html").read_text(encoding="utf-8")
+
+
+def verdict(page: str) -> str:
+    return re.search(r'<section class="lead" id="summary".*?</section>', page, re.S).group(0)
+
+
+def answers(page: str) -> dict[str, str]:
+    end = r'(?=<div class="answer">|<div class="words-used">|</section>)'
+    blocks = re.findall(rf'<div class="answer"><h2>(.*?)</h2>(.*?){end}', verdict(page), re.S)
+    return {head: plain(body) for head, body in blocks}
+
+
+def test_the_verdict_comes_first_and_has_the_four_questions(page):
+    assert tuple(answers(page)) == QUESTIONS
+    assert page.index('id="summary"') < page.index("For the statistician") < page.index("For the auditor")
+
+
+def test_each_answer_begins_with_one_short_sentence(page):
+    for short in re.findall(r'<p class="short">(.*?)</p>', verdict(page), re.S):
+        assert len(plain(short).split()) <= 20, short
+
+
+def test_what_was_released_is_told_with_this_runs_numbers(page, released):
+    text = answers(page)[QUESTIONS[0]]
+    assert "320 people who do not exist" in text
+    assert "7 facts" in text
+    assert all(name in text for name in ("region", "income", "diagnosis"))
+    assert PLAIN[released.chosen.candidate.method] in text
+
+
+def test_what_could_go_wrong_names_what_is_known_and_wanted(page, released):
+    text = answers(page)[QUESTIONS[1]]
+    scenario = released.plan.scenarios[0]
+    assert all(name in text for name in (*scenario.keys, *scenario.targets))
+
+
+def test_how_likely_is_told_in_people_beside_per_cent(page, released):
+    text = answers(page)[QUESTIONS[2]]
+    figures = released.chosen.runs[0][released.plan.scenarios[0].name]
+    for name in ("disco", "replicated-uniques"):
+        value = figures[name].value
+        assert f"{in_people(value)} ({value:.3g} %)" in text
+        assert in_people(figures[name].yardsticks["holdout"]) in text
+    pictures = re.findall(r'<div class="crowd" role="img" aria-label="(.*?)"', verdict(page))
+    assert len(pictures) == 2
+    assert verdict(page).count("<circle") >= 200
+
+
+def test_what_it_may_be_used_for_says_what_not(page):
+    text = answers(page)[QUESTIONS[3]]
+    assert "first looks" in text
+    assert "Not for decisions about single people" in text
+
+
+def test_every_word_of_the_field_is_explained_on_the_first_page(page):
+    shown = verdict(page)
+    body, _, words = shown.partition('<div class="words-used">')
+    text = plain(body)
+    text = re.sub(r"Name of the method, for experts: [^.]*\.", "", text)
+    explained = plain(words).lower()
+    used = [w for w in JARGON if re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text, re.IGNORECASE)]
+    assert not [word for word in used if word.lower().rstrip("s") not in explained]
+
+
+def test_every_method_has_plain_words_and_true_knobs():
+    offered = {name for name in SYNTHESIZERS if not SYNTHESIZERS[name].info.copies_rows}
+    assert offered <= set(PLAIN)
+    for text in PLAIN.values():
+        assert not [w for w in JARGON if re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text)]
+    for method, knobs in KNOBS.items():
+        defaults = SYNTHESIZERS[method]() if knobs else None
+        for knob in knobs:
+            assert knob.name in option_names(SYNTHESIZERS[method])
+            assert getattr(defaults, knob.name) == knob.default
+
+
+def test_the_markdown_report_tells_the_same(released):
+    text = (released.plan.output / "internal" / "report.md").read_text(encoding="utf-8")
+    assert all(f"## {question}" in text for question in QUESTIONS)
+    assert "Words used above" in text
+    assert "The policy, line by line" in text
+
+
+def test_release_in_a_notebook(released):
+    shown = released._repr_html_()
+    assert released.chosen.candidate.name in shown
+    assert "<b>&" not in shown
+    assert shown.count("<svg") == len(released.risks)
+    assert released.table["unbeaten"].any()
+    assert "layer" in released.chart().to_dict()
