@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,24 @@ def test_every_clique_path_is_a_tree():
             holders = [i for i, c in enumerate(tree.cliques) if column in c]
             tops = [i for i in holders if column not in tree.separators[i]]
             assert len(tops) == 1
+
+
+def test_joining_two_columns_costs_hardly_more_than_was_said():
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        count = int(rng.integers(3, 9))
+        sizes = rng.integers(2, 5, count).tolist()
+        margins = [
+            tuple(sorted(rng.choice(count, 2, replace=False).tolist()))
+            for _ in range(int(rng.integers(1, 9)))
+        ]
+        tree = JunctionTree.of(sizes, margins)
+        for pair in combinations(range(count), 2):
+            said = tree.cells_joining(*pair)
+            together = any(set(pair) <= set(clique) for clique in tree.cliques)
+            assert (said == tree.cells) == together
+            # Some triangulation needs no more than said; the one that is found may miss it by a little.
+            assert JunctionTree.of(sizes, [*margins, pair]).cells <= 1.5 * said
 
 
 def test_bad_targets_are_refused():

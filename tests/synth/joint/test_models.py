@@ -115,7 +115,7 @@ def test_a_trillion_cells(tmp_path):
     assert opened.sample(50, seed=3).to_frame("polars").equals(private.sample(50, seed=3).to_frame("polars"))
     with pytest.raises(OptionError, match=r"would reach the threshold 1 by noise alone; give \d+ or more"):
         Saturated(epsilon=1.0, threshold=1).fit(table)
-    with pytest.raises(OptionError, match="too many for Gaussian"):
+    with pytest.raises(OptionError, match="too many for Gaussian noise"):
         Saturated(epsilon=1.0, delta=1e-6).fit(table)
 
 

@@ -41,11 +41,21 @@ def test_a_budget_protects_people_and_not_only_their_records():
         LogLinear(contribution=3)
 
 
+def test_members_of_a_household_are_protected_one_by_one_or_together():
+    data = {"home": ["h", "h", "h", "i"] * 10, "sex": ["f", "m"] * 20}
+    table = Table.from_frame(data, Schema.infer(data).with_roles(household="home"))
+    apart = Saturated(epsilon=1.0, domain="from-data").fit(table)
+    assert any("not all records of column 'home' together" in note for note in apart.notes)
+    together = Saturated(epsilon=1.0, domain="from-data", contribution=2).fit(table)
+    assert together.rows == 4
+    assert any("column 'home' is protected as a whole" in note for note in together.notes)
+
+
 def test_whose_rows_stay_depends_on_nobody_else():
     table = people({"p": 5, "q": 4, "r": 1})
-    kept, owner = bound_units(table, 2)
+    kept, said = bound_units(table, 2)
     less, _ = bound_units(people({"q": 4, "r": 1}), 2)
-    assert owner == "who"
+    assert "'who'" in said[0]
     assert (kept.rows, less.rows) == (5, 3)
 
 

@@ -185,18 +185,14 @@ class JointSynthesizer(Synthesizer):
 
     def _fit(self, table: Table, seed: Seed) -> JointModel:
         budget = self._budget()
-        bounded, owner = (table, None) if budget is None else bound_units(table, self.contribution)
+        bounded, said = (table, []) if budget is None else bound_units(table, self.contribution)
         kept = releasable(bounded)
         coding = self._coding(kept, budget)
         split = self._split(coding)
         parts = _parts(coding, coding.encode(kept), split, kept.rows)
         inner = Coding(tuple(c for i, c in enumerate(coding.columns) if i not in split))
         structure = Structure.of(inner, self.structural_zeros)
-        notes = self._say_strata(parts) if split else []
-        if owner is not None:
-            notes.append(
-                f"each unit of column {owner!r} is protected as a whole, with up to {self.contribution} records"
-            )
+        notes = [*(self._say_strata(parts) if split else ()), *said]
         strata = []
         for place, codes, rows in parts:
             task = Task(

@@ -85,14 +85,18 @@ def count_margins(
 def refuse_large(tree: JunctionTree, task: Task, limit: int) -> None:
     """Error when the largest clique does not fit: says its size, its columns, and what to do."""
     if tree.largest > limit:
-        wide = sorted(tree.widest, key=lambda v: -tree.sizes[v])
-        shown = ", ".join(f"{task.names[v]!r} ({tree.sizes[v]})" for v in wide[:8])
-        more = f" and {len(wide) - 8} more" if len(wide) > 8 else ""
         raise DataError(
             f"the model is too large: its largest clique has {tree.largest:,} cells, more than {limit:,}; "
-            f"it crosses {shown}{more}. Use fewer "
+            f"it crosses {largest_columns(task, tree.widest)}. Use fewer "
             "margins, group the first of these columns into fewer levels, drop a column, or use method mst or aim"
         )
+
+
+def largest_columns(task: Task, among: Sequence[int] | None = None) -> str:
+    """Columns with their numbers of levels, the largest first: what to drop when a table is too large."""
+    wide = sorted(range(len(task.sizes)) if among is None else among, key=lambda v: -task.sizes[v])
+    more = f" and {len(wide) - 8} more" if len(wide) > 8 else ""
+    return ", ".join(f"{task.names[v]!r} ({task.sizes[v]})" for v in wide[:8]) + more
 
 
 def strongest(task: Task, limit: int) -> list[Clique]:

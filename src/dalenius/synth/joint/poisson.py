@@ -10,16 +10,19 @@ import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DataError, OptionError
-from dalenius.core.random import generator
+from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.keys import unravel
 from dalenius.counts.memory import tally
+from dalenius.data.table import Table
 from dalenius.dp.count_laws import CountLaw, NegativeBinomial, Poisson, PoissonInverseGaussian
 from dalenius.dp.count_privacy import calibrate_alpha, delta, delta_without_zeros, reading
 from dalenius.synth.base import register
 from dalenius.synth.joint.base import JointSynthesizer, Task
 from dalenius.synth.joint.cells import Cells
+from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
+from dalenius.synth.joint.units import owner_column
 
 Law = Literal["poisson", "negative-binomial", "poisson-inverse-gaussian"]
 SHOWN_EPSILONS = (1.0, 2.0, 3.0)
@@ -109,6 +112,15 @@ class PoissonCounts(JointSynthesizer):
     def _poisson(self) -> bool:
         return self.size == "poisson"
 
+    def _fit(self, table: Table, seed: Seed) -> JointModel:
+        model = super()._fit(table, seed)
+        owner = owner_column(table)
+        if owner is not None and (self.alpha > 0 or self.calibrate is not None):
+            model.notes.append(
+                f"the (ε, δ) statement is for one record, not for all records of column {owner!r}"
+            )
+        return model
+
     def _fit_task(self, task: Task) -> Cells:
         law = self.count_law
         alpha = calibrate_alpha(*self.calibrate, law=law) if self.calibrate is not None else self.alpha
@@ -128,9 +140,8 @@ class PoissonCounts(JointSynthesizer):
         empty = possible - len(cells.weights) if alpha > 0 else 0
         if empty > LISTED_CELLS:
             raise DataError(
-                f"the full table has {possible:,} cells, and the {self.law} law needs a draw for each; "
-                'use law="poisson", fewer '
-                f"columns, or alpha = 0 (at most {LISTED_CELLS:,} empty cells)"
+                f"the full table has {possible:,} cells ({largest_columns(task)}), and the {self.law} law needs a draw "
+                f'for each; use law="poisson", fewer columns, or alpha = 0 (at most {LISTED_CELLS:,} empty cells)'
             )
         rng = generator(task.seed, "means")
         others = cells.empty_cells(empty, rng, different=True)

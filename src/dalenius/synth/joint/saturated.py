@@ -19,6 +19,7 @@ from dalenius.dp.repair import clip, simplex
 from dalenius.synth.base import register
 from dalenius.synth.joint.base import JointSynthesizer, Task
 from dalenius.synth.joint.cells import Cells
+from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
 from dalenius.synth.joint.sparse_noise import find_threshold, noisy_cells, refuse_unlistable
 
@@ -100,7 +101,7 @@ class Saturated(JointSynthesizer):
             tally(task.codes, task.sizes, task.rows, None) if task.codes[0].size else _nothing(task)
         )
         possible = task.structure.cells(task.sizes)
-        if possible == 0 and task.rows:
+        if possible == 0 and task.structure.masks:
             raise OptionError("structural zeros leave no possible cell; allow at least one combination")
         task.note(
             f"{possible:,} possible cells, {len(counts):,} of them occur"
@@ -144,12 +145,12 @@ class Saturated(JointSynthesizer):
         """The cells that reach a threshold, without drawing noise for the others."""
         if task.budget is None or task.budget.accounting == "zcdp":
             raise OptionError(
-                f"the full table has {cells:,} cells, too many for Gaussian noise; leave delta out, "
-                "or use loglinear, mst or aim"
+                f"the full table has {cells:,} cells ({largest_columns(task)}), too many for Gaussian noise; leave "
+                "delta out, or use loglinear, mst or aim"
             )
         scale = task.budget.sensitivity / task.share
         threshold = self.threshold or find_threshold(cells, scale, INVENTED * max(task.total, 1.0))
-        refuse_unlistable(cells, scale, threshold)
+        refuse_unlistable(cells, scale, threshold, largest_columns(task))
         task.spend("full table", task.share, f"discrete Laplace, scale {scale:.4g}, kept from {threshold} on")
         task.note(
             f"{cells:,} cells: noisy counts below {threshold} are 0, so that empty cells hold few records; rarer "

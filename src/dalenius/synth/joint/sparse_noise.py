@@ -90,11 +90,12 @@ def expected_hits(cells: int, scale: float, threshold: int) -> float:
     return cells * _reach(scale, threshold)
 
 
-def refuse_unlistable(cells: int, scale: float, threshold: int) -> None:
+def refuse_unlistable(cells: int, scale: float, threshold: int, columns: str) -> None:
     """Error when the cells cannot be numbered, or too many of them would reach the threshold."""
     if cells > MOST_CELLS:
         raise OptionError(
-            f"the full table has {cells:,} cells, more than {MOST_CELLS:,}; drop columns, or use loglinear, mst or aim"
+            f"the full table has {cells:,} cells, more than {MOST_CELLS:,}; drop columns (the largest: {columns}), "
+            "or use loglinear, mst or aim"
         )
     if expected_hits(cells, scale, threshold) > MOST_HITS:
         enough = threshold
