@@ -181,28 +181,100 @@ def test_a_plan_reports_every_fault_at_once():
         options.fit(people().select(["sex", "age"]), seed=1)
     for word in ("nose", "chin", "ear", "is for numbers", "age ==="):
         assert word in str(error.value)
+    with pytest.raises(OptionError) as error:
+        from_mapping({"minbuckets": 3, "depth": 0, "keep": ["nose"]}, table=people().select(["sex", "age"]))
+    assert "3 faults" in str(error.value)
+    for word in ("minbuckets", "depth", "nose"):
+        assert word in str(error.value)
+
+
+def follow_up(rows: int = 3000) -> pl.DataFrame:
+    """Times until an event, cut off for some, twice as fast in one group; times are drawn so that all differ."""
+    rng = np.random.default_rng(6)
+    group = rng.choice(["slow", "fast"], rows)
+    true = rng.exponential(np.where(group == "fast", 1.0, 4.0))
+    cut = rng.exponential(6.0, rows)
+    event = np.where(true <= cut, "yes", "no")
+    return pl.DataFrame({"event": event, "group": group, "time": np.minimum(true, cut)})
 
 
 def test_times_to_an_event_follow_their_hazard():
-    rng = np.random.default_rng(6)
-    group = rng.choice(["slow", "fast"], 3000)
-    true = rng.exponential(np.where(group == "fast", 1.0, 4.0))
-    cut = rng.exponential(6.0, 3000)
+    original = follow_up()
+    out = CartSynthesizer(event={"time": "event"}).fit(Table.from_frame(original), seed=1).sample(seed=2)
+    drawn = pl.DataFrame(out.to_frame())
+    for name in ("slow", "fast"):
+        hazard = [
+            (part["event"] == "yes").sum() / part["time"].sum()
+            for part in (original.filter(pl.col("group") == name), drawn.filter(pl.col("group") == name))
+        ]
+        assert hazard[1] == pytest.approx(hazard[0], rel=0.15)
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("strata", [[], ["group"]])
+def test_a_time_and_its_event_come_from_one_donor(coded, strata, tmp_path):
+    original = follow_up(1500)
+    if coded:
+        original = original.with_columns((pl.col("event") == "yes").cast(pl.Int64))
+    gone = pl.Series(
+        np.arange(1500) % 10 == 0
+    )  # a time that is not known leaves its event to a model of its own
+    original = original.with_columns(time=pl.when(gone).then(None).otherwise(pl.col("time")))
+    options = CartSynthesizer(event={"time": "event"}, smoothing="none", strata=strata)
+    model = options.fit(Table.from_frame(original), seed=1)
+    assert model.visit.index("event") == model.visit.index("time") + 1
+    out = model.sample(seed=2)
+    drawn = pl.DataFrame(out.to_frame())
+    pairs = set(original.drop_nulls().select("time", "event").iter_rows())
+    assert set(drawn.drop_nulls().select("time", "event").iter_rows()) <= pairs
+    assert drawn["time"].null_count() == pytest.approx(150, abs=50)
+    assert drawn["event"].null_count() == 0
+    save_model(model, tmp_path / "m")
+    assert same(out, load_model(tmp_path / "m").sample(seed=2))
+
+
+def test_an_event_that_a_rule_forbids_is_drawn_again():
+    original = follow_up(1500)
+    early = original.with_columns(
+        event=pl.when(pl.col("time") < 0.2).then(pl.lit("no")).otherwise(pl.col("event"))
+    )
+    options = CartSynthesizer(event={"time": "event"}, rules=["time < 0.2 -> event == 'no'"])
+    drawn = pl.DataFrame(options.fit(Table.from_frame(early), seed=1).sample(seed=2).to_frame())
+    assert (drawn.filter(pl.col("time") < 0.2)["event"] == "no").all()
+    assert (drawn["event"] == "yes").mean() == pytest.approx((early["event"] == "yes").mean(), abs=0.05)
+
+
+def test_columns_can_be_nested_without_a_schema():
+    rng = np.random.default_rng(8)
+    town = rng.integers(0, 60, 2000)
     frame = {
-        "group": group,
-        "time": np.minimum(true, cut).round(4),
-        "event": np.where(true <= cut, "yes", "no"),
+        "land": [f"l{t % 5}" for t in town],
+        "size": rng.integers(0, 9, 2000),
+        "town": [f"t{t}" for t in town],
     }
-    out = pl.DataFrame(
-        CartSynthesizer(event={"time": "event"})
+    out = (
+        CartSynthesizer(nested={"town": "land"})
         .fit(Table.from_frame(frame), seed=1)
         .sample(seed=2)
         .to_frame()
     )
-    original = pl.DataFrame(frame)
-    for name in ("slow", "fast"):
-        hazard = [
-            (part["event"] == "yes").sum() / part["time"].sum()
-            for part in (original.filter(pl.col("group") == name), out.filter(pl.col("group") == name))
-        ]
-        assert hazard[1] == pytest.approx(hazard[0], rel=0.15)
+    assert all(int(t[1:]) % 5 == int(land[1:]) for t, land in zip(out["town"], out["land"], strict=True))
+
+
+def test_a_model_by_strata_with_more_classes_than_it_takes_is_saved_whole(tmp_path):
+    rng = np.random.default_rng(9)
+    frame = {
+        "g": rng.choice(["a", "b"], 900), "x": rng.normal(size=900), "y": rng.choice(["u", "v", "w"], 900),
+    }  # fmt: skip
+    options = CartSynthesizer(methods={"y": "logreg"}, strata=["g"])  # three classes: a multinomial model
+    model = options.fit(Table.from_frame(frame), seed=1)
+    save_model(model, tmp_path / "m")
+    assert same(model.sample(seed=2), load_model(tmp_path / "m").sample(seed=2))
+
+
+def test_progress_names_every_column():
+    told: list[tuple[str, int, int]] = []
+    table = people().select(["sex", "age", "health"])
+    CartSynthesizer(progress=lambda *step: told.append(step), threads=2).fit(table, seed=1)
+    assert sorted(name for name, _, _ in told) == ["age", "health", "sex"]
+    assert [step[1:] for step in told] == [(1, 3), (2, 3), (3, 3)]

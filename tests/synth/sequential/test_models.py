@@ -7,6 +7,7 @@ import pytest
 
 from dalenius.data import Column, Kind, Schema, Table
 from dalenius.data.schema import Role
+from dalenius.synth import load_model, save_model
 from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, Sequential, syntheses
 from dalenius.synth.sequential.fitted import Tuning
 from dalenius.synth.sequential.linear import Line
@@ -189,6 +190,40 @@ def test_weighted_trees_do_not_depend_on_the_scale_of_the_weights():
     drawn = [CartSynthesizer(weighting="pseudo").fit(t, seed=1).sample(seed=2) for t in (table, twice)]
     assert np.allclose(drawn[0]["y"].data, drawn[1]["y"].data)
     assert drawn[0]["y"].data.mean() == pytest.approx(truth, rel=0.05)
+
+
+def test_equal_weights_give_the_unweighted_synthesis_draw_for_draw():
+    table, _ = informative(1)
+    w = table["w"]
+    equal = table.with_vectors(type(w)(w.column, np.full_like(w.data, 12.5)))
+    for kind in (CartSynthesizer, ParametricSynthesizer):
+        model = kind(weighting="pseudo").fit(equal, seed=1)
+        plain = kind().fit(equal.drop(["w"]), seed=1)
+        assert np.array_equal(model.sample(seed=2)["y"].data, plain.sample(seed=2)["y"].data)
+        assert any("all equal" in note for note in model.notes)
+        assert model.expansion == pytest.approx(12.5)
+
+
+def test_weights_and_separation_are_remarked_upon(tmp_path):
+    table, _ = informative(1)
+    assert "design effect 1." in CartSynthesizer(weighting="pseudo").fit(table, seed=1).notes[0]
+    w = table["w"]
+    steep = np.where(np.arange(len(w.data)) == 0, 100 * w.data.max(), w.data)
+    notes = (
+        CartSynthesizer(weighting="pseudo").fit(table.with_vectors(type(w)(w.column, steep)), seed=1).notes
+    )
+    assert "50 times the median" in notes[1]
+    rng = np.random.default_rng(2)
+    g = rng.choice(["a", "b"], 500)
+    answer = np.where(g == "a", "no", rng.choice(["no", "yes"], 500))
+    frame = Table.from_frame({"g": g, "w": rng.uniform(1, 3, 500), "answer": answer})
+    model = ParametricSynthesizer(weights="w", weighting="pseudo").fit(frame, seed=1)
+    assert "separation" in model.notes[-1]
+    assert "'answer'" in model.notes[-1]
+    out = model.sample(seed=2).to_frame()
+    assert np.mean(np.array(out["answer"])[np.array(out["g"]) == "a"] == "yes") < 0.01
+    save_model(model, tmp_path / "m")
+    assert load_model(tmp_path / "m").notes == model.notes
 
 
 @pytest.mark.slow

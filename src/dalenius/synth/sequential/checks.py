@@ -74,6 +74,7 @@ _ACCEPTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "rules": (_or_none(_names), "a list of rules"),
     "spikes": (_by_column(_numbers), "columns, each with a list of numbers"),
     "passive": (_by_column(_text), "columns, each with an expression"),
+    "nested": (_by_column(_text), "columns, each with the column it lies within"),
     "event": (_by_column(_text), "columns of times, each with its event column"),
     "weights": (_or_none(_text), "a column"),
     "weighting": (_one_of(*WEIGHTING), ", ".join(WEIGHTING)),

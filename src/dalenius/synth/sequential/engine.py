@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 
@@ -61,6 +62,22 @@ class Plan:
     notes: tuple[str, ...] = ()
 
 
+class _Counted:
+    """Tells of one column after the other, whichever thread fitted it."""
+
+    def __init__(self, progress: Progress | None, columns: int) -> None:
+        self.progress = progress
+        self.columns = columns
+        self.done = 0
+        self.lock = Lock()
+
+    def __call__(self, name: str) -> None:
+        with self.lock:
+            self.done += 1
+            if self.progress is not None:
+                self.progress(name, self.done, self.columns)
+
+
 def fit_sequence(
     table: Table, plan: Plan, seed: Seed, model: type[SequentialModel] = SequentialModel,
     *, threads: int | None = None, progress: Progress | None = None,
@@ -75,10 +92,9 @@ def fit_sequence(
     made = [name for name in plan.visit if name not in plan.keep and name not in plan.passive]
     everything: IntArray = np.arange(table.rows, dtype=np.int32)
     counted = everything if plan.weights is None else np.flatnonzero(plan.weights > 0)
-    done = 0
+    tell = _Counted(progress, len(made))
 
     def fit_one(name: str) -> tuple[ColumnModel, Rescue | None]:
-        nonlocal done
         place = plan.visit.index(name)
         limits = Restrictions.at(name, plan.visit[:place], rules)
         rows = counted[~limits.fixed_rows(table)[counted]] if limits.fixed else counted
@@ -86,9 +102,7 @@ def fit_sequence(
             table[name], place, design, rows, plan.recipes[name], plan.weights, plan.events.get(name),
             sequence(base, name),
         )  # fmt: skip
-        done += 1
-        if progress is not None:
-            progress(name, done, len(made))
+        tell(name)
         return fitted, _rescue(name, limits, design, table, plan.visit)
 
     with ThreadPoolExecutor(max_workers=threads) as pool:

@@ -108,7 +108,7 @@ def _recipe(
     wanted = options.predictors.get(name)
     use = tuple(earlier[n] for n in (earlier if wanted is None else wanted) if n in earlier)
     strata = tuple(earlier[n] for n in options.strata if n in earlier)
-    nested_in = _nested_in(table, name, earlier, rules)
+    nested_in = _nested_in(options, table, name, earlier, rules)
     if nested_in:
         groups, least = tuple(dict.fromkeys((*strata, *nested_in))), 1
         use = tuple(dict.fromkeys((*use, *nested_in)))
@@ -134,13 +134,14 @@ def _smoothing(options: Sequential, name: str) -> Smoothing:
     return options.smoothing.get(name, "auto")
 
 
-def _nested_in(table: Table, name: str, earlier: Mapping[str, int], rules: Sequence[str]) -> list[int]:
+def _nested_in(
+    options: Sequential, table: Table, name: str, earlier: Mapping[str, int], rules: Sequence[str]
+) -> list[int]:
     """Places of the columns that this one is nested in, or that are nested in it and were drawn before."""
-    schema = table.schema
-    related = [c.name for c in schema if c.parent == name]
-    parent = schema[name].parent
-    if parent is not None:
-        related.append(parent)
+    parents = {c.name: c.parent for c in table.schema if c.parent is not None} | dict(options.nested)
+    related = [child for child, parent in parents.items() if parent == name]
+    if name in parents:
+        related.append(parents[name])
     for rule in parse_rules(rules):
         if (
             rule.sentence.conclusion is None
@@ -179,24 +180,17 @@ def option_faults(options: Sequential, table: Table) -> list[str]:
     check = _Check(table, options.faults())
     for option in ("keep", "strata"):
         check.known(option, getattr(options, option))
-    for option in ("methods", "predictors", "tuning", "spikes", "passive", "event"):
+    for option in ("methods", "predictors", "tuning", "spikes", "passive", "nested", "event"):
         check.known(option, list(getattr(options, option)))
-    check.known("event", list(options.event.values()))
+    for option in ("nested", "event"):
+        check.known(option, list(getattr(options, option).values()))
     for name, wanted in options.predictors.items():
         check.known(f"predictors of {name!r}", wanted)
     if not isinstance(options.visit, str):
         check.known("visit", options.visit)
     if not isinstance(options.smoothing, str):
         check.known("smoothing", list(options.smoothing))
-    for name, method in options.methods.items():
-        if name in table and method in METHODS:
-            takes = METHODS[method].takes
-            number = table[name].is_number
-            if (takes == "number" and not number) or (takes == "classes" and number):
-                check.faults.append(
-                    f"methods: {method!r} is for {'numbers' if takes == 'number' else 'categories'}, "
-                    f"column {name!r} is {table[name].column.kind}"
-                )
+    check.faults.extend(_method_faults(options, table))
     for name, expression in options.passive.items():
         try:
             check.known(f"passive {name!r}", Derived.parse(name, expression, table.schema).needs)
@@ -208,6 +202,21 @@ def option_faults(options: Sequential, table: Table) -> list[str]:
         except DaleniusError as error:
             check.faults.append(str(error))
     return check.faults
+
+
+def _method_faults(options: Sequential, table: Table) -> list[str]:
+    """Models that do not suit their column."""
+    found = []
+    for name, method in options.methods.items():
+        if name not in table or method not in METHODS:
+            continue
+        takes, number = METHODS[method].takes, table[name].is_number
+        if (takes == "number" and not number) or (takes == "classes" and number):
+            found.append(
+                f"methods: {method!r} is for {'numbers' if takes == 'number' else 'categories'}, "
+                f"column {name!r} is {table[name].column.kind}"
+            )
+    return found
 
 
 def _happened(vector: Vector) -> BoolArray:

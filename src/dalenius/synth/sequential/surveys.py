@@ -77,7 +77,8 @@ def weighted(options: Sequential, table: Table, seed: Seed) -> Weighted:
         counts = finite_population(w, total, sequence(seed, "weights"))
         return replace(done, options=replace(options, proper=False), weights=counts)
     if not options.proper:
-        return done
+        equal = len(w) and w.min() == w.max()
+        return replace(done, weights=None) if equal else done
     strata = _codes(table, options.design_strata or _stratum(table))
     drawn = replicate(w, strata, _codes(table, options.psu), sequence(seed, "weights"))
     return replace(done, options=replace(options, proper=False), weights=drawn)

@@ -62,6 +62,9 @@ class Sequential(Synthesizer):
         Values of a number that a regression treats as categories, by column; default: any with 10 % of the rows.
     passive
         Columns that are computed from others, with their expressions in the language of the rules.
+    nested
+        For columns whose values lie within those of another (district in region), that other; default: the schema's
+        parents. They are drawn within it.
     event
         For columns of times, the column that says whether the event happened (a number other than 0, or the last
         level); both are drawn together, from one leaf of a survival tree.
@@ -96,6 +99,7 @@ class Sequential(Synthesizer):
     rules: Sequence[str] | None = None
     spikes: Mapping[str, Sequence[float]] = field(default_factory=dict)
     passive: Mapping[str, str] = field(default_factory=dict)
+    nested: Mapping[str, str] = field(default_factory=dict)
     event: Mapping[str, str] = field(default_factory=dict)
     weights: str | None = None
     weighting: Weighting = "column"
