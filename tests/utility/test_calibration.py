@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalenius.counts.pair import Pair
-from dalenius.utility.propensity import logit_propensity, pairs_null, tree_propensity
+from dalenius.utility.propensity import learner_propensity, logit_propensity, pairs_null, tree_propensity
 from dalenius.utility.tables import table_utility
 
 SHAPE = (3, 4, 3, 2)
@@ -27,17 +27,34 @@ def synthesized(seed: int, n: int, k: int, files: int = 1) -> list[Pair]:
     return [Pair(original, drawn(rng, fitted, k)[0]) for _ in range(files)]
 
 
+def scores(pair: Pair, seed: int) -> dict[str, float]:
+    """S_pMSE of one file by every measure that has one."""
+    found = {
+        f"{order}-way tables": float(table_utility(pair, order)["S_pMSE"].mean())  # type: ignore[arg-type]
+        for order in (1, 2, 3)
+    }
+    found |= {f"logit, order {order}": logit_propensity(pair, order=order).S_pMSE for order in (0, 1)}
+    found["tree, resampled null"] = tree_propensity(pair, repeats=5, seed=seed).S_pMSE
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "k"), [(800, 800), (800, 500)])
 def test_mean_is_one(n: int, k: int) -> None:
-    found: dict[str, list[float]] = {"tables": [], "logit": [], "tree": []}
+    found: dict[str, list[float]] = {}
     for seed in range(SIMULATIONS):
-        pair = synthesized(seed, n, k)[0]
-        found["tables"].append(float(table_utility(pair, 2)["S_pMSE"].mean()))  # type: ignore[arg-type]
-        found["logit"].append(logit_propensity(pair, order=1).S_pMSE)
-        found["tree"].append(tree_propensity(pair, repeats=5, seed=seed).S_pMSE)
+        for name, value in scores(synthesized(seed, n, k)[0], seed).items():
+            found.setdefault(name, []).append(value)
     for name, values in found.items():
         assert 0.9 <= np.mean(values) <= 1.1, (name, np.mean(values))
+
+
+@pytest.mark.slow
+def test_boosted_trees_have_mean_one_too() -> None:
+    found = [
+        learner_propensity(synthesized(seed, 500, 500)[0], repeats=2, seed=seed).S_pMSE for seed in range(16)
+    ]
+    assert 0.85 <= np.mean(found) <= 1.15, np.mean(found)
 
 
 @pytest.mark.slow
@@ -58,3 +75,21 @@ def test_a_fresh_sample_gives_two() -> None:
         pair = Pair(drawn(rng, shares, 600)[0], drawn(rng, shares, 600)[0])
         scores.append(float(table_utility(pair, 2)["S_pMSE"].mean()))  # type: ignore[arg-type]
     assert np.mean(scores) == pytest.approx(2.0, abs=0.2)
+
+
+if __name__ == "__main__":  # the table of docs/utility.md
+    for sizes in ((800, 800), (800, 500)):
+        simulated: dict[str, list[float]] = {}
+        for seed in range(SIMULATIONS):
+            one = synthesized(seed, *sizes)[0]
+            permuted = {
+                "tree, permutation null": tree_propensity(
+                    one, null="permutation", repeats=5, seed=seed
+                ).S_pMSE
+            }
+            for name, value in (scores(one, seed) | permuted).items():
+                simulated.setdefault(name, []).append(value)
+        for name, values in simulated.items():
+            print(
+                f"{sizes} {name}: {np.mean(values):.3f}, standard error {np.std(values) / len(values) ** 0.5:.3f}"
+            )

@@ -11,23 +11,55 @@ import dalenius  # noqa: F401 (registers everything)
 from dalenius.counts.pair import Pair
 from dalenius.utility.distributions import column_figures
 from dalenius.utility.tables import table_utility
-from tests.utility.sensitivity import DAMAGES, MEASURED, SCHEMA, damaged, figures, moved, original, resampled
+from tests.utility.sensitivity import DAMAGES, QUICK, SCHEMA, damaged, figures, moved, original, resampled
 
-DEPENDENCE = {"two-way-utility", "propensity-tree", "associations", "k-marginal", "pca"}
+TABLES = {"two-way-utility", "three-way-utility"}
+REGRESSIONS = {"slopes", "model-agreement", "prediction"}
+DEPENDENCE = TABLES | {
+    "propensity-tree",
+    "associations",
+    "conditionals",
+    "pca",
+    "slopes",
+    "model-agreement",
+    "prediction",
+}
+ONE_COLUMN = {"one-way-utility", "propensity-logit", "column-shapes", "coverage"}
+NOBODY = {"missingness", "rules", "households"}
 SEES = {
-    "column permuted": DEPENDENCE | {"pair-trends"},
+    "column permuted": DEPENDENCE | {"pair-trends", "k-marginal"},
     "pair decorrelated": DEPENDENCE,
-    "category dropped": {
-        "one-way-utility", "two-way-utility", "propensity-logit", "propensity-tree", "coverage", "pair-trends",
-        "k-marginal", "pca",
+    "category dropped": TABLES
+    | {
+        "one-way-utility",
+        "propensity-logit",
+        "propensity-tree",
+        "column-shapes",
+        "coverage",
+        "pair-trends",
+        "k-marginal",
     },
-    "2 % outliers": {"propensity-logit", "pair-trends", "associations"},
-}  # fmt: skip
+    "2 % outliers": {
+        "propensity-logit",
+        "pair-trends",
+        "associations",
+        "slopes",
+        "model-agreement",
+        "prediction",
+    },
+    "gaps filled": TABLES
+    | {"missingness", "one-way-utility", "propensity-logit", "propensity-tree", "k-marginal"},
+    "rule broken": {"rules"},
+    "homes torn": {"households"},
+}
 BLIND = {
-    "column permuted": {"one-way-utility", "propensity-logit", "column-shapes", "coverage"},
-    "pair decorrelated": {"one-way-utility", "propensity-logit", "column-shapes", "coverage"},
-    "category dropped": {"associations"},
-    "2 % outliers": {"one-way-utility", "coverage"},
+    "column permuted": ONE_COLUMN | NOBODY,
+    "pair decorrelated": ONE_COLUMN | NOBODY,
+    "category dropped": NOBODY | REGRESSIONS | {"associations"},
+    "2 % outliers": NOBODY | {"one-way-utility", "coverage"},
+    "gaps filled": {"rules", "households", "coverage"},
+    "rule broken": set(QUICK) - {"rules"},
+    "homes torn": set(QUICK) - {"households"},
 }
 
 
@@ -39,7 +71,7 @@ def table() -> dict[str, dict[str, list[float]]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_seen_by_those_who_should(damage: str, table: dict[str, dict[str, list[float]]]) -> None:
-    seen = {name for name in MEASURED if moved(table[name]["none"], table[name][damage])}
+    seen = {name for name in QUICK if moved(table[name]["none"], table[name][damage])}
     assert SEES[damage] <= seen
     assert not BLIND[damage] & seen
 

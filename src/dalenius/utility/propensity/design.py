@@ -7,7 +7,7 @@ column for each kind of gap (synthpop's treatment). Interactions are products of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -26,6 +26,10 @@ class Predictor:
     values: AnyArray
     factor: bool
     size: int = 1
+
+    def some(self, rows: IntArray) -> Predictor:
+        """The same predictor on some rows."""
+        return replace(self, values=self.values[rows])
 
 
 @dataclass(frozen=True, eq=False)

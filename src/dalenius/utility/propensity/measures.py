@@ -119,9 +119,13 @@ def propensity_tree(
     )
 )
 def detection_auc(
-    pair: Pair, columns: Sequence[str] | None = None, learner: Learner = "boosting", seed: Seed = 0
+    pair: Pair,
+    columns: Sequence[str] | None = None,
+    learner: Learner = "boosting",
+    repeats: int = 0,
+    seed: Seed = 0,
 ) -> Result:
-    """Cross-validated area under the curve of a strong learner.
+    """Cross-validated area under the curve of a strong learner; with ``repeats`` also its S_pMSE, the null simulated.
 
     Examples
     --------
@@ -129,7 +133,7 @@ def detection_auc(
     >>> detection_auc(pair).value > 0.95
     True
     """
-    fit = learner_propensity(pair, columns, learner=learner, seed=seed)
+    fit = learner_propensity(pair, columns, learner=learner, repeats=repeats, seed=seed)
     table = importance_table({name: max(loss, 0.0) for name, loss in fit.importance.items()})
     area = float(np.mean(fit.fold_auc)) if fit.fold_auc else 0.5
     spread = float(np.std(fit.fold_auc, ddof=1)) if len(fit.fold_auc) > 1 else 0.0
@@ -139,7 +143,7 @@ def detection_auc(
         sentence=_detection_sentence(area, table),
         interval=Interval(max(0.0, area - 2 * spread), min(1.0, area + 2 * spread), kind="spread over folds"),
         yardsticks={"cannot be told apart": 0.5},
-        values=_values(fit.figures),
+        values={**_values(fit.figures), **({"S_pMSE": fit.S_pMSE, "null pMSE": fit.null} if repeats else {})},
         table=table,
         chart=lambda: importance_chart(table),
     )
