@@ -113,7 +113,7 @@ def _only_what_samplers_see(monkeypatch):
     """Leave out what comes after the last query, and shorten the fits before it: the queries stay what they are."""
     monkeypatch.setattr(LogLinear, "_fitted", lambda *_: None)
     monkeypatch.setattr(loglinear, "consistent", lambda noisy, *_: noisy)
-    monkeypatch.setattr(measured, "consistent", lambda *a: repair.consistent(*a, rounds=1))
+    monkeypatch.setattr(measured, "consistent", lambda *a, **k: repair.consistent(*a, **k, rounds=1))
     monkeypatch.setattr(measured, "fit_tree", lambda *a, **_: fit_tree(*a, max_iter=2))
 
 

@@ -154,7 +154,7 @@ def test_consistent_margins_agree_and_are_the_least_squares_solution():
     exact = {k: full.sum(axis=tuple(a for a in range(3) if a not in k)) for k in keys}
     variances = {(0, 1): 4.0, (1, 2): 1.0, (0, 2): 9.0}
     noisy = {k: t + rng.normal(0, math.sqrt(variances[k]), t.shape) for k, t in exact.items()}
-    agreed = consistent(noisy, variances, total=float(full.sum()), rounds=0)
+    agreed = consistent(noisy, variances, total=float(full.sum()), rounds=0, shrink=False)
     assert agreed[0, 1].sum(axis=0) == pytest.approx(agreed[1, 2].sum(axis=1))
     assert agreed[0, 1].sum(axis=1) == pytest.approx(agreed[0, 2].sum(axis=1))
     # The same by brute force: weighted least squares over full tables with the known total.
@@ -190,3 +190,20 @@ def test_consistent_margins_are_closer_to_the_truth():
     assert all(t.min() >= 0 for t in fair.values())
     error = [sum(float(np.abs(each[k] - exact[k]).sum()) for k in keys) for each in (fair, plain)]
     assert error[0] < error[1]
+
+
+def test_shrinking_helps_where_noise_prevails_and_is_harmless_elsewhere():
+    rng = np.random.default_rng(3)
+    full = rng.gamma(2.0, size=(6, 6, 6)) * 20
+    keys = [(0, 1), (1, 2), (0, 2)]
+    exact = {k: full.sum(axis=tuple(a for a in range(3) if a not in k)) for k in keys}
+    for scale, most in ((1000, 0.8), (1, 1.05)):
+        errors = np.zeros(2)
+        for _ in range(5):
+            noisy = {k: t + rng.laplace(0, scale, t.shape) for k, t in exact.items()}
+            for i, shrink in enumerate((True, False)):
+                fair = consistent(
+                    noisy, dict.fromkeys(keys, 2.0 * scale**2), float(full.sum()), shrink=shrink
+                )
+                errors[i] += sum(float(np.abs(fair[k] - exact[k]).sum()) for k in keys)
+        assert errors[0] < most * errors[1]

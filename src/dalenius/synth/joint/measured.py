@@ -144,7 +144,8 @@ class Measured:
         total = max(self.task.total, 1.0)
         structure = self.task.structure
         possible = {m: t * structure.over(m, t.shape) for m, t in self.tables.items()}
-        agreed = consistent(possible, self.variances, total)
+        # Chosen pairs stand out of the noise: shrinking them would only blunt their few large cells.
+        agreed = consistent(possible, self.variances, total, shrink=False)
         tree = self.tree()
         margins = [m for m in agreed if not any(set(m) < set(other) for other in agreed)]
         margins.sort(key=lambda m: (tree.home(m), m))
