@@ -1,15 +1,16 @@
-"""`dalenius sweep` from the command line."""
+"""Epsilons on the command line: `dalenius sweep` and `dalenius synth --epsilon`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from dalenius.cli import app
-from dalenius.data import examples
+from dalenius.data import Schema, examples
 
 
 @pytest.fixture
@@ -53,3 +54,40 @@ def test_faults_are_one_line(file, words, said):
     ran = CliRunner().invoke(app, ["sweep", str(file), *words])
     assert ran.exit_code == 2
     assert said in ran.output
+
+
+def test_a_private_file_shows_its_ledger(file, tmp_path):
+    words = [
+        "synth",
+        str(file),
+        "--method",
+        "loglinear",
+        "--epsilon",
+        "1",
+        "--output",
+        str(tmp_path / "out.csv"),
+    ]
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code == 2
+    assert "read off the confidential data" in refused.output
+    ran = CliRunner().invoke(app, [*words, "--option", "domain=from-data"])
+    assert ran.exit_code == 0, ran.output
+    assert "privacy budget: ε = 1" in ran.output
+    assert "spent: ε = 1" in ran.output
+    assert (tmp_path / "out.csv").exists()
+
+
+def test_chosen_columns_do_not_lose_whose_rows_they_are(tmp_path):
+    data, schema = tmp_path / "visits.csv", tmp_path / "schema.yaml"
+    frame = pl.DataFrame(
+        {"who": ["p", "p", "q", "r"] * 10, "place": ["a", "b"] * 20, "day": ["mo", "tu"] * 20}
+    )
+    frame.write_csv(data)
+    Schema.infer(frame).with_roles(entity="who").to_yaml(schema)
+    words = ["sweep", str(data), "--schema", str(schema), "--columns", "place,day"]
+    words += ["--epsilon", "1", "--replicates", "1"]
+    refused = CliRunner().invoke(app, [*words, "--option", "domain=from-data"])
+    assert refused.exit_code == 2
+    assert "give contribution" in " ".join(refused.output.split())
+    ran = CliRunner().invoke(app, [*words, "--option", "domain=from-data", "--option", "contribution=2"])
+    assert ran.exit_code == 0, ran.output
