@@ -167,8 +167,19 @@ def test_the_model_is_nothing_but_its_transcript(name, monkeypatch):
         _, model, again = log_ratio(path.fit, own, other, bank, monkeypatch)
         (facts, arrays), (other_facts, other_arrays) = model.parts(), again.parts()
         assert facts == other_facts
+        assert model.schema == again.schema
         assert model.rows == again.rows
         assert all(np.array_equal(arrays[key], other_arrays[key]) for key in arrays)
+
+
+def test_a_saved_model_does_not_tell_the_extremes_of_a_column(monkeypatch):
+    rows = {"pay": [10.25, 20.5, 30.0] * 10, "sex": [True, False] * 15}
+    richer = {**rows, "pay": [*rows["pay"][:-1], 77.125]}
+    synthesizer = LogLinear(epsilon=1.0, neighbours="replace", breaks={"pay": [0, 25, 100]})
+    tables = [Table.from_frame(held) for held in (rows, richer)]
+    _, model, again = log_ratio(lambda t: synthesizer.fit(t, seed=1), *tables, Bank(), monkeypatch)
+    assert model.schema == again.schema
+    assert model.sample(seed=1).to_frame("polars").equals(again.sample(seed=1).to_frame("polars"))
 
 
 def sparse_outcomes(monkeypatch, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:

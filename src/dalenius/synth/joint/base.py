@@ -203,8 +203,10 @@ class JointSynthesizer(Synthesizer):
         if budget is not None:
             notes.append(f"differential privacy: {budget.guarantee}, {budget.protects}")
         rows = kept.rows if budget is None or self.total == "public" else sum(s.rows for s in strata)
+        # The columns as the coding has them: under a declared domain they hold nothing that was read off the data.
+        schema = kept.schema.replace_columns(*(c.column for c in coding.columns))
         return self.model(
-            kept.schema, rows, coding, strata, split=split, notes=[*notes, *(budget.assumptions if budget else [])],
+            schema, rows, coding, strata, split=split, notes=[*notes, *(budget.assumptions if budget else [])],
             ledger=str(budget) if budget else "", origin=table.origin, poisson=self._poisson(),
             even=self.drawing == "even",
         )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -183,7 +183,7 @@ class Coding:
                 "declare them in "
                 'the schema (domain: declared), give breaks for numbers, or write domain="from-data" to accept the leak'
             )
-        return cls(tuple(_from_schema(table[name].column, groups) for name in table.names))
+        return cls(tuple(_from_schema(_public(table[name].column), groups) for name in table.names))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -275,6 +275,14 @@ def _is_declared(column: Column, groups: Groups) -> bool:
         column.domain == "declared"
         and (column.bounds if column.kind.is_number else column.levels) is not None
     )
+
+
+def _public(column: Column) -> Column:
+    """A column without what may have been read off the data: its extremes, its decimals and remarks on its values."""
+    if column.domain == "declared":
+        return column
+    decimals = None if column.kind is Kind.CONTINUOUS else column.decimals
+    return replace(column, bounds=None, decimals=decimals, note="")
 
 
 def _from_schema(column: Column, groups: Groups) -> ColumnCode:
