@@ -7,7 +7,7 @@ import pytest
 
 from dalenius.core.errors import OptionError
 from dalenius.data import Column, Kind, Schema, Table, examples
-from dalenius.synth.joint import AIM, MST, LogLinear, Saturated
+from dalenius.synth.joint import AIM, MST, LogLinear, Saturated, sweep_epsilon
 from dalenius.synth.joint.units import bound_units
 
 
@@ -107,3 +107,12 @@ def test_a_share_for_a_margin_that_is_not_fitted_is_refused(survey):
     )
     with pytest.raises(OptionError, match=r"budget names .* is not fitted"):
         wrong.fit(survey.select(["sex", "region", "age"]))
+
+
+def test_repaired_margins_drawn_evenly_are_better_than_clipped_ones(survey):
+    small = survey.select(["sex", "region", "marital"])
+    options = {"margins": "two-way", "domain": "from-data", "replicates": 4, "seed": 3}
+    for epsilon in (0.1, 1.0):
+        plain = sweep_epsilon(small, "loglinear", [epsilon], adjust="clip", **options).table["two-way"][0]
+        better = sweep_epsilon(small, "loglinear", [epsilon], drawing="even", **options).table["two-way"][0]
+        assert better < plain
