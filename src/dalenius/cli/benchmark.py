@@ -19,6 +19,7 @@ from dalenius.core.style import configured
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
 from dalenius.data.atomic import replacing
+from dalenius.data.table import Table
 from dalenius.evaluation import Benchmark, ablation
 from dalenius.evaluation import benchmark as try_methods
 from dalenius.report import write_report
@@ -66,36 +67,31 @@ def benchmark(
     """Try several methods on one file, each several times, and compare them with intervals and references."""
     terminal = Terminal(quiet, as_json)
     loaded = load(data, schema, terminal)
-    names = listed(method) or ["cart"]
-    wanted = list(MEASURES) if every else listed(measures)
-    chosen = measure_options(method_option)
+    names, chosen = listed(method) or ["cart"], measure_options(method_option)
+    common: dict[str, Any] = {
+        "replicates": replicates, "measures": list(MEASURES) if every else listed(measures), "seed": seed,
+    }  # fmt: skip
     with terminal.progress("trying") as show:
         if recipe is not None:
-            if len(names) != 1:
-                raise OptionError("--recipe tries one method; name one with --method")
-            own = chosen.get(names[0], {})
-            steps = Recipe.read(recipe)
-            found = ablation(
-                loaded.table,
-                steps,
-                names[0],
-                replicates=replicates,
-                measures=wanted,
-                seed=seed,
-                progress=show,
-                **own,
-            )
+            found = _cleaned(loaded.table, recipe, names, chosen, {**common, "progress": show})
         else:
             found = try_methods(
                 loaded.table, {name: chosen.get(name, {}) for name in names}, None, listed(keys), listed(targets),
-                replicates=replicates, holdout=holdout, measures=wanted, options=measure_options(option), seed=seed,
-                progress=show,
+                holdout=holdout, options=measure_options(option), progress=show, **common,
             )  # fmt: skip
     _show(found, terminal)
     terminal.emit(found.to_dict())
     if report is not None:
         write_report(found.comparison, report, inputs={f"original: {data.name}": loaded.digest})
         terminal.note(f"report written to {report}")
+
+
+def _cleaned(
+    table: Table, recipe: Path, names: list[str], chosen: dict[str, dict[str, Any]], common: dict[str, Any]
+) -> Benchmark:
+    if len(names) != 1:
+        raise OptionError("--recipe tries one method; name one with --method")
+    return ablation(table, Recipe.read(recipe), names[0], **common, **chosen.get(names[0], {}))
 
 
 def _show(found: Benchmark, terminal: Terminal) -> None:

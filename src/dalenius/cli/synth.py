@@ -13,6 +13,7 @@ import typer
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, assigned, listed
 from dalenius.cli._input import Loaded, load
+from dalenius.core.cost import Cost
 from dalenius.core.errors import FileError, OptionError, counted
 from dalenius.data import write_table
 from dalenius.data.derived import Derivation
@@ -68,10 +69,7 @@ def synth(
     synthesizer = _synthesizer(method, options, loaded.table)
     cost = synthesizer.cost(releasable(loaded.table).shape)
     if dry_run:
-        terminal.say(f"{method} on {counted(loaded.table.rows, 'row')}: {cost}; nothing was written")
-        terminal.emit(
-            {"method": method, "rows": loaded.table.rows, "seconds": cost.seconds, "bytes": cost.bytes}
-        )
+        _forecast(method, loaded, cost, terminal)
         return
     if not force:
         cost.check(method)
@@ -99,6 +97,12 @@ def _synthesizer(method: str, options: dict[str, Any], table: Table) -> Synthesi
     if issubclass(SYNTHESIZERS[method], Sequential):
         return from_mapping(options, method, releasable(table))
     return make_synthesizer(method, **options)
+
+
+def _forecast(method: str, loaded: Loaded, cost: Cost, terminal: Terminal) -> None:
+    rows = loaded.table.rows
+    terminal.say(f"{method} on {counted(rows, 'row')}: {cost}; nothing was written")
+    terminal.emit({"method": method, "rows": rows, "seconds": cost.seconds, "bytes": cost.bytes})
 
 
 def _prepared(

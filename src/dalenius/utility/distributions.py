@@ -19,6 +19,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import MISSING, NAN, SPECIAL, AnyArray, Vector
 from dalenius.utility.cells import paired, table_statistics
 from dalenius.utility.charts import plain_bars
+from dalenius.utility.summary import Summary
 from dalenius.utility.tables import reading
 
 DIGITS = 15
@@ -215,22 +216,20 @@ def column_shapes(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     1.0
     """
     table = column_figures(pair, columns).sort("shape", descending=False, nulls_last=True)
-    scores = table["shape"].drop_nans().drop_nulls()
-    value = float(scores.mean()) if len(scores) else float("nan")  # type: ignore[arg-type]
-    worst = table.filter(pl.col("shape").is_not_nan()).head(1)
+    found = Summary.of(table, "shape")
     text = "There is no column to compare."
-    if len(worst):
+    if found.worst is not None:
         text = (
-            f"Single columns overlap by {figure(100 * value, '%')} on average; the least alike is "
-            f"{worst['column'][0]!r} with {figure(100 * float(worst['shape'][0]), '%')}."
+            f"Single columns overlap by {figure(100 * found.mean, '%')} on average; the least alike is "
+            f"{found.worst['column']!r} with {figure(100 * found.worst['shape'], '%')}."
         )
     shown = table.with_columns((1 - pl.col("shape")).alias("distance"))
     return Result(
         name="column-shapes",
-        value=value,
+        value=found.mean,
         sentence=text,
         yardsticks={"the original itself": 1.0, **_holdout_shapes(pair, table["column"].to_list())},
-        values={"lowest": float(scores.min()) if len(scores) else float("nan")},  # type: ignore[arg-type]
+        values={"lowest": found.lowest},
         table=table,
         chart=lambda: plain_bars(shown, "column", "distance", "distance between distributions (0 is best)"),
     )
@@ -240,8 +239,8 @@ def _holdout_shapes(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
     if pair.holdout is None or pair.holdout.rows == 0:
         return {}
     held = column_figures(Pair(pair.original, pair.holdout, grouping=pair.grouping), columns)
-    scores = held["shape"].drop_nans()
-    return {"holdout": float(scores.mean())} if len(scores) else {}  # type: ignore[arg-type]
+    found = Summary.of(held, "shape")
+    return {"holdout": found.mean} if found.worst is not None else {}
 
 
 @measure(
@@ -270,7 +269,7 @@ def coverage(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     )
     table = table.sort("coverage", nulls_last=True)
     known = table.filter(pl.col("coverage").is_not_nan())
-    value = float(known["coverage"].mean()) if len(known) else 1.0  # type: ignore[arg-type]
+    value = Summary.of(table, "coverage", otherwise=1.0).mean
     lost = table.filter(pl.col("vanished") > 0)
     text = f"The protected file covers {figure(100 * value, '%')} of the original's categories and ranges on average."
     if len(lost):

@@ -21,6 +21,7 @@ from dalenius.data.vector import AnyArray, Categories
 from dalenius.utility.cells import paired, table_statistics
 from dalenius.utility.charts import square_map
 from dalenius.utility.distributions import shape_scores
+from dalenius.utility.summary import Summary
 
 Correlation = Literal["pearson", "spearman", "kendall"]
 Names = tuple[str, str]
@@ -176,29 +177,25 @@ def pair_trends(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """
     used = list(columns) if columns is not None else pair.columns
     table = pair_trends_table(pair, used).sort("score", nulls_last=True)
-    scores = table["score"].drop_nans()
-    value = float(scores.mean()) if len(scores) else 1.0  # type: ignore[arg-type]
-    strong = table.filter("strong")["score"].drop_nans()
-    shapes = pl.Series(shape_scores(pair, used).values(), dtype=pl.Float64).drop_nans()
-    parts = [float(part.mean()) for part in (shapes, strong) if len(part)]  # type: ignore[arg-type]
-    quality = float(np.mean(parts)) if parts else value
-    worst = table.filter(pl.col("score").is_not_nan()).head(1)
+    found, strong = Summary.of(table, "score", otherwise=1.0), Summary.of(table.filter("strong"), "score")
+    shapes = Summary.of(pl.DataFrame({"shape": list(shape_scores(pair, used).values())}), "shape")
+    parts = [part.mean for part in (shapes, strong) if part.worst is not None]
     text = "There is no pair of columns to compare."
-    if len(worst):
+    if found.worst is not None:
         text = (
-            f"Pairs of columns agree by {figure(100 * value, '%')} on average; the least alike are "
-            f"{worst['first'][0]!r} and {worst['second'][0]!r}."
+            f"Pairs of columns agree by {figure(100 * found.mean, '%')} on average; the least alike are "
+            f"{found.worst['first']!r} and {found.worst['second']!r}."
         )
     drawn = table.with_columns((1 - pl.col("score")).alias("distance"))
     return Result(
         name="pair-trends",
-        value=value,
+        value=found.mean,
         sentence=text,
         yardsticks={"the original itself": 1.0},
         values={
-            "quality score": quality,
-            "strong pairs": float(strong.mean()) if len(strong) else float("nan"),  # type: ignore[arg-type]
-            "lowest": float(scores.min()) if len(scores) else value,  # type: ignore[arg-type]
+            "quality score": float(np.mean(parts)) if parts else found.mean,
+            "strong pairs": strong.mean,
+            "lowest": found.lowest,
         },
         table=table,
         chart=lambda: square_map(drawn, used, "distance", "distance"),
@@ -304,22 +301,21 @@ def association_difference(
     used = list(columns) if columns is not None else pair.columns
     table = association_table(pair, used, method).with_columns(pl.col("difference").abs().alias("size"))
     table = table.sort("size", descending=True, nulls_last=True)
-    sizes = table["size"].drop_nans()
-    value = float(sizes.mean()) if len(sizes) else 0.0  # type: ignore[arg-type]
-    worst = table.filter(pl.col("size").is_not_nan()).head(1)
+    found = Summary.of(table, "size", otherwise=0.0)
+    worst = found.worst
     text = "There is no pair of columns whose association could be compared."
-    if len(worst):
+    if worst is not None:
         text = (
-            f"How strongly columns go together differs by {figure(value)} on average (0 is the same, 1 a lot); most "
-            f"for {worst['first'][0]!r} and {worst['second'][0]!r}: {figure(float(worst['original'][0]))} in the "
-            f"original, {figure(float(worst['protected'][0]))} in the protected file."
+            f"How strongly columns go together differs by {figure(found.mean)} on average (0 is the same, 1 a lot); "
+            f"most for {worst['first']!r} and {worst['second']!r}: {figure(worst['original'])} in the original, "
+            f"{figure(worst['protected'])} in the protected file."
         )
     return Result(
         name="associations",
-        value=value,
+        value=found.mean,
         sentence=text,
         yardsticks={"the original itself": 0.0},
-        values={"median": float(sizes.median()) if len(sizes) else 0.0},  # type: ignore[arg-type]
+        values={"median": found.median},
         table=table.drop("size"),
         chart=lambda: square_map(table.drop_nans("size"), used, "size", "absolute difference"),
     )

@@ -15,27 +15,46 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.utility.charts import plain_bars
 from dalenius.utility.propensity.learners import Learner, learner_propensity
-from dalenius.utility.propensity.logit import logit_propensity
+from dalenius.utility.propensity.logit import LogitFit, logit_propensity
 from dalenius.utility.propensity.scores import Scores
-from dalenius.utility.propensity.tree import Null, tree_propensity
+from dalenius.utility.propensity.tree import Null, TreeFit, tree_propensity
 
 LEVELS = 30
 """Levels kept per column by the default logistic model; the rarest share one."""
 
 
-@measure(
-    MeasureInfo(
-        name="propensity-logit",
-        title="Propensity, logistic (S_pMSE)",
+def _info(name: str, model: str, sees: str, reference: str, *, dependence: bool) -> MeasureInfo:
+    return MeasureInfo(
+        name=f"propensity-{name}",
+        title=f"Propensity, {'logistic' if name == 'logit' else name} (S_pMSE)",
         family="utility",
-        meaning="How well a main-effects logistic model tells protected rows from original ones, in units of what a "
-        "correct model would give (1). It sees each column's distribution, not the dependence between columns.",
+        meaning=f"How well {model} tells protected rows from original ones, in units of what a correct model would "
+        f"give (1). {sees}",
         better="lower",
         bounds=(0, float("inf")),
-        reference="Snoke, Raab, Nowok, Dibben, Slavković 2018; synthpop: utility.gen",
-        sees_dependence=False,
+        reference=reference,
+        sees_dependence=dependence,
+        random=dependence,
     )
+
+
+LOGIT = _info(
+    "logit",
+    "a main-effects logistic model",
+    "It sees each column's distribution, not the dependence between columns.",
+    "Snoke, Raab, Nowok, Dibben, Slavković 2018; synthpop: utility.gen",
+    dependence=False,
 )
+TREE = _info(
+    "tree",
+    "a classification tree",
+    "It sees the dependence between columns.",
+    "Snoke et al. 2018; Raab, Nowok, Dibben 2021; spec psd08 2.3; synthpop: utility.gen, method cart",
+    dependence=True,
+)
+
+
+@measure(LOGIT)
 def propensity_logit(
     pair: Pair, columns: Sequence[str] | None = None, order: int = 0, max_levels: int | None = LEVELS
 ) -> Result:
@@ -48,31 +67,10 @@ def propensity_logit(
     16.6667
     """
     fit = logit_propensity(pair, columns, order=order, max_levels=max_levels, max_params=10_000)
-    table = importance_table(fit.importance)
-    return Result(
-        name="propensity-logit",
-        value=fit.S_pMSE,
-        sentence=_sentence(fit.S_pMSE, "a logistic model", table),
-        yardsticks={"a correct model": 1.0, "a fresh sample": _fresh(pair)},
-        values={**_values(fit.figures), "df": float(fit.df), "z": fit.z},
-        table=table,
-        chart=lambda: importance_chart(table),
-    )
+    return _result(pair, LOGIT, "a logistic model", fit, {"df": float(fit.df), "z": fit.z})
 
 
-@measure(
-    MeasureInfo(
-        name="propensity-tree",
-        title="Propensity, tree (S_pMSE)",
-        family="utility",
-        meaning="How well a classification tree tells protected rows from original ones, in units of what a correct "
-        "model would give (1). It sees the dependence between columns.",
-        better="lower",
-        bounds=(0, float("inf")),
-        reference="Snoke et al. 2018; Raab, Nowok, Dibben 2021; spec psd08 2.3; synthpop: utility.gen, method cart",
-        random=True,
-    )
-)
+@measure(TREE)
 def propensity_tree(
     pair: Pair,
     columns: Sequence[str] | None = None,
@@ -89,19 +87,26 @@ def propensity_tree(
     0.0
     """
     fit = tree_propensity(pair, columns, null=null, repeats=repeats, seed=seed)
+    further = {
+        "leaves": float(fit.leaves), "null pMSE": fit.null, "null standard error": fit.null_error,
+        "null trees without split": float(fit.unsplit),
+    }  # fmt: skip
+    return _result(pair, TREE, "a classification tree", fit, further)
+
+
+def _result(
+    pair: Pair, info: MeasureInfo, model: str, fit: LogitFit | TreeFit, further: Mapping[str, float]
+) -> Result:
     table = importance_table(fit.importance)
     return Result(
-        name="propensity-tree",
+        name=info.name,
         value=fit.S_pMSE,
-        sentence=_sentence(fit.S_pMSE, "a classification tree", table),
+        sentence=_sentence(fit.S_pMSE, model, table),
         yardsticks={"a correct model": 1.0, "a fresh sample": _fresh(pair)},
-        values={
-            **_values(fit.figures), "leaves": float(fit.leaves), "null pMSE": fit.null,
-            "null standard error": fit.null_error, "null trees without split": float(fit.unsplit),
-        },
+        values={**_values(fit.figures), **further},
         table=table,
         chart=lambda: importance_chart(table),
-    )  # fmt: skip
+    )
 
 
 @measure(
