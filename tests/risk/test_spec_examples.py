@@ -29,7 +29,7 @@ from dalenius.risk import (
 from dalenius.risk import isolation as iso
 from dalenius.risk.attack.repeats import scores
 from dalenius.risk.distance.identifiability import inverse_entropy
-from dalenius.risk.distance.outliers import levenshtein, similarity
+from dalenius.risk.distance.similarity import levenshtein, similarity
 
 # Hittmeir: ten records by hand. Keys (a, b); the third original key combination is absent from the synthetic file.
 GT = {"a": list("xxxxyyyyzz"), "b": list("1122112211"), "t": list("pqppqqpqpq")}

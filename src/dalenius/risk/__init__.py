@@ -15,7 +15,8 @@ from dalenius.risk.distance.adversarial import adversarial
 from dalenius.risk.distance.closest import dcr, identical_matches, nndr
 from dalenius.risk.distance.identifiability import epsilon_identifiability, shared_neighbour_identifiability
 from dalenius.risk.distance.new_rows import new_row_curve, new_rows
-from dalenius.risk.distance.outliers import find_outliers, link_outliers, outlier_linkage
+from dalenius.risk.distance.outlier_rules import find_outliers
+from dalenius.risk.distance.outliers import check_links, compare_outliers, link_outliers, outlier_linkage
 from dalenius.risk.distance.space import Space
 from dalenius.risk.epsilon import attack_table, best_attack, epsilon_from_attack, epsilon_in_words
 from dalenius.risk.identity import replicated_rows, replicated_uniques, unique_exact_matches, uniques
@@ -55,6 +56,8 @@ __all__ = [
     "attribute_inference",
     "best_attack",
     "cap_scores",
+    "check_links",
+    "compare_outliers",
     "dcap",
     "dcr",
     "disclosure",

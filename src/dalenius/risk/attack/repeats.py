@@ -15,6 +15,7 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.random import Seed, generator
 from dalenius.counts.pair import Pair
+from dalenius.data.grouping import Grouping
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.models import fit_and_predict
@@ -34,6 +35,7 @@ def attribute_inference(
     models: Sequence[str] = ("naive-bayes", "tree", "boosted"),
     fractions: Sequence[float] = FRACTIONS,
     repeats: int = 10,
+    groups: int = 20,
     real: str | None = "real",
     seed: Seed = SEED,
 ) -> pl.DataFrame:
@@ -47,6 +49,8 @@ def attribute_inference(
         Who is attacked: their known columns and, to count successes, the sensitive one.
     repeats
         New subsamples and model seeds; mean and standard deviation are over them.
+    groups
+        Quantile groups that known numbers are put into.
     real
         Name of the real file among ``training``; ``relative`` places the others between the majority (0) and it (1).
 
@@ -70,9 +74,10 @@ def attribute_inference(
     if repeats < 1 or not fractions or not all(0 < f <= 1 for f in fractions):
         raise OptionError("an attack needs at least one repeat, and fractions above 0 and at most 1")
     targets = Table.from_frame(people)
+    grouping = Grouping.fit(targets, groups=groups)
     rows: list[dict[str, Any]] = []
     for name, file in training.items():
-        attack = Attack(Pair(targets, file), known, sensitive, most=None, seed=seed)
+        attack = Attack(Pair(targets, file, grouping=grouping), known, sensitive, most=None, seed=seed)
         for fraction in fractions:
             rows += _runs(attack, name, (*BASELINES, *models), fraction, repeats, seed)
     return _judged(pl.DataFrame(rows), real)
@@ -116,7 +121,7 @@ def _judged(table: pl.DataFrame, real: str | None) -> pl.DataFrame:
     )
     table = table.join(base, on=["training", "fraction"], maintain_order="left")
     table = table.with_columns((pl.col("macro F1") - pl.col("base")).alias("gain")).drop("base")
-    upper = table.filter(pl.col("training") == real).select(
+    upper = table.filter(pl.col("training") == (real or "")).select(
         "model", "fraction", pl.col("gain").alias("upper")
     )
     table = table.join(upper, on=["model", "fraction"], how="left", maintain_order="left")

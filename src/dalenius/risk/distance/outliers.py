@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from scipy.stats import chi2
 
-from dalenius.core.errors import DataError, OptionError
+from dalenius.core.errors import DataError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
@@ -23,130 +22,31 @@ from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance._outliers import _kernels
+from dalenius.risk.distance.outlier_rules import Rule, find_outliers
 from dalenius.risk.units import Units
 
-Rule = Literal["zscore", "tukey", "robust", "mahalanobis"]
-Decay = Literal["gauss", "exp", "linear", "squared", "step"]
 MOST_PAIRS = 10**10
-
-
-def find_outliers(
-    table: Table,
-    columns: Sequence[str],
-    rule: Rule = "zscore",
-    limit: float | None = None,
-    combine: Literal["any", "all"] = "any",
-    reference: Table | None = None,
-) -> AnyArray:
-    """Mark rows with extreme numbers.
-
-    Parameters
-    ----------
-    rule
-        "zscore": |x - mean| > 3 sd (sample sd); "tukey": outside the fences at 1.5 interquartile ranges; "robust":
-        median and 1.4826 MAD instead of mean and sd; "mahalanobis": jointly extreme (chi-square at 0.999).
-    limit
-        Another number of sds, fences or probability.
-    combine
-        Extreme in any of the columns, or in all.
-    reference
-        Take means and limits from this table instead.
-
-    Examples
-    --------
-    >>> table = Table.from_frame({"x": [0.37 * i for i in range(99)] + [900.5]})
-    >>> int(find_outliers(table, ["x"]).sum())
-    1
-    """
-    if not columns:
-        raise OptionError("no columns are named; outliers need at least one number column")
-    odd = [name for name in columns if not table[name].is_number]
-    if odd:
-        raise DataError(f"column {odd[0]!r} is {table[odd[0]].column.kind}; outliers need numbers")
-    x = np.column_stack([table[name].floats() for name in columns])
-    base = x if reference is None else np.column_stack([reference[name].floats() for name in columns])
-    if rule == "mahalanobis":
-        return _joint(x, base, 0.999 if limit is None else limit)
-    flags = np.column_stack([_extreme(x[:, j], base[:, j], rule, limit) for j in range(len(columns))])
-    result: AnyArray = np.asarray(flags.any(axis=1) if combine == "any" else flags.all(axis=1))
-    return result
-
-
-def _extreme(x: AnyArray, base: AnyArray, rule: str, limit: float | None) -> AnyArray:
-    known = base[np.isfinite(base)]
-    if len(known) < 2:
-        return np.zeros(len(x), bool)
-    if rule == "tukey":
-        low, high = np.quantile(known, [0.25, 0.75])
-        width = (1.5 if limit is None else limit) * (high - low)
-        return (x < low - width) | (x > high + width)
-    if rule not in ("zscore", "robust"):
-        raise OptionError(f"unknown rule {rule!r}; use zscore, tukey, robust or mahalanobis")
-    middle = known.mean() if rule == "zscore" else np.median(known)
-    spread = known.std(ddof=1) if rule == "zscore" else 1.4826 * np.median(np.abs(known - middle))
-    if spread == 0:
-        return np.zeros(len(x), bool)
-    return np.abs(x - middle) > (3.0 if limit is None else limit) * spread
-
-
-def _joint(x: AnyArray, base: AnyArray, probability: float) -> AnyArray:
-    known = base[np.isfinite(base).all(axis=1)]
-    if len(known) <= base.shape[1]:
-        return np.zeros(len(x), bool)
-    gap = x - known.mean(axis=0)
-    inverse = np.linalg.pinv(np.atleast_2d(np.cov(known, rowvar=False)))
-    distance = np.einsum("ij,jk,ik->i", np.nan_to_num(gap), inverse, np.nan_to_num(gap))
-    return (distance > chi2.ppf(probability, x.shape[1])) & np.isfinite(x).all(axis=1)
-
-
-def similarity(distance: AnyArray, offset: float, scale: float, decay: Decay = "gauss") -> AnyArray:
-    """Similarity of two numbers a distance apart: 1 up to the offset, 1/2 at offset + scale.
-
-    Examples
-    --------
-    >>> similarity(np.array([5.0, 7.0, 10.0]), offset=5, scale=5).round(6).tolist()
-    [1.0, 0.895025, 0.5]
-    """
-    if offset < 0 or scale <= 0:
-        raise OptionError("offset must be 0 or more and scale above 0")
-    e = np.maximum(np.asarray(distance, float) - offset, 0) / scale
-    if decay == "gauss":
-        return np.asarray(2.0 ** -(e**2))
-    if decay == "exp":
-        return np.asarray(2.0**-e)
-    if decay == "linear":
-        return np.maximum(0, 1 - e / 2)
-    if decay == "squared":
-        return np.maximum(0, 1 - e**2 / 2)
-    if decay == "step":
-        return (e == 0).astype(float)
-    raise OptionError(f"unknown decay {decay!r}; use gauss, exp, linear, squared or step")
-
-
-def levenshtein(a: str, b: str) -> float:
-    """Similarity of two words: 1 - edits / length of the longer one.
-
-    Examples
-    --------
-    >>> levenshtein("RENT", "OWN"), levenshtein("x", "x")
-    (0.25, 1.0)
-    """
-    if a == b:
-        return 1.0
-    line = list(range(len(b) + 1))
-    for i, first in enumerate(a, 1):
-        before, line[0] = line[0], i
-        for j, second in enumerate(b, 1):
-            before, line[j] = line[j], min(line[j] + 1, line[j - 1] + 1, before + (first != second))
-    return 1 - line[-1] / max(len(a), len(b))
 
 
 @dataclass(frozen=True, eq=False)
 class Linkage:
-    """Candidates of each original outlier."""
+    """Candidates of each original outlier.
+
+    Attributes
+    ----------
+    rows
+        The outliers.
+    candidates
+        How many records each could be.
+    matched
+        A record it could be (-1: none): the only one where there is exactly one.
+    by_knowledge
+        Pairs, and outliers with one and with at least one candidate, as more columns are known.
+    """
 
     rows: AnyArray
     candidates: AnyArray
+    matched: AnyArray
     by_knowledge: pl.DataFrame
 
     @property
@@ -212,7 +112,7 @@ def link_outliers(
     y = np.column_stack([right[n].floats()[theirs] for n in numbers])
     a, b = _common_codes(left, right, exact, rows, theirs)
     width = np.array([tolerances[n] for n in numbers])
-    counts = _kernels.count_close(x, y, a, b, width)  # candidates by number of exact columns that are known
+    counts, last = _kernels.count_close(x, y, a, b, width)  # by number of exact columns that are known
     names = ["numbers", *exact]
     table = pl.DataFrame(
         {
@@ -222,7 +122,7 @@ def link_outliers(
             "at least one": (counts > 0).sum(axis=0),
         }
     )
-    return Linkage(rows, counts[:, -1], table)
+    return Linkage(rows, counts[:, -1], np.where(last >= 0, theirs[last], -1), table)
 
 
 def _common_codes(
@@ -237,6 +137,90 @@ def _common_codes(
     if not columns:
         return np.zeros((len(rows), 0), np.int64), np.zeros((len(theirs), 0), np.int64)
     return np.column_stack([c[0] for c in columns]), np.column_stack([c[1] for c in columns])
+
+
+def check_links(pair: Pair, linkage: Linkage, columns: Sequence[str]) -> pl.DataFrame:
+    """Whether the only candidate of an outlier tells the truth: agreement in columns that were not used to link.
+
+    A close record is no re-identification when the rest of it is another person's: beside the agreement of linked pairs
+    stands that of the same outliers with any protected record.
+
+    Examples
+    --------
+    >>> data = {"x": [0.37 * i for i in range(99)] + [900.5], "c": ["a"] * 99 + ["b"]}
+    >>> pair = Pair(data, data)
+    >>> found = link_outliers(pair.original, pair.protected, {"x": 1.0}, candidates="all")
+    >>> check_links(pair, found, ["c"]).rows()
+    [('c', 1, 100.0, 1.0)]
+    """
+    single = (linkage.candidates == 1) & (linkage.matched >= 0)
+    rows, matched = linkage.rows[single], linkage.matched[single]
+    checked = []
+    for name in columns:
+        aligned = pair.categories(name, grouped=True)
+        mine, theirs = aligned.original.codes[rows], aligned.protected.codes
+        shares = np.bincount(theirs, minlength=len(aligned.protected.labels)) / len(theirs)
+        agree = 100 * float(np.mean(mine == theirs[matched])) if len(rows) else float("nan")
+        chance = 100 * float(shares[mine].mean()) if len(rows) else float("nan")
+        checked.append({"column": name, "linked": len(rows), "agree": agree, "any record": chance})
+    return pl.DataFrame(checked)
+
+
+def compare_outliers(
+    original: Any,
+    files: Mapping[str, Any],
+    tolerances: Mapping[str, float],
+    exact: Sequence[str] = (),
+    *,
+    holdout: Any = None,
+    rule: Rule = "zscore",
+    candidates: Literal["outliers", "all"] = "outliers",
+) -> pl.DataFrame:
+    """Run the linkage on several protected files (methods, settings, budgets): one row each (spec psd16, 2.6).
+
+    Parameters
+    ----------
+    files
+        Protected files by name.
+    holdout
+        People who are not in the data: their outliers (by the original's limits) are linked too, as the control.
+
+    Examples
+    --------
+    >>> data = {"x": [0.37 * i for i in range(99)] + [900.5]}
+    >>> compare_outliers(data, {"copy": data}, {"x": 1.0}).select("file", "outliers", "exactly one").rows()
+    [('copy', 1, 1)]
+    """
+    rows = []
+    for name, file in files.items():
+        pair = Pair(original, file, holdout)
+        found = link_outliers(
+            pair.original, pair.protected, tolerances, exact, candidates=candidates, rule=rule
+        )
+        row: dict[str, Any] = {
+            "file": name,
+            "outliers": len(found.rows),
+            "its own outliers": int(find_outliers(pair.protected, list(tolerances), rule).sum()),
+            "pairs": found.pairs,
+            "exactly one": found.unique,
+            "at least one": found.linked,
+        }
+        if pair.holdout is not None:
+            strangers = np.flatnonzero(
+                find_outliers(pair.holdout, list(tolerances), rule, reference=pair.original)
+            )
+            control = link_outliers(
+                pair.holdout,
+                pair.protected,
+                tolerances,
+                exact,
+                rows=strangers,
+                candidates=candidates,
+                rule=rule,
+            )
+            row |= {"outsiders": len(strangers), "outsiders, at least one": control.linked}
+        rows.append(row)
+    return pl.DataFrame(rows)
 
 
 @measure(

@@ -10,8 +10,12 @@ from numba import njit, prange
 
 @njit(cache=True, parallel=True)
 def count_close(x: Any, y: Any, a: Any, b: Any, width: Any) -> Any:
-    """Count for each row of x the rows of y within the widths, by how many categories are known to agree."""
+    """Count for each row of x the rows of y within the widths, by how many categories are known to agree.
+
+    Also gives the last row of y that agrees in everything (-1: none); it is the only one where the count is 1.
+    """
     result = np.zeros((len(x), a.shape[1] + 1), np.int64)
+    last = np.full(len(x), -1, np.int64)
     for i in prange(len(x)):
         for k in range(len(y)):
             near = True
@@ -23,8 +27,12 @@ def count_close(x: Any, y: Any, a: Any, b: Any, width: Any) -> Any:
             if not near:
                 continue
             result[i, 0] += 1
+            agree = True
             for j in range(a.shape[1]):
                 if a[i, j] != b[k, j]:
+                    agree = False
                     break
                 result[i, j + 1] += 1
-    return result
+            if agree:
+                last[i] = k
+    return result, last

@@ -1,0 +1,54 @@
+"""Similarity of two numbers or two words, as record linkage uses them (spec psd16, 2.2)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from dalenius.core.errors import OptionError
+from dalenius.data.vector import AnyArray
+
+Decay = Literal["gauss", "exp", "linear", "squared", "step"]
+
+
+def similarity(distance: AnyArray, offset: float, scale: float, decay: Decay = "gauss") -> AnyArray:
+    """Similarity of two numbers a distance apart: 1 up to the offset, 1/2 at offset + scale.
+
+    Examples
+    --------
+    >>> similarity(np.array([5.0, 7.0, 10.0]), offset=5, scale=5).round(6).tolist()
+    [1.0, 0.895025, 0.5]
+    """
+    if offset < 0 or scale <= 0:
+        raise OptionError("offset must be 0 or more and scale above 0")
+    e = np.maximum(np.asarray(distance, float) - offset, 0) / scale
+    if decay == "gauss":
+        return np.asarray(2.0 ** -(e**2))
+    if decay == "exp":
+        return np.asarray(2.0**-e)
+    if decay == "linear":
+        return np.maximum(0, 1 - e / 2)
+    if decay == "squared":
+        return np.maximum(0, 1 - e**2 / 2)
+    if decay == "step":
+        return (e == 0).astype(float)
+    raise OptionError(f"unknown decay {decay!r}; use gauss, exp, linear, squared or step")
+
+
+def levenshtein(a: str, b: str) -> float:
+    """Similarity of two words: 1 - edits / length of the longer one.
+
+    Examples
+    --------
+    >>> levenshtein("RENT", "OWN"), levenshtein("x", "x")
+    (0.25, 1.0)
+    """
+    if a == b:
+        return 1.0
+    line = list(range(len(b) + 1))
+    for i, first in enumerate(a, 1):
+        before, line[0] = line[0], i
+        for j, second in enumerate(b, 1):
+            before, line[j] = line[j], min(line[j] + 1, line[j - 1] + 1, before + (first != second))
+    return 1 - line[-1] / max(len(a), len(b))
