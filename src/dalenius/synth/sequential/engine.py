@@ -18,6 +18,7 @@ from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.column import ColumnModel, Event, Recipe
 from dalenius.synth.sequential.design import Design, Floats
 from dalenius.synth.sequential.model import SequentialModel
+from dalenius.synth.sequential.regression import one_thread
 from dalenius.synth.sequential.restrict import Rescue, Restrictions, coders_fit
 
 Progress = Callable[[str, int, int], None]
@@ -105,7 +106,7 @@ def fit_sequence(
         tell(name)
         return fitted, _rescue(name, limits, design, table, plan.visit)
 
-    with ThreadPoolExecutor(max_workers=threads) as pool:
+    with one_thread(), ThreadPoolExecutor(max_workers=threads) as pool:
         fitted = dict(zip(made, pool.map(fit_one, made), strict=True))
     columns = {n: f for n, (f, _) in fitted.items()}
     rescues = {n: r for n, (_, r) in fitted.items() if r is not None}

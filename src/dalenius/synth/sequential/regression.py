@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Terms
@@ -13,6 +16,21 @@ from dalenius.synth.sequential.fitted import Fitted, Parts, nest, nested
 
 CHUNK = 50_000
 """Rows of a model matrix made at once, so that memory stays flat."""
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Linear algebra on one thread while this is open.
+
+    Matrices of one regression are small: threads wait for each other longer than they work (measured: a fifth of the
+    CPU time without them), and columns are fitted beside each other anyway.
+    """
+    limit: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limit
 
 
 class Regression(Fitted):
@@ -28,10 +46,11 @@ class Regression(Fitted):
         self, design: Design, rows: IntArray, work: Callable[[AnyArray, slice], AnyArray]
     ) -> AnyArray:
         """Something about each row from its part of the model matrix, some rows at a time."""
-        pieces = [
-            work(self.terms.matrix(design, rows[start : start + CHUNK]), slice(start, start + CHUNK))
-            for start in range(0, max(len(rows), 1), CHUNK)
-        ]
+        with one_thread():
+            pieces = [
+                work(self.terms.matrix(design, rows[start : start + CHUNK]), slice(start, start + CHUNK))
+                for start in range(0, max(len(rows), 1), CHUNK)
+            ]
         return np.concatenate(pieces)
 
     def parts(self) -> Parts:

@@ -15,6 +15,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import Vector
 from dalenius.synth.base import Synthesizer, register
 from dalenius.synth.sequential.checks import value_faults
+from dalenius.synth.sequential.design import MAX_DUMMIES
 from dalenius.synth.sequential.engine import Progress, fit_sequence
 from dalenius.synth.sequential.finishing import Smoothing
 from dalenius.synth.sequential.model import SequentialModel
@@ -140,8 +141,8 @@ class Sequential(Synthesizer):
         pairs = shape.columns * (shape.columns - 1) / 2
         cells = shape.rows * shape.columns
         return Cost(
-            seconds=0.05 + 1.5e-7 * shape.rows * (pairs + shape.columns),
-            bytes=30.0 * cells + 80.0 * shape.rows,
+            seconds=0.05 + 1e-7 * shape.rows * (pairs + shape.columns),
+            bytes=15.0 * cells + 60.0 * shape.rows,
         )
 
 
@@ -273,3 +274,14 @@ class ParametricSynthesizer(Sequential):
         if len(vector.levels) > MANY_LEVELS:
             return "cart"
         return "polr" if vector.column.kind is Kind.ORDERED and vector.state is None else "polyreg"
+
+    def cost(self, shape: Shape) -> Cost:
+        """A multinomial model costs predictors times levels, a linear one the square of its width."""
+        seconds, width = 0.05, 1
+        for place, levels in enumerate(shape.levels):
+            if levels <= MANY_LEVELS:
+                seconds += 3e-7 * shape.rows * (place + 2) * levels
+            else:
+                seconds += 5e-10 * shape.rows * width**2
+            width += min(levels, MAX_DUMMIES)
+        return Cost(seconds=seconds, bytes=24.0 * shape.rows * width)
