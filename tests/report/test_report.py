@@ -8,12 +8,16 @@ import re
 import polars as pl
 import pytest
 
+from dalenius.core.errors import OptionError
 from dalenius.core.result import Interval, Result
 from dalenius.data import Table, examples
 from dalenius.evaluation import compare
 from dalenius.report import Provenance, render_report, verdict, write_report
 from dalenius.report.columns import column_bars
+from dalenius.report.combinations import risky_combinations
+from dalenius.report.pairs import pair_cells
 from dalenius.synth import synthesize
+from dalenius.tables import SmallCount, define, protect
 
 COLUMNS = ["region", "sex", "age", "marital", "income", "diagnosis", "health"]
 
@@ -113,3 +117,65 @@ def test_one_candidate_without_keys(tmp_path):
     assert "alert(1)</script>" not in page
     assert "none named" in page
     assert not list(path.parent.glob(".dalenius-*"))
+
+
+def test_reports_by_ending(comparison, tmp_path):
+    for ending, begins in ((".html", "<!doctype html>"), (".md", "# T"), (".json", "{")):
+        write_report(comparison, tmp_path / f"report{ending}", title="T")
+        assert (tmp_path / f"report{ending}").read_text().startswith(begins)
+    held = json.loads((tmp_path / "report.json").read_text())
+    assert set(held["files"]) == {"bootstrap", "independent"}
+    with pytest.raises(OptionError, match=r"\.html, \.md or \.json"):
+        write_report(comparison, tmp_path / "report.docx")
+    write_report(comparison["independent"], tmp_path / "one.md")
+    assert "## What may it be used for?" in (tmp_path / "one.md").read_text()
+
+
+def test_a_comparison_answers_the_four_questions(page, comparison):
+    for head in (
+        "What was compared?",
+        "What could go wrong?",
+        "How likely is that?",
+        "What may it be used for?",
+    ):
+        assert f"<h2>{head}</h2>" in page
+    for name, evaluation in comparison.evaluations.items():
+        assert f"&#39;{name}&#39;: about {evaluation['disco'].value:.0f} in 100 people" in page
+
+
+def test_protected_tables_are_shown_without_what_they_withhold(comparison):
+    counts = {"region": ["north", "south", "west"], "n": [1, 7, 129]}
+    table = protect(define(counts, by="region", freq="n"), SmallCount(3))
+    inside = render_report(comparison, Provenance.now(), title="t", tables={"People by region": table})
+    outside = render_report(
+        comparison, Provenance.now(), title="t", tables={"People by region": table}, public=True
+    )
+    for text in (inside, outside):
+        part = re.search(r'<section class="card" id="tables">.*?</section>', text, re.S).group(0)
+        assert "People by region" in part
+        assert "129" in part
+        assert not re.search(r"\b7\b", re.sub(r"<[^>]+>", " ", part))
+    assert "because a rule asks for it" in inside
+    assert "rule" not in re.search(r'id="tables">.*?</section>', outside, re.S).group(0)
+
+
+def test_notebook_shows_the_same_charts(comparison):
+    evaluation = comparison["independent"]
+    drawn = [r for r in evaluation.results.values() if r.chart is not None]
+    assert len(drawn) >= 2
+    assert evaluation._repr_html_().count("<svg") == len(drawn)
+
+
+def test_risky_combinations_name_columns_and_no_values(comparison):
+    found = risky_combinations(comparison["bootstrap"].pair)
+    assert len(found) == 7
+    assert found["found"].is_sorted(descending=True)
+    assert set(" + ".join(found["combination"]).split(" + ")) == {"sex", "age", "region"}
+    assert (found["found"] <= found["alone"] + 1e-9).all()
+
+
+def test_tables_of_two_columns_leave_small_cells_out(comparison):
+    pair = comparison["bootstrap"].pair
+    cells = pair_cells(pair, "region", "diagnosis", threshold=10)
+    assert (cells.data["original"] * pair.original.rows >= 10 - 1e-9).all()
+    assert cells.hidden > 0

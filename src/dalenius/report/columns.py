@@ -121,7 +121,7 @@ def column_words(bars: Bars) -> str:
     return f"Shares of the values of {bars.column}, original and protected: {said}"
 
 
-def column_chart(bars: Bars | Sequence[Bars], protected: str | Sequence[str], width: int = 210) -> alt.Chart:
+def column_chart(bars: Bars | Sequence[Bars], protected: str | Sequence[str], width: int = 170) -> alt.Chart:
     """Draw the bars of one column: original dark, each protected file in a lighter colour of its own."""
     several = [bars] if isinstance(bars, Bars) else list(bars)
     names = [protected] if isinstance(protected, str) else list(protected)
@@ -141,7 +141,7 @@ def column_chart(bars: Bars | Sequence[Bars], protected: str | Sequence[str], wi
         .mark_bar(height={"band": 0.9})
         .encode(
             y=alt.Y(
-                "value:N", sort=order, title=None, axis=alt.Axis(labelLimit=150, ticks=False, domain=False)
+                "value:N", sort=order, title=None, axis=alt.Axis(labelLimit=120, ticks=False, domain=False)
             ),
             yOffset=alt.YOffset("file:N", sort=["original", *names]),
             x=alt.X("share:Q", title=None, axis=alt.Axis(format="%", tickCount=4)),

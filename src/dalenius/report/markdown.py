@@ -49,9 +49,7 @@ def render_markdown(
             "",
             *([] if public else [_safe(held.sentence), ""]),
         ]
-        lines.append(
-            held._repr_html_()
-        )  # Markdown takes HTML tables, and this one withholds what must be withheld
+        lines += ["```", held.cross_table(), "```"]
     if not public:
         lines += ["", "## Provenance", ""]
         lines += [f"- SHA-256 of {_safe(name)}: `{digest}`" for name, digest in provenance.inputs.items()]

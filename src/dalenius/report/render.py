@@ -36,6 +36,9 @@ class ProtectedTable(Protocol):
     def chart(self) -> Any:
         """Picture of the table."""
 
+    def cross_table(self) -> str:
+        """The table as text, withheld cells marked and nothing said about why."""
+
     def _repr_html_(self) -> str: ...
 
 
@@ -95,10 +98,11 @@ def render_report(
 
 
 def _table(name: str, held: ProtectedTable, charts: Charts, public: bool) -> dict[str, Any]:
-    """A protected table; which rule hit which cell stays inside."""
+    """A protected table; which rule hit which cell, and which cell protects others, stays inside."""
     return {
         "name": name,
-        "html": held._repr_html_(),
+        "html": None if public else held._repr_html_(),
+        "text": held.cross_table() if public else "",
         "sentence": "" if public else held.sentence,
         "chart": None if public else charts.add(held.chart()),
     }

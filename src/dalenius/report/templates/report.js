@@ -6,8 +6,12 @@ const options = { actions: false, renderer: "svg", tooltip: { theme: "light" } }
 function draw(place) {
   if (place.dataset.drawn) return;
   place.dataset.drawn = "waiting";
-  vegaEmbed(place, specs[place.id], options).then(
-    () => { place.querySelector("svg").setAttribute("aria-hidden", "true"); place.dataset.drawn = "yes"; },
+  // Vega names what it draws in: it gets a sheet of its own, so that the words of the place stay.
+  const sheet = document.createElement("div");
+  sheet.setAttribute("aria-hidden", "true");
+  place.append(sheet);
+  vegaEmbed(sheet, specs[place.id], options).then(
+    () => { place.dataset.drawn = "yes"; if (place.scrollWidth > place.clientWidth) place.tabIndex = 0; },
     (error) => { place.dataset.drawn = "failed"; place.textContent = "This chart could not be drawn."; console.error(error); }
   );
 }
