@@ -20,6 +20,7 @@ from dalenius.risk import (
     msu_overlap,
     population_uniques,
     sample_risk,
+    shadow_audit,
     suda,
     t_closeness,
     unexpected_disco,
@@ -117,3 +118,11 @@ def test_a_person_of_many_kinds_counts_once() -> None:
     assert Units.of(pair).most_rows == 2
     assert len(Units.of(pair).one_row_each(None, 1)) == 3
     assert len(Units.of(pair).rows_of_some(3, 1)) == 4
+
+
+def test_shadow_models_take_whole_people_in_and_out() -> None:
+    frame = repeated(people(1).head(120), 1)
+    audit = shadow_audit(Table.from_frame(frame, schema(frame)), lambda t, seed: t, runs=4, candidates=40)
+    assert len(audit.rows) == 40
+    assert len(set(frame["person"].to_numpy()[audit.rows].tolist())) == 40, "one row stands for each person"
+    assert audit.curve.auc > 0.95

@@ -14,6 +14,8 @@ from dalenius.core.intervals import wilson
 from dalenius.core.random import Seed, generator
 from dalenius.core.result import Interval
 from dalenius.counts.pair import Pair
+from dalenius.data.schema import Role
+from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.risk.sampling import some_rows
 
@@ -39,6 +41,15 @@ class Units:
         if pair.units is None:
             return cls(None, pair.original.rows)
         return cls(pair.units, int(pair.units.max()) + 1 if len(pair.units) else 0, pair.unit)
+
+    @classmethod
+    def of_table(cls, table: Table) -> Units:
+        """Return the owners of a table's rows, where its schema names an entity column."""
+        found = table.schema.by_role(Role.ENTITY)
+        if not found:
+            return cls(None, table.rows)
+        codes = np.unique(table[found[0]].categories.codes, return_inverse=True)[1]
+        return cls(codes, int(codes.max(initial=-1)) + 1, found[0])
 
     @classmethod
     def of_holdout(cls, pair: Pair) -> Units:

@@ -23,7 +23,8 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.space import Space
 from dalenius.risk.epsilon import epsilon_from_attack
 from dalenius.risk.membership.curve import Curve
-from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.sampling import SEED
+from dalenius.risk.units import Units
 
 
 class Fits(Protocol):
@@ -43,7 +44,7 @@ class ShadowAudit:
     Attributes
     ----------
     rows
-        Candidates: rows of the table that were tested.
+        Candidates: rows of the table that were tested (where the schema names an entity: the first row of each).
     included
         Which candidate was in which run (runs x candidates).
     statistic
@@ -120,28 +121,31 @@ def shadow_audit(
     runs
         Syntheses: each candidate is in half of them.
     candidates
-        Rows that are tested; the others only fill the halves.
+        Rows (units, where the schema names an entity) that are tested; the others only fill the halves.
     """
     if runs < 4:
         raise OptionError("a likelihood ratio needs at least 4 runs")
     table = Table.from_frame(data)
     release = as_release(synthesizer)
     rng = generator(seed, "shadow")
-    rows = some_rows(table.rows, candidates, seed, "candidates")
-    included = np.zeros((runs, len(rows)), bool)
-    statistic = np.empty((runs, len(rows)))
+    units = Units.of_table(table)
+    rows = units.rows_of_some(candidates, seed, "candidates")
+    tested = units.subset(rows)
+    first = rows[np.unique(tested.owners_of_rows, return_index=True)[1]]
+    included = np.zeros((runs, tested.count), bool)
+    statistic = np.empty((runs, tested.count))
     for pair_start in range(0, runs, 2):
-        # runs come in complementary pairs, so that every row is in exactly half of them
-        half = rng.permutation(table.rows) < table.rows // 2
+        # runs come in complementary pairs, so that every unit is in exactly half of them
+        half = (rng.permutation(units.count) < units.count // 2)[units.owners_of_rows]
         for run in range(pair_start, min(pair_start + 2, runs)):
             chosen = half if run == pair_start else ~half
             made = release(table.take(chosen), sequence(seed, "run", run))
-            included[run] = chosen[rows]
-            statistic[run] = _closeness(table.take(rows), made)
+            included[run] = chosen[first]
+            statistic[run] = tested.most(_closeness(table.take(rows), made))
             if progress is not None:
                 progress(run + 1, runs)
     scores = _likelihood_ratios(statistic, included)
-    return ShadowAudit(rows, included, statistic, Curve(scores[included], scores[~included]))
+    return ShadowAudit(first, included, statistic, Curve(scores[included], scores[~included]))
 
 
 def as_release(synthesizer: Fits | Release) -> Release:

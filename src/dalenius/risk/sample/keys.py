@@ -51,7 +51,7 @@ class KeyCodes:
         columns = [table[name].categories for name in wanted]
         codes = np.column_stack([c.codes.astype(np.int64) for c in columns])
         missing = np.column_stack([np.isin(c.codes, gap_codes(c.labels)) for c in columns])
-        return cls(tuple(wanted), codes, tuple(c.labels for c in columns), missing, _units(table))
+        return cls(tuple(wanted), codes, tuple(c.labels for c in columns), missing, Units.of_table(table))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -73,15 +73,6 @@ class KeyCodes:
         """Rows without a gap in the keys."""
         whole: AnyArray = ~np.any(self.missing, axis=1)
         return whole
-
-
-def _units(table: Table) -> Units:
-    """Owners of the rows, where the schema names an entity column."""
-    found = table.schema.by_role(Role.ENTITY)
-    if not found:
-        return Units(None, table.rows)
-    codes = np.unique(table[found[0]].categories.codes, return_inverse=True)[1]
-    return Units(codes, int(codes.max(initial=-1)) + 1, found[0])
 
 
 def column_values(data: Any, name: str | None, role: Role) -> AnyArray | None:
