@@ -2,8 +2,8 @@
 
 The engine (`engine`, `model`, `column`) knows visit sequences, predictors, missing cells, special codes, rules, strata,
 survey weights and partial synthesis. A conditional model of one column (`fitted`) is one class: trees (`cart`,
-`survival`), regressions (`linear`, `discrete`), cells (`saturated`), margins (`marginal`). The tree engine is
-`trees` and `splits`.
+`survival`), regressions (`regression`: `linear`, and `discrete` with its `likelihood`), cells (`saturated`), margins
+(`marginal`). The tree engine is `trees`, which searches `splits` and adds `nodes`.
 """
 
 from dalenius.synth.sequential.cart import Bagging, Cart, ConditionalTree, Forest
