@@ -186,6 +186,18 @@ def _scan(
                 acc[i] += weight * min(abs(line[start + i] - value), cap)
 
 
+@njit(cache=True)
+def _insert(best: Any, which: Any, q: int, d: Any, row: int) -> None:
+    """Put a record among the nearest of a query, in the place of the farthest; equal distances by row number."""
+    place = best.shape[1] - 1
+    while place > 0 and (d < best[q, place - 1] or (d == best[q, place - 1] and row < which[q, place - 1])):
+        best[q, place] = best[q, place - 1]
+        which[q, place] = which[q, place - 1]
+        place -= 1
+    best[q, place] = d
+    which[q, place] = row
+
+
 @njit(cache=True, parallel=True)
 def search(  # noqa: PLR0912 (one loop for the compiler)
     qnum: Any, qcat: Any, num: Any, cat: Any, wn: Any, wc: Any, cap: Any, euclid: bool, k: int, own: Any,
@@ -227,15 +239,7 @@ def search(  # noqa: PLR0912 (one loop for the compiler)
                     row = rows[start + i]
                     if row == own[q] or (d == best[q, k - 1] and row > which[q, k - 1] >= 0):
                         continue
-                    place = k - 1
-                    while place > 0 and (
-                        d < best[q, place - 1] or (d == best[q, place - 1] and row < which[q, place - 1])
-                    ):
-                        best[q, place] = best[q, place - 1]
-                        which[q, place] = which[q, place - 1]
-                        place -= 1
-                    best[q, place] = d
-                    which[q, place] = row
+                    _insert(best, which, q, d, row)
                 continue
             a, b, j = child[node, 0], child[node, 1], column[node]
             # the children differ from their parent in the column that divides them, as far as the bound goes

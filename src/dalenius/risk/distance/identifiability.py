@@ -94,11 +94,8 @@ def epsilon_identifiability(
     value, null = tried.share(flags), 100 * m / (m + n - 1)
     yardsticks = {"fresh draws": null}
     if space.holdout is not None:
-        held = Units.of_holdout(pair)
-        others = held.rows_of_some(most, seed, "outsiders")
-        theirs = space.holdout.take(others)
-        nearer = protected.search(theirs).distance[:, 0] < originals.search(theirs).distance[:, 0]
-        yardsticks["holdout"] = held.subset(others).share(nearer)
+        outside = Units.of_holdout(pair)
+        yardsticks["holdout"] = _outsiders(outside, space.holdout, originals, protected, most, seed)
     if units.codes is not None:  # records of one unit are no independent draws, so there is no closed form
         del yardsticks["fresh draws"]
     ties = int(np.count_nonzero((r == 0) & (found == 0)))
@@ -118,6 +115,16 @@ def epsilon_identifiability(
         if records
         else None,
     )
+
+
+def _outsiders(
+    units: Units, points: Points, originals: Index, protected: Index, most: int | None, seed: Seed
+) -> float:
+    """Per cent of outsiders with a protected record closer than any original."""
+    rows = units.rows_of_some(most, seed, "outsiders")
+    people = points.take(rows)
+    nearer = protected.search(people).distance[:, 0] < originals.search(people).distance[:, 0]
+    return units.subset(rows).share(nearer)
 
 
 def _beside(yardsticks: Mapping[str, float]) -> str:

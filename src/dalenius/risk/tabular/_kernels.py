@@ -26,47 +26,49 @@ def order_by_group(ids: Any, groups: int) -> Any:
 
 
 @njit(cache=True)
+def _add(
+    order: Any, start: int, end: int, codes: Any, g: int, begin: int, used: int, place: Any, group: Any, level: Any,
+    counts: Any, cell: Any,
+) -> int:  # fmt: skip
+    """Count some rows of one group into its cells, which begin at ``begin``; gives the number of cells used by now.
+
+    ``place[t]`` is the cell of level t; it is stale, and so unused, when it lies before the group's first cell.
+    """
+    for k in range(start, end):
+        row = order[k]
+        t = codes[row]
+        if place[t] < begin:
+            place[t] = used
+            group[used] = g
+            level[used] = t
+            used += 1
+        counts[place[t]] += 1
+        if len(cell):
+            cell[row] = place[t]
+    return used
+
+
+@njit(cache=True)
 def count_cells(
     starts_d: Any, order_d: Any, codes_d: Any, starts_s: Any, order_s: Any, codes_s: Any,
     starts_h: Any, order_h: Any, codes_h: Any, levels: int,
 ) -> Any:  # fmt: skip
     """Cells (group, level) that occur in any file, with their counts, and the cell of every original row."""
     limit = len(order_d) + len(order_s) + len(order_h)
-    group = np.empty(limit, np.int64)
-    level = np.empty(limit, np.int64)
-    d = np.zeros(limit, np.int64)
-    s = np.zeros(limit, np.int64)
-    h = np.zeros(limit, np.int64)
-    cell = np.empty(len(order_d), np.int64)
-    # place[t] is the cell of level t; it is stale, and so unused, when it lies before this group's first cell
+    group, level = np.empty(limit, np.int64), np.empty(limit, np.int64)
+    d, s, h = np.zeros(limit, np.int64), np.zeros(limit, np.int64), np.zeros(limit, np.int64)
+    cell, nobody = np.empty(len(order_d), np.int64), np.empty(0, np.int64)
     place = np.full(levels, -1, np.int64)
     used = 0
     for g in range(len(starts_d) - 1):
-        begin = used
-        for k in range(starts_d[g], starts_d[g + 1]):
-            row = order_d[k]
-            t = codes_d[row]
-            if place[t] < begin:
-                place[t] = used
-                group[used] = g
-                level[used] = t
-                used += 1
-            d[place[t]] += 1
-            cell[row] = place[t]
-        for k in range(starts_s[g], starts_s[g + 1]):
-            t = codes_s[order_s[k]]
-            if place[t] < begin:
-                place[t] = used
-                group[used] = g
-                level[used] = t
-                used += 1
-            s[place[t]] += 1
-        for k in range(starts_h[g], starts_h[g + 1]):
-            t = codes_h[order_h[k]]
-            if place[t] < begin:
-                place[t] = used
-                group[used] = g
-                level[used] = t
-                used += 1
-            h[place[t]] += 1
+        first = used
+        used = _add(
+            order_d, starts_d[g], starts_d[g + 1], codes_d, g, first, used, place, group, level, d, cell
+        )
+        used = _add(
+            order_s, starts_s[g], starts_s[g + 1], codes_s, g, first, used, place, group, level, s, nobody
+        )
+        used = _add(
+            order_h, starts_h[g], starts_h[g + 1], codes_h, g, first, used, place, group, level, h, nobody
+        )
     return group[:used].copy(), level[:used].copy(), d[:used].copy(), s[:used].copy(), h[:used].copy(), cell

@@ -14,7 +14,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.risk.tabular.cells import Cells
 from dalenius.risk.tabular.exclusions import Exclusions
-from dalenius.risk.tabular.figures import NONE, attribute_figures, cap_figures, scaled
+from dalenius.risk.tabular.figures import NONE, attribute_figures, cap_figures, ratio, scaled
 from dalenius.risk.units import Units
 
 
@@ -56,8 +56,8 @@ def caps_by_unit(
     keep = (exclusions.reason(cells, cells.d) == 0)[place]
     owners = units.owners(place, len(cells.d))
     owners_q = cells.sums(owners)[cells.group]
-    share_d = _mean_chance(units, _ratio(owners, owners_q)[place] * keep)
-    share_s = _mean_chance(units, _ratio(cells.s, cells.s_q)[place] * keep)
+    share_d = _mean_chance(units, ratio(owners, owners_q)[place] * keep)
+    share_s = _mean_chance(units, ratio(cells.s, cells.s_q)[place] * keep)
     figures = attribute_by_unit(cells, units, exclusions, place)
     margin = np.bincount(cells.level, owners) / owners.sum()
     base = float((margin**2).sum())
@@ -91,10 +91,6 @@ def holdout_cells(pair: Pair, cells: Cells) -> IntArray:
 
 def _mean_chance(units: Units, chances: AnyArray) -> float:
     return float(units.most(chances).mean())
-
-
-def _ratio(part: AnyArray, whole: AnyArray) -> AnyArray:
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
 def _per_cent(part: float, whole: float) -> float:

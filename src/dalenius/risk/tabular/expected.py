@@ -56,12 +56,13 @@ def unexpected_disco(
     for key in cells.keys:
         told |= _share_in(cells, everybody, cells.groups.codes(key)[cells.group]) >= single_key / 100
     behind = cells.pure_s & (exclusions.reason(cells, cells.d) == 0)
+    told &= ~common
     parts = {
         "DiSCO": behind,
         "expected from the margin": behind & common,
-        "expected from one key": behind & told & ~common,
-        "unexpected": behind & ~common & ~told,
+        "expected from one key": behind & told,
     }
+    parts["unexpected"] = behind & ~common & ~told
     values = {name: units.share(flags[cells.cell_of_row]) for name, flags in parts.items()}
     value = values["unexpected"]
     whom = "people who are not in the data" if cells.has_holdout else "the original itself"

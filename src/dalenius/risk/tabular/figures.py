@@ -69,7 +69,7 @@ def cap_figures(cells: Cells, exclusions: Exclusions = NONE, synthpop: bool = Fa
         (cells.sums(d)[cells.group], cells.sums(s)[cells.group]) if synthpop else (cells.d_q, cells.s_q)
     )
     base_d, base_s = (d, s) if synthpop else (cells.d, cells.s)
-    share_d, share_s = _ratio(base_d, d_q), _ratio(base_s, s_q)
+    share_d, share_s = ratio(base_d, d_q), ratio(base_s, s_q)
     n_d, n_s = float(cells.d.sum()), float(cells.s.sum())
     margin = np.bincount(cells.level, cells.d) / n_d
     met = float((share_s * d).sum())
@@ -97,5 +97,6 @@ def _share(part: float | np.integer, whole: float) -> float:
     return 100 * float(part) / whole if whole > 0 else math.nan
 
 
-def _ratio(part: AnyArray, whole: AnyArray) -> AnyArray:
+def ratio(part: AnyArray, whole: AnyArray) -> AnyArray:
+    """Divide, with 0 where there is nothing to divide by."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
