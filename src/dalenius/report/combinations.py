@@ -27,7 +27,7 @@ def risky_combinations(pair: Pair, most: int = MOST_COMBINATIONS) -> pl.DataFram
     >>> risky_combinations(Pair(data, data, keys=["sex", "age"])).row(0)
     ('age', 1, 100.0, 100.0)
     """
-    rows = []
+    rows: list[dict[str, object]] = []
     for size in range(1, len(pair.keys) + 1):
         for chosen in itertools.combinations(pair.keys, size):
             if len(rows) == most:
