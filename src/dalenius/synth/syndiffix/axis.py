@@ -1,9 +1,9 @@
 """`Axis`: how a column lies on the grid.
 
-Every value of a column is a 62-bit code. The lower half of the code range is for values, the upper half for what is not a
-value (missing, NaN, special codes): missing cells lie next to the range, never in it. The grid cell of a code at depth g is
-its first g bits.
-"""  # noqa: E501
+Every value of a column is a 62-bit code. The lower half of the code range is for values, the upper half for what is
+not a value (missing, NaN, special codes): missing cells lie next to the range, never in it. The grid cell of a code
+at depth g is its first g bits.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Axis:
     scale
         Smallest value and factor of the min-max frame; None for a grid in units of the data.
     step
-        Precision: singular values stand for [value, value + step). 1 for whole numbers, 0 for exact reals; for moments the
-        resolution in microseconds.
+        Precision: singular values stand for [value, value + step). 1 for whole numbers, 0 for exact reals; for
+        moments the resolution in microseconds.
     level, offset
         Where the root of the column's trees lies in the frame, after pushing down.
-    """  # noqa: E501
+    """
 
     column: Column
     kind: AxisKind

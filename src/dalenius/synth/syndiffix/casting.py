@@ -48,10 +48,7 @@ class Casting:
         """The axis of a column and the code of every row."""
         present, gaps = vector.present, _gaps(vector)
         values, axis = self._numbers(vector, gaps)
-        if gaps:  # noqa: SIM108
-            axis = replace(axis, gaps=gaps)
-        else:
-            axis = axis.rooted(1, 0)
+        axis = replace(axis, gaps=gaps) if gaps else axis.rooted(1, 0)
         if vector.state is None:
             return axis, axis.encode(values)
         codes = np.zeros(len(vector), np.int64)

@@ -19,23 +19,16 @@ import numpy.typing as npt
 
 from dalenius.core.errors import OptionError
 from dalenius.synth.syndiffix.axis import BITS, Axis, Codes
+from dalenius.synth.syndiffix.collapsing._kernels import collapse
 from dalenius.synth.syndiffix.counting._kernels import Flat, Frame, cell_seeds, count_single, count_units
-from dalenius.synth.syndiffix.harvest._kernels import Arena, harvest
+from dalenius.synth.syndiffix.harvest._kernels import harvest
 from dalenius.synth.syndiffix.noise._kernels import PRECISION, Noise, keyed
 from dalenius.synth.syndiffix.noise.make import make_noise, name_hash
 from dalenius.synth.syndiffix.options import Anonymity, Growth
+from dalenius.synth.syndiffix.refining._kernels import Arena
+from dalenius.synth.syndiffix.roots._kernels import lowest_root, prune
 from dalenius.synth.syndiffix.tree import Tree
-from dalenius.synth.syndiffix.trees._kernels import (
-    DEPTH,
-    END,
-    START,
-    Items,
-    Rule,
-    collapse,
-    grow,
-    lowest_root,
-    prune,
-)
+from dalenius.synth.syndiffix.trees._kernels import DEPTH, END, START, Items, Rule, grow
 from dalenius.synth.syndiffix.units import Units
 
 Combination = tuple[int, ...]
@@ -124,17 +117,18 @@ class Forest:
             level = [combination for combination in missing if len(combination) == size]
             self.trees.update(zip(level, self.each(self._grow, level), strict=True))
 
-    def _items(self, cells: npt.NDArray[np.int64], outside: Mask) -> Items:
+    def _items(self, cells: npt.NDArray[np.int64], outside: Mask, repeated: bool = True) -> Items:
+        """Rows to be put on the grid, equal ones together where there may be many of them (``repeated``)."""
         units = self.units
         counts, hashes, codes = units.counts, units.hashes, units.codes
         if outside is not None:
             counts, hashes = np.where(outside, 0, counts), np.where(outside, 0, hashes)
             codes = np.where(outside, np.int32(-1), codes)
         rows = self.rows
-        if units.is_single and len(rows) > FEW_ROWS:
+        if repeated and units.is_single and len(rows) > FEW_ROWS:
             held, sums = collapse(cells, rows, counts, hashes)
-            if held.shape[1]:
-                cells, (rows, counts, hashes) = held, sums
+            if len(held):
+                cells, (rows, counts, hashes) = held, sums.T.copy()
                 codes = np.zeros((0, len(rows)), np.int32)
         return Items(cells, cells, rows, counts, hashes, codes, units.code_hashes)
 
@@ -190,24 +184,25 @@ class Forest:
                 outside = (held < low) | (held > high)
                 held = (np.clip(held, low, high) - (cell << (BITS - level))) << level
                 ints, wide, perm = self._grow_one(held, rule, outside)
-        items = None if self.units.is_single else self._items(held[None, :], outside)
+        items = None if self.units.is_single else self._items(held[:, None], outside)
         return axis, held, outside, self._finish((i,), [axis], ints, wide, perm, safe, (), items)
 
     def _grow_one(
         self, codes: Codes, rule: Rule, outside: Mask
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        items = self._items(codes[None, :], outside)
-        grown = grow(items, self.noise, rule, np.zeros((0, 4), np.int32), np.full(1, -1, np.int32))
-        return grown
+        items = self._items(codes[:, None], outside)
+        return grow(items, self.noise, rule, np.zeros((0, 4), np.int32), np.full(1, -1, np.int32))
 
     def _grow(self, combination: Combination) -> Tree:
         below = [self.trees[tuple(c for c in combination if c != dropped)] for dropped in combination]
         ends = np.cumsum([0] + [len(tree) for tree in below])
-        cells = np.stack([self.codes[i] for i in combination])
+        cells = np.stack([self.codes[i] for i in combination], axis=1)
         links = np.concatenate([_shifted(tree.links, end) for tree, end in zip(below, ends, strict=False)])
         rule = self.rule(combination)
         masks = [mask for mask in (self.outside[i] for i in combination) if mask is not None]
-        items = self._items(cells, np.logical_or.reduce(masks) if masks else None)
+        # Rows that differ in some of these columns differ in all of them together.
+        repeated = all(tree.collapsed for tree in below)
+        items = self._items(cells, np.logical_or.reduce(masks) if masks else None, repeated)
         ints, wide, perm = grow(items, self.noise, rule, links, ends[:-1].astype(np.int32))
         return self._finish(
             combination, [self.axes[i] for i in combination], ints, wide, perm, False, below, items
@@ -226,14 +221,11 @@ class Forest:
             noisy = count_units(
                 self.noise, self._flat, ints, perm, items.rows, items.units, items.unit_hashes, seeds
             )
-        if not self.harvested:
-            return Tree(combination, ints, wide, noisy, seeds)
-        held = harvest(
-            self.noise, ints, wide, noisy, seeds, safe, len(combination), _joined([t.arena for t in below])
-        )
-        low, high, weight, dead, first, last = held
-        arena = Arena(low, high, weight, dead, first, last, ints[:, DEPTH].copy())
-        return Tree(combination, ints, wide, noisy, seeds, arena)
+        arena = None
+        if self.harvested:
+            under = _joined([tree.arena for tree in below])
+            arena = harvest(self.noise, ints, wide, noisy, seeds, safe, len(combination), under)
+        return Tree(combination, ints, wide, noisy, seeds, arena, len(perm) < len(self.rows))
 
 
 def _shifted(links: npt.NDArray[np.int32], by: int) -> npt.NDArray[np.int32]:
@@ -248,7 +240,7 @@ def _joined(arenas: Sequence[Arena | None]) -> Arena:
     if not held:
         none = np.zeros((0, 0), np.int64)
         some, short = np.zeros(0, np.int64), np.zeros(0, np.int32)
-        return Arena(none, none, np.zeros(0), short, some, some, short)
+        return Arena(none, none, np.zeros(0), np.zeros(0), short, some, some, short, none, none)
     ends = np.cumsum([0] + [len(arena.weight) for arena in held])
     parts = [replace_ranges(arena, int(end)) for arena, end in zip(held, ends, strict=False)]
     return Arena(*(np.concatenate(fields) for fields in zip(*parts, strict=True)))

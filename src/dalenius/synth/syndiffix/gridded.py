@@ -1,8 +1,8 @@
 """A forest from a group-by: the database counts, only groups come into memory.
 
-Trees read nothing of the rows but cell codes, counts and the combined hashes of units. A database can deliver these for a
-table of any size: numbers cut to a precision, then grouped with a count and the exclusive or of keyed hashes.
-"""  # noqa: E501
+Trees read nothing of the rows but cell codes, counts and the combined hashes of units. A database can deliver these
+for a table of any size: numbers cut to a precision, then grouped with a count and the exclusive or of keyed hashes.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ROWS, HASH = "__rows", "__hash"
 
 
 def ground_from_duckdb(
-    relation: Any, columns: Sequence[str], entity: str, *, salt: str | bytes | None = None, method: Method | None = None,  # noqa: E501
-    schema: Schema | None = None,
+    relation: Any, columns: Sequence[str], entity: str, *, salt: str | bytes | None = None,
+    method: Method | None = None, schema: Schema | None = None,
 ) -> Ground:  # fmt: skip
     """Put a DuckDB relation on the grid without loading its rows; one row per entity.
 
-    Columns named in ``method.precision`` are cut to that width inside the database, which bounds the number of groups. The
-    result equals that of the same rows in memory.
+    Columns named in ``method.precision`` are cut to that width inside the database, which bounds the number of
+    groups. The result equals that of the same rows in memory.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def ground_from_duckdb(
     >>> relation = duckdb.sql("SELECT i AS id, i % 7 AS a, i % 3 AS b FROM range(700) t(i)")
     >>> ground_from_duckdb(relation, ["a", "b"], "id", salt="a secret of mine").model().sample(3, seed=1).rows
     3
-    """  # noqa: E501
+    """
     options = method or Method()
     secret = resolve_salt(salt)
     casting = Casting(options.snapping, options.precision)

@@ -207,8 +207,8 @@ class Ground:
         public = self.names[i] in self.method.safe
         forest = self.forest
         return look(
-            forest.axes[i], self.originals[i], forest.trees[(i,)], [*here, (self.margins[i], 0)], public, self.method.rare,  # noqa: E501
-            self.method.known_values,
+            forest.axes[i], self.originals[i], forest.trees[(i,)], [*here, (self.margins[i], 0)], public,
+            self.method.rare, self.method.known_values,
         )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Moments on natural boundaries: year, month, day, hour, minute and second as bit fields of one whole number.
 
-Each field is as wide as the next power of two allows (12 months in 16 places), so every cell of a power-of-two grid over
-these numbers starts and ends at a natural boundary: a year, a month, a day, eight hours.
-"""  # noqa: E501
+Each field is as wide as the next power of two allows (12 months in 16 places), so every cell of a power-of-two grid
+over these numbers starts and ends at a natural boundary: a year, a month, a day, eight hours.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Raking: give a cluster's buckets the margins of its single columns.
 
-Buckets of many columns lose rare values (they are suppressed and common ones scaled up); the buckets of each column alone
-know the margin far better. Both are anonymous already, so adjusting one to the other costs no privacy. The weights are
-fitted to all margins in turn (iterative proportional fitting; Deming and Stephan 1940), a range being spread evenly
-over what it encloses, as it is when rows are drawn.
-"""  # noqa: E501
+Buckets of many columns lose rare values (they are suppressed and common ones scaled up); the buckets of each column
+alone know the margin far better. Both are anonymous already, so adjusting one to the other costs no privacy. The
+weights are fitted to all margins in turn (iterative proportional fitting; Deming and Stephan 1940), a range being
+spread evenly over what it encloses, as it is when rows are drawn.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from dalenius.synth.syndiffix.axis import HALF, TOP, Axis, Codes
 from dalenius.synth.syndiffix.buckets import Buckets
 from dalenius.synth.syndiffix.moments import UNIT_BITS
 
-ROUNDS = 12
+ROUNDS = 6
 SMALLEST = 0.02
-"""Numbers are fitted in groups of neighbours with at least this share: finer margins are mostly noise, and fitting noise
-would blur how columns depend on each other."""
+"""Numbers are fitted in groups of neighbours with at least this share: finer margins are mostly noise, and fitting
+noise would blur how columns depend on each other."""
 LARGEST = 50.0
 """No weight is changed by more than this factor in one step."""
 Floats = npt.NDArray[np.float64]

@@ -20,9 +20,10 @@ from dalenius.synth.syndiffix.axis import BITS
 from dalenius.synth.syndiffix.counting._kernels import count_single
 from dalenius.synth.syndiffix.noise._kernels import PRECISION, Noise, keyed
 from dalenius.synth.syndiffix.options import Anonymity, Growth
+from dalenius.synth.syndiffix.roots._kernels import extend, lowest_root, prune
 from dalenius.synth.syndiffix.snapping import null_value, snap
 from dalenius.synth.syndiffix.tree import Tree
-from dalenius.synth.syndiffix.trees._kernels import DEPTH, Items, Rule, extend, grow, lowest_root, prune
+from dalenius.synth.syndiffix.trees._kernels import DEPTH, Items, Rule, grow
 
 STEPS = ("suppress", "noise", "noise", "outlier", "top", "precision_limit", "", "")
 
@@ -96,7 +97,7 @@ class ReferenceForest:
         distinct, first = np.unique(codes, return_index=True)
         self.values.append((distinct, values[first]))
         self.nulls.append(null)
-        items = self._items(codes[None, :], codes[None, :])
+        items = self._items(codes[:, None], codes[:, None])
         rule = self._rule((i,), len(values))
         none = np.full(1, -1, np.int32)
         ints, wide, perm = grow(items, self.noise, rule, np.zeros((0, 4), np.int32), none)
@@ -120,17 +121,17 @@ class ReferenceForest:
             links = np.concatenate([tree.links for tree in below])
             links[:, 0] += np.repeat(ends[:-1], np.diff(ends))
             items = self._items(
-                np.stack([self.cells[i] for i in combination]),
-                np.stack([self.actual[i] for i in combination]),
+                np.stack([self.cells[i] for i in combination], axis=1),
+                np.stack([self.actual[i] for i in combination], axis=1),
             )
-            rule = self._rule(combination, items.cells.shape[1])
+            rule = self._rule(combination, len(items.cells))
             ints, wide, _ = grow(items, self.noise, rule, links.astype(np.int32), ends[:-1].astype(np.int32))
             self.trees[combination] = self._finish(combination, ints, wide)
         return self.trees[combination]
 
     def _items(self, cells: npt.NDArray[np.int64], actual: npt.NDArray[np.int64]) -> Items:
-        ones = np.ones(cells.shape[1], np.int64)
-        none = np.zeros((0, cells.shape[1]), np.int32)
+        ones = np.ones(len(cells), np.int64)
+        none = np.zeros((0, len(cells)), np.int32)
         return Items(cells, actual, ones, ones, self.hashes, none, np.zeros((0, 0), np.int64))
 
     def _rule(self, combination: tuple[int, ...], rows: int) -> Rule:

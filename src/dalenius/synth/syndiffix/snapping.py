@@ -8,8 +8,8 @@ import math
 def snap(low: float, high: float) -> tuple[float, int]:
     """Smallest snapped range that holds [low, high]: its lower bound and the power of two of its size.
 
-    The size is a power of two and the lower bound a multiple of half of it, so that a range says nothing about the exact
-    extremes.
+    The size is a power of two and the lower bound a multiple of half of it, so that a range says nothing about the
+    exact extremes.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def snap(low: float, high: float) -> tuple[float, int]:
     (0.5, -1)
     >>> snap(-6, 2)
     (-8.0, 4)
-    """  # noqa: E501
+    """
     width = high - low
     power = 0 if width == 0 else _next_power(width)
     lower = _floor(low, power - 1)

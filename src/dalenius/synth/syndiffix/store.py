@@ -1,8 +1,8 @@
 """`BucketStore`: one file of anonymised bucket sets, from which tables of its columns are drawn later.
 
-The original can be deleted once the store is made. It is a zip file of JSON and plain arrays: nothing in it is executed, so
-a store from a stranger can be opened.
-"""  # noqa: E501
+The original can be deleted once the store is made. It is a zip file of JSON and plain arrays: nothing in it is
+executed, so a store from a stranger can be opened.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +141,8 @@ class BucketStore:
             "kind": KIND, "format": FORMAT, "rows": self.rows, "schema": self.schema.to_yaml(),
             "text_levels": {c.name: list(c.levels or ()) for c in self.schema if c.kind is Kind.TEXT},
             "columns": [outlook_facts(outlook) for outlook in self.outlooks], "entropies": list(self.entropies),
-            "fingerprint": self.fingerprint, "sets": [list(key) for key in self.sets], "contents": SynDiffixModel.contents,  # noqa: E501
+            "fingerprint": self.fingerprint, "sets": [list(key) for key in self.sets],
+            "contents": SynDiffixModel.contents,
         }  # fmt: skip
         arrays: dict[str, Any] = {"dependences": self.dependences}
         for i, outlook in enumerate(self.outlooks):

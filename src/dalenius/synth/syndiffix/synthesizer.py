@@ -50,8 +50,8 @@ class SynDiffix(Synthesizer):
     safe
         Columns whose values are publicly known: they come out as they are.
     rare
-        What becomes of levels that too few units share: "neighbour" (the nearest level that may be shown), "prefix" (the
-        common beginning of a range and a number) or "auto" (prefix for text, neighbour for categories).
+        What becomes of levels that too few units share: "neighbour" (the nearest level that may be shown), "prefix"
+        (the common beginning of a range and a number) or "auto" (prefix for text, neighbour for categories).
     known_values
         Draw numbers from values that enough units share, where a cell holds one.
     rake
@@ -71,7 +71,7 @@ class SynDiffix(Synthesizer):
     ['sex', 'age']
     >>> model.clusters
     [['sex', 'age']]
-    """  # noqa: E501
+    """
 
     salt: str | bytes | None = field(default=None, repr=False)
     columns: Sequence[str] | str | None = None
@@ -93,7 +93,9 @@ class SynDiffix(Synthesizer):
     info = MethodInfo(
         name="syndiffix",
         title="SynDiffix",
-        meaning="Rows drawn from anonymised buckets on a fixed grid, with sticky noise and suppression of small counts.",  # noqa: E501
+        meaning=(
+            "Rows drawn from anonymised buckets on a fixed grid, with sticky noise and suppression of small counts."
+        ),
         guarantee=(
             "no value or range of fewer than 3 units comes out, and repeated releases do not average the noise away; "
             "not differential privacy"

@@ -1,8 +1,8 @@
 """`TableSet`: one small synthetic table per question, all from one shared forest.
 
-A wide table loses accuracy with every column; a family of narrow tables does not, and because noise is sticky the family
-gives away no more than its widest member (Francis, PSD 2024).
-"""  # noqa: E501
+A wide table loses accuracy with every column; a family of narrow tables does not, and because noise is sticky the
+family gives away no more than its widest member (Francis, PSD 2024).
+"""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def plan_tables(
 class TableSet:
     """Synthetic tables by their columns.
 
-    Row i of one table has nothing to do with row i of another. All tables come from one salt: with several, noise could be
-    averaged away, so sets of different salts refuse to be joined.
+    Row i of one table has nothing to do with row i of another. All tables come from one salt: with several, noise
+    could be averaged away, so sets of different salts refuse to be joined.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class TableSet:
     (6, ['a', 'b'])
     >>> tables.narrowest(["c"])
     ('c',)
-    """  # noqa: E501
+    """
 
     tables: Mapping[Key, Table]
     fingerprint: str = ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.synth.syndiffix.harvest._kernels import Arena
+from dalenius.synth.syndiffix.refining._kernels import Arena
 from dalenius.synth.syndiffix.trees._kernels import (
     CODE,
     DEPTH,
@@ -41,6 +41,8 @@ class Tree:
         Seed of each node's cell.
     arena
         Buckets, once harvested.
+    collapsed
+        Whether equal rows were put together before it was grown.
     """
 
     columns: tuple[int, ...]
@@ -49,6 +51,7 @@ class Tree:
     noisy: npt.NDArray[np.float64]
     seeds: npt.NDArray[np.uint64]
     arena: Arena | None = None
+    collapsed: bool = False
 
     def __len__(self) -> int:
         return len(self.ints)

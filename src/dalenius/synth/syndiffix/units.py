@@ -20,9 +20,9 @@ class Units:
     """The units of the rows (or of groups of equal rows).
 
     With one row per unit, ``counts`` and ``hashes`` are the number of units of each item and their combined hash and
-    ``codes`` is empty. Otherwise ``codes`` numbers the unit of each row, one line per unit column, -1 where there is none,
-    and ``code_hashes`` are the units' hashes.
-    """  # noqa: E501
+    ``codes`` is empty. Otherwise ``codes`` numbers the unit of each row, one line per unit column, -1 where there is
+    none, and ``code_hashes`` are the units' hashes.
+    """
 
     counts: npt.NDArray[np.int64]
     hashes: npt.NDArray[np.int64]

@@ -47,7 +47,7 @@ class Flat(NamedTuple):
     top_high: int
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _label(noise, frame, j, depth, cell, low, high):
     """Hash of one side of a cell: column, width and position, in absolute units; of the value itself if it is alone.
 

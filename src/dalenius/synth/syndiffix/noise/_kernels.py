@@ -84,7 +84,7 @@ def keyed(noise, step, seed):
     return sip(noise.keys[2 * step], noise.keys[2 * step + 1], np.uint64(seed), np.uint64(0), 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def keyed_pair(noise, step, first, second):
     """64 pseudo-random bits of a step, from two words."""
     return sip(noise.keys[2 * step], noise.keys[2 * step + 1], np.uint64(first), np.uint64(second), 2)
@@ -120,7 +120,7 @@ def quantile(p):
     return top / bottom
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def is_low(noise, threshold, units, seed):
     """Low-count test of one unit column: too few distinct units, judged against a noisy threshold."""
     if units < threshold:

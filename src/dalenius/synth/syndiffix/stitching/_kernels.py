@@ -62,9 +62,9 @@ def stitch(left, right, roof, shared, seed, result):
     """Pairs of rows (left, right) of two tables with common columns.
 
     ``left`` and ``right`` are the common columns' codes, one line per column; ``roof`` is the end of the code range.
-    ``result`` has room for the longer table. With ``shared`` the pieces get the mean of both sizes, carried over exactly
-    from piece to piece; otherwise the left table's. Returns the number of pairs.
-    """  # noqa: E501
+    ``result`` has room for the longer table. With ``shared`` the pieces get the mean of both sizes, carried over
+    exactly from piece to piece; otherwise the left table's. Returns the number of pairs.
+    """
     columns = len(left)
     l_rows, r_rows = np.arange(left.shape[1]), np.arange(right.shape[1])
     l_other, r_other = l_rows.copy(), r_rows.copy()
@@ -116,7 +116,10 @@ def stitch(left, right, roof, shared, seed, result):
 
 @njit(cache=True, nogil=True)
 def _merge(left, right, l_rows, r_rows, l0, l1, r0, r1, wanted, result, made):
-    """Zip two shuffled pieces, sorted by the common columns, to the wanted number of pairs (surplus dropped, gaps filled)."""  # noqa: E501
+    """Zip two shuffled pieces, sorted by the common columns, to the wanted number of pairs.
+
+    A surplus is dropped, gaps are filled by repeats.
+    """
     chosen_l, chosen_r = np.empty(wanted, np.int64), np.empty(wanted, np.int64)
     for i in range(wanted):
         chosen_l[i], chosen_r[i] = l_rows[l0 + i % (l1 - l0)], r_rows[r0 + i % (r1 - r0)]

@@ -1,0 +1,1 @@
+"""Putting equal rows together before a tree is grown."""

@@ -1,0 +1,1 @@
+"""Pushing the root of a one-dimensional tree down."""
