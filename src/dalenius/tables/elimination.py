@@ -198,14 +198,14 @@ class Eliminator:
         self.drop(j)
 
     def _reserve(self, arena: int, links: int) -> None:
-        living = int(self.length.sum())
         if self.end + arena > len(self.rows):
+            living = int(self.length.sum())
             capacity = max(len(self.rows), 2 * (living + arena))
             rows, vals = np.zeros(capacity, np.int32), np.zeros(capacity, np.int64)
             self.end = k.compact(self.start, self.length, self.rows, self.vals, rows, vals)
             self.rows, self.vals = rows, vals
         if self.used + links > len(self.after):
-            self._link(max(len(self.after), 2 * (living + links)))
+            self._link(max(len(self.after), 2 * (int(self.length.sum()) + links)))
 
     def drop(self, j: int) -> None:
         """Take a column out of use."""

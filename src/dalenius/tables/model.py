@@ -43,6 +43,11 @@ class Records:
     weight: Floats | None = None
     labels: tuple[str, ...] = ()
 
+    def sums(self, cells: int, weighted: bool = True) -> Floats:
+        """Sum of the values in every inner cell."""
+        value = self.value * self.weight if weighted and self.weight is not None else self.value
+        return np.asarray(np.bincount(self.inner, value, cells), np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class TableModel:
@@ -116,8 +121,7 @@ class TableModel:
         """Like `amount`, without sampling weights."""
         if self.records is None or self.records.weight is None:
             return self.amount
-        plain = np.bincount(self.records.inner, self.records.value, len(self.counts))
-        return np.asarray(self.matrix.T @ plain, np.float64)
+        return np.asarray(self.matrix.T @ self.records.sums(len(self.counts), weighted=False), np.float64)
 
     @cached_property
     def sizes(self) -> Ints:
