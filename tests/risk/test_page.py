@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from dalenius import Pair, Schema, Table
 from dalenius.cli import app
 from dalenius.counts.measure import MEASURES
+from dalenius.data import examples
 from dalenius.risk import disco, exposed_combinations, risk_page
 
 SECRETS = ["Zyxwort", "Qvintara", "Mzunguko"]
@@ -115,3 +116,24 @@ def test_command_names_a_wrong_column(tmp_path: Path) -> None:
     first, second, _ = write(tmp_path)
     shown = CliRunner().invoke(app, ["risk", first, second, "--keys", "nothing"])
     assert shown.exit_code == 2
+
+
+RISKS = [
+    m.info.name
+    for m in MEASURES.values()
+    if m.info.family == "risk" and m.function.__module__.startswith("dalenius.risk")
+]
+
+
+@pytest.mark.parametrize("name", RISKS)
+def test_every_measure_gives_records_on_request(name: str) -> None:
+    people, outside = (
+        examples.survey(150, seed=s).select("region", "sex", "age", "income", "bmi") for s in (1, 2)
+    )
+    pair = Pair(people, people.sample(fraction=1, shuffle=True, seed=1), outside, keys=["region", "sex"],
+                targets=["income"])  # fmt: skip
+    asked, plain = MEASURES[name](pair, records=True), MEASURES[name](pair)
+    assert asked.records.height > 0
+    assert plain.records is None
+    assert asked.value == plain.value
+    assert asked.interval is not None

@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
-from dalenius.core.result import Result, figure
+from dalenius.core.intervals import wilson
+from dalenius.core.result import Interval, Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.models import one_hot
@@ -70,10 +71,20 @@ def apparent_matches(
         sentence=f"{figure(coverage, '%')} of the original {units.noun} are single on the keys and meet one single "
         f"protected record; its other values are right at most {figure(worst)} of the way from a baseline to "
         f"certainty: {verdict}.",
+        interval=_interval(rows, worst, len(mine)),
         values={"coverage": coverage, "median improvement": float(np.median(gains)) if gains else 0.0},
         table=table,
         trusted=len(mine) > 0,
     )
+
+
+def _interval(rows: list[dict[str, Any]], worst: float, matches: int) -> Interval | None:
+    """Interval of the worst target's improvement, from the Wilson interval of its precision."""
+    row = next((r for r in rows if r["improvement"] == worst), None)
+    if row is None:
+        return None
+    spread, base = wilson(row["precision"] * matches, matches), row["baseline"]
+    return Interval((spread.low - base) / (1 - base), (spread.high - base) / (1 - base))
 
 
 def _matched_rows(pair: Pair, keys: Sequence[str]) -> tuple[AnyArray, AnyArray]:

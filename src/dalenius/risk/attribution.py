@@ -21,7 +21,7 @@ from dalenius.core.style import ORIGINAL, RISK
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.risk.tabular.by_unit import outside_figures
-from dalenius.risk.tabular.cells import check_keys
+from dalenius.risk.tabular.cells import Cells, check_keys
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
 from dalenius.risk.tabular.exclusions import Exclusions
 from dalenius.risk.tabular.figures import NONE
@@ -219,7 +219,11 @@ def multi_target_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
     )
 )
 def dcap(
-    pair: Pair, keys: Sequence[str] | None = None, targets: Sequence[str] | None = None, grouped: bool = False
+    pair: Pair,
+    keys: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    grouped: bool = False,
+    records: bool = False,
 ) -> Result:
     """DCAP of every target, with the whole family beside it; the value is the worst target's gain over the base.
 
@@ -231,11 +235,11 @@ def dcap(
     """
     known = list(keys) if keys is not None else pair.keys
     wanted = list(targets) if targets is not None else pair.targets
+    found = {target: disclosure(pair, target, known, grouped=grouped) for target in wanted}
     rows = []
-    for target in wanted:
-        found = disclosure(pair, target, known, grouped=grouped)
-        outside = outside_figures(pair, found.cells)["dcap"] if found.cells.has_holdout else None
-        rows.append({"target": target, **found.caps, "holdout": outside})
+    for target, one in found.items():
+        outside = outside_figures(pair, one.cells)["dcap"] if one.cells.has_holdout else None
+        rows.append({"target": target, **one.caps, "holdout": outside})
     table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("dcap", descending=True)
     worst = table.row(0, named=True)
     units = Units.of(pair)
@@ -256,7 +260,15 @@ def dcap(
         yardsticks=yardsticks,
         values={row["target"]: row["dcap"] for row in table.to_dicts()},
         table=table if pair.holdout is not None else table.drop("holdout"),
+        records=_chances(found[worst["target"]].cells) if records else None,
     )
+
+
+def _chances(cells: Cells) -> pl.DataFrame:
+    """Chance of a right guess for each original record; confidential."""
+    at = cells.cell_of_row
+    chance = np.divide(cells.s, cells.s_q, out=np.zeros(len(cells.s)), where=cells.s_q > 0)
+    return pl.DataFrame({"row": np.arange(len(at)), "chance": chance[at]})
 
 
 def tolerance_disco(

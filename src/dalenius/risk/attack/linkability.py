@@ -53,6 +53,7 @@ def linkability(
     bridges: int = 5,
     sure: float = SURE,
     seed: Seed = SEED,
+    records: bool = False,
 ) -> Result:
     """Linkability attack.
 
@@ -67,6 +68,8 @@ def linkability(
     sure
         The intruder points at somebody whose half is as near as this share of protected records are to a fellow; 1
         makes him always point.
+    records
+        Give one row per person attacked too (confidential).
 
     Examples
     --------
@@ -85,14 +88,17 @@ def linkability(
     size = min(lineup, *(len(p) for p in (left.original, left.holdout) if p is not None))
     limit = sure_distance(Index(right, right.protected), right.protected, sure, seed)
     plan = _LineUp(left, right, size, bridges, limit, seed)
-    members, pointed = plan.tries(left.original, right.original, Units.of(pair), attacks)
+    members, pointed, rows = plan.tries(left.original, right.original, Units.of(pair), attacks)
     control = None
     if left.holdout is not None and right.holdout is not None:
         outside = Units.of_holdout(pair)
         control = plan.tries(left.holdout, right.holdout, outside, CONTROLS * attacks)[0]
     table = pl.DataFrame({"half": ["first", "second"], "columns": [", ".join(one), ", ".join(two)]})
     return Outcome.of(members, control, float(pointed.mean()) / size).result(
-        "linkability", f"Finding a person's other half in a line-up of {size}", table
+        "linkability",
+        f"Finding a person's other half in a line-up of {size}",
+        table,
+        records=pl.DataFrame({"row": rows, "pointed": pointed, "chance": members}) if records else None,
     )
 
 
@@ -107,8 +113,10 @@ class _LineUp:
     limit: float
     seed: Seed
 
-    def tries(self, mine: Points, others: Points, units: Units, attacks: int) -> tuple[AnyArray, AnyArray]:
-        """Chance of picking the true half, per unit attacked (ties share it), and whether the intruder points."""
+    def tries(
+        self, mine: Points, others: Points, units: Units, attacks: int
+    ) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """Chance of picking the true half per unit (ties share it), whether the intruder points, and the rows."""
         rows = units.one_row_each(attacks, self.seed, "linkability")
         k = min(self.bridges, len(self.left.protected))
         near_half = self.left.nearest(mine.take(rows), self.left.protected, k)
@@ -130,7 +138,7 @@ class _LineUp:
         best = gap.min(axis=1)
         points = best <= self.limit
         tied = (gap <= best[:, None]).sum(axis=1)
-        return ((gap[:, 0] <= best) & points) / tied, points
+        return ((gap[:, 0] <= best) & points) / tied, points, rows
 
     def _shown(self, rows: AnyArray, people: int) -> AnyArray:
         """Rows in each line-up: the person first, then strangers."""

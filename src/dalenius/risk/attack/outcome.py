@@ -117,7 +117,14 @@ class Outcome:
             "risk": 100 * self.risk,
         }
 
-    def result(self, name: str, doing: str, table: pl.DataFrame | None = None, compared: int = 1) -> Result:
+    def result(
+        self,
+        name: str,
+        doing: str,
+        table: pl.DataFrame | None = None,
+        compared: int = 1,
+        records: pl.DataFrame | None = None,
+    ) -> Result:
         """The outcome as a result; ``doing`` completes "The attack … succeeds"."""
         control = self.control
         text = (
@@ -148,6 +155,7 @@ class Outcome:
             values={"members": 100 * self.success, **yardsticks},
             table=table,
             trusted=control is not None and self.beaten,
+            records=records,
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
@@ -49,6 +50,7 @@ def inference(
     tolerance: float = 0.05,
     sure: float = SURE,
     seed: Seed = SEED,
+    records: bool = False,
 ) -> Result:
     """Inference attack on every secret; the value is that of the worst one.
 
@@ -63,6 +65,8 @@ def inference(
     sure
         The intruder believes a protected record as near as this share of protected records are to a fellow; 1 makes
         him always guess.
+    records
+        Give one row per person attacked too (confidential).
 
     Examples
     --------
@@ -74,10 +78,15 @@ def inference(
     """
     wanted = list(targets) if targets is not None else pair.targets
     outcomes = {t: _attack(pair, t, known, attacks, tolerance, sure, seed) for t in wanted}
-    table = outcome_table([o.row(secret=name) for name, o in outcomes.items()])
+    table = outcome_table([o.row(secret=name) for name, (o, _) in outcomes.items()])
     worst = str(table["secret"][0])
-    return outcomes[worst].result(
-        "inference", f"Inferring {worst!r} from everything else", table, compared=len(wanted)
+    found, told = outcomes[worst]
+    return found.result(
+        "inference",
+        f"Inferring {worst!r} from everything else",
+        table,
+        len(wanted),
+        told if records else None,
     )
 
 
@@ -89,23 +98,26 @@ def _attack(
     tolerance: float,
     sure: float,
     seed: Seed,
-) -> Outcome:
+) -> tuple[Outcome, pl.DataFrame]:
     used = list(known) if known is not None else [n for n in pair.columns if n != target]
     space = Space.of(pair, used)
     index = Index(space, space.protected)
     limit = sure_distance(index, space.protected, sure, seed)
 
-    def tries(points: Points, table: Table, units: Units, most: int) -> tuple[AnyArray, AnyArray]:
+    def tries(points: Points, table: Table, units: Units, most: int) -> tuple[AnyArray, AnyArray, AnyArray]:
         rows = units.one_row_each(most, seed, "inference", target)
         found = index.search(points.take(rows))
         guesses = found.distance[:, 0] <= limit
-        return (met(pair, target, table, rows, found.row[:, 0], tolerance) & guesses) * 1.0, guesses
+        right = met(pair, target, table, rows, found.row[:, 0], tolerance) & guesses
+        return right * 1.0, guesses, rows
 
-    members, guesses = tries(space.original, pair.original, Units.of(pair), attacks)
+    members, guesses, rows = tries(space.original, pair.original, Units.of(pair), attacks)
     control = None
     if space.holdout is not None and pair.holdout is not None:
         control = tries(space.holdout, pair.holdout, Units.of_holdout(pair), CONTROLS * attacks)[0]
-    return Outcome.of(members, control, naive_success(pair, target, tolerance) * float(guesses.mean()))
+    naive = naive_success(pair, target, tolerance) * float(guesses.mean())
+    told = pl.DataFrame({"row": rows, "guessed": guesses, "right": members == 1})
+    return Outcome.of(members, control, naive), told
 
 
 def met(pair: Pair, target: str, table: Table, rows: AnyArray, found: AnyArray, tolerance: float) -> AnyArray:

@@ -47,7 +47,9 @@ TRIED = 4
         random=True,
     )
 )
-def singling_out(pair: Pair, attacks: int = 2000, narrow: float = 0.005, seed: Seed = SEED) -> Result:
+def singling_out(
+    pair: Pair, attacks: int = 2000, narrow: float = 0.005, seed: Seed = SEED, records: bool = False
+) -> Result:
     """Singling-out attack.
 
     Parameters
@@ -56,6 +58,8 @@ def singling_out(pair: Pair, attacks: int = 2000, narrow: float = 0.005, seed: S
         Bets placed.
     narrow
         People that margins alone would let a description fit, at most, among as many as are in the data.
+    records
+        Give one row per bet too: the protected record that is described, and whether the bet is won (confidential).
 
     Examples
     --------
@@ -79,8 +83,13 @@ def singling_out(pair: Pair, attacks: int = 2000, narrow: float = 0.005, seed: S
         control = bets.won(pair, "holdout", outside, outside.rows_of_some(size, seed, "outsiders"))
     naive = float(isolation_probability(np.exp(bets.weights), size).mean())
     table = pl.DataFrame({"bets": [len(bets.rows)], "columns in a description": [float(bets.depth.mean())]})
+    told = (
+        pl.DataFrame({"protected_row": bets.rows, "columns": bets.depth, "won": won == 1})
+        if records
+        else None
+    )
     return Outcome.of(won, control, naive, paired=True).result(
-        "singling-out", "A narrow description that fits exactly one protected record", table
+        "singling-out", "A narrow description that fits exactly one protected record", table, records=told
     )
 
 

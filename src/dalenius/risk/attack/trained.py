@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed
@@ -114,6 +115,10 @@ class Attack:
         assert records is not None
         return float(np.mean(self.guesses(attacker, of, train) == records[:, -1]))
 
+    def records(self, attacker: str | Any) -> pl.DataFrame:
+        """One row per person attacked: whether the guess is right (confidential)."""
+        return pl.DataFrame({"row": self.member_rows, "right": self.guesses(attacker) == self.members[:, -1]})
+
     def outcome(self, attacker: str | Any) -> Outcome:
         """Successes beside the zero rule and people outside the data."""
         n = len(self.members)
@@ -147,6 +152,7 @@ def attacker(
     model: str | Any = "forest",
     most: int | None = 5000,
     seed: Seed = SEED,
+    records: bool = False,
 ) -> Result:
     """Attack every target with one model; the value is that of the worst target.
 
@@ -160,8 +166,10 @@ def attacker(
     """
     known = list(keys) if keys is not None else pair.keys
     wanted = list(targets) if targets is not None else pair.targets
-    outcomes = {t: Attack(pair, known, t, most=most, seed=seed).outcome(model) for t in wanted}
+    attacks = {t: Attack(pair, known, t, most=most, seed=seed) for t in wanted}
+    outcomes = {t: attack.outcome(model) for t, attack in attacks.items()}
     table = outcome_table([o.row(target=t) for t, o in outcomes.items()])
     worst = str(table["target"][0])
     doing = f"A {model} that guesses {worst!r} from the keys"
-    return outcomes[worst].result("attacker", doing, table, compared=len(wanted))
+    told = attacks[worst].records(model) if records else None
+    return outcomes[worst].result("attacker", doing, table, len(wanted), told)

@@ -64,6 +64,13 @@ class CapScores:
     base: float
     guessed: AnyArray
 
+    def records(self) -> pl.DataFrame:
+        """One row per record: how many keys differ, its score, and whether the guess is right (confidential)."""
+        rows = np.arange(len(self.gcap))
+        return pl.DataFrame(
+            {"row": rows, "keys_that_differ": self.radius, "gcap": self.gcap, "right": self.right}
+        )
+
     @property
     def zero_rule(self) -> float:
         """Share of records whose value is the commonest of the protected file."""
@@ -182,7 +189,11 @@ def _neighbourhoods(cells: Cells, wanted: AnyArray) -> tuple[AnyArray, AnyArray]
     )
 )
 def gcap(
-    pair: Pair, keys: Sequence[str] | None = None, targets: Sequence[str] | None = None, grouped: bool = True
+    pair: Pair,
+    keys: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    grouped: bool = True,
+    records: bool = False,
 ) -> Result:
     """Accuracy of the nearest-keys attack on every target, above the zero rule.
 
@@ -218,6 +229,7 @@ def gcap(
         values={row["target"]: row["gain"] for row in table.to_dicts()},
         table=table if pair.holdout is not None else table.drop("holdout"),
         trusted=pair.holdout is not None,
+        records=cap_scores(pair, known, worst["target"], grouped).records() if records else None,
     )
 
 

@@ -8,6 +8,7 @@ records were made from with one they were not (Yale et al. 2020).
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
@@ -58,7 +59,9 @@ def _nearer(far: AnyArray, near: AnyArray) -> AnyArray:
         random=True,
     )
 )
-def adversarial(pair: Pair, metric: Metric = "gower", most: int = 5000, seed: Seed = SEED) -> Result:
+def adversarial(
+    pair: Pair, metric: Metric = "gower", most: int = 5000, seed: Seed = SEED, records: bool = False
+) -> Result:
     """Privacy loss: adversarial accuracy against outsiders minus that against the originals.
 
     Examples
@@ -98,4 +101,5 @@ def adversarial(pair: Pair, metric: Metric = "gower", most: int = 5000, seed: Se
         interval=Interval(value - half, value + half),
         yardsticks={"nothing copied": 0.0},
         values={"against original": train_mean, "against holdout": test_mean},
+        records=pl.DataFrame({"unit": np.arange(len(train)), "told_apart": train}) if records else None,
     )

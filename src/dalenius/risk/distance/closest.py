@@ -177,7 +177,9 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
         random=True,
     )
 )
-def nndr(pair: Pair, metric: Metric = "gower", most: int | None = 5000, seed: Seed = SEED) -> Result:
+def nndr(
+    pair: Pair, metric: Metric = "gower", most: int | None = 5000, seed: Seed = SEED, records: bool = False
+) -> Result:
     """Mean ratio of nearest to second nearest distance, beside the same for the holdout.
 
     Examples
@@ -208,6 +210,7 @@ def nndr(pair: Pair, metric: Metric = "gower", most: int | None = 5000, seed: Se
         yardsticks=yardsticks,
         values={"5 % quantile": float(np.quantile(mine, 0.05))},
         trusted=bool(yardsticks),
+        records=pl.DataFrame({"protected_row": rows, "ratio": mine}) if records else None,
     )
 
 

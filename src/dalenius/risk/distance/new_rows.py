@@ -120,7 +120,9 @@ def new_row_curve(
         random=True,
     )
 )
-def new_rows(pair: Pair, tolerance: float = 0.01, most: int | None = 5000, seed: Seed = SEED) -> Result:
+def new_rows(
+    pair: Pair, tolerance: float = 0.01, most: int | None = 5000, seed: Seed = SEED, records: bool = False
+) -> Result:
     """Share of protected rows that are not new, beside the holdout's.
 
     Examples
@@ -130,7 +132,8 @@ def new_rows(pair: Pair, tolerance: float = 0.01, most: int | None = 5000, seed:
     50.0
     """
     rows = some_rows(pair.protected.rows, most, seed, "protected")
-    value = 100 * float(np.mean(smallest_tolerance(pair, rows) <= tolerance))
+    smallest = smallest_tolerance(pair, rows)
+    value = 100 * float(np.mean(smallest <= tolerance))
     yardsticks, text = {}, " Without a holdout this cannot be interpreted: chance alone makes rows agree."
     if pair.holdout is not None:
         held = Units.of_holdout(pair).one_row_each(most, seed, "holdout")
@@ -148,6 +151,7 @@ def new_rows(pair: Pair, tolerance: float = 0.01, most: int | None = 5000, seed:
         yardsticks=yardsticks,
         values={"new": 100 - value},
         trusted=pair.holdout is not None,
+        records=pl.DataFrame({"protected_row": rows, "smallest_tolerance": smallest}) if records else None,
         chart=lambda: _chart(new_row_curve(pair, seed=seed)),
     )
 

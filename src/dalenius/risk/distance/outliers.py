@@ -238,7 +238,11 @@ def compare_outliers(
     )
 )
 def outlier_linkage(
-    pair: Pair, columns: Sequence[str] | None = None, share: float = 0.02, rule: Rule = "zscore"
+    pair: Pair,
+    columns: Sequence[str] | None = None,
+    share: float = 0.02,
+    rule: Rule = "zscore",
+    records: bool = False,
 ) -> Result:
     """Outliers with at least one candidate, beside the same for outliers of the holdout.
 
@@ -281,6 +285,7 @@ def outlier_linkage(
         values={"exactly one": single, "pairs": float(found.pairs), "outliers": float(units.count)},
         table=found.by_knowledge,
         trusted=bool(yardsticks),
+        records=pl.DataFrame({"row": found.rows, "candidates": found.candidates}) if records else None,
     )
 
 

@@ -92,7 +92,14 @@ def balanced_partition(reference: Any, cells: int, columns: Sequence[str] | None
 
 
 class Splitter:
-    """Divides rows of a reference file in two by the column that spreads most among them."""
+    """Divides rows of a reference file in two by the column that spreads most among them.
+
+    Examples
+    --------
+    >>> (low, rows), _ = Splitter(Table.from_frame({"x": [1, 2, 3, 9]}), ["x"]).split(np.arange(4))
+    >>> low.describe(), rows.tolist()
+    ('x <= 2', [0, 1])
+    """
 
     def __init__(self, table: Table, columns: Sequence[str]) -> None:
         self.numbers: dict[str, AnyArray] = {}
@@ -168,7 +175,14 @@ def hash_partition(cells: int, key: bytes = b"dalenius") -> list[Predicate]:
 
 
 def record_hashes(table: Table, key: bytes = b"dalenius") -> AnyArray:
-    """A number for each record that depends on all its values and on the key (BLAKE2b)."""
+    """A number for each record that depends on all its values and on the key (BLAKE2b).
+
+    Examples
+    --------
+    >>> first, second, third = record_hashes(Table.from_frame({"x": ["a", "b", "a"]})).tolist()
+    >>> first == third, first == second
+    (True, False)
+    """
     names = sorted(table.names)
     columns = [_texts(table, name) for name in names]
     found = [

@@ -98,7 +98,14 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Where:
-    """Whatever a function of the table says; nothing can be told about it without data."""
+    """Whatever a function of the table says; nothing can be told about it without data.
+
+    Examples
+    --------
+    >>> first = Where(lambda table: np.arange(table.rows) == 0, "the first row")
+    >>> Predicate.of(first).count(Table.from_frame({"x": [1, 2]}))
+    1
+    """
 
     function: Callable[[Table], BoolArray]
     text: str

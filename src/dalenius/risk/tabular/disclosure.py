@@ -127,8 +127,7 @@ def disclosure(
     alike = compat == "synthpop"
     identity = identity_figures(cells, exclusions, alike)
     attribute = attribute_figures(cells, exclusions, denominator_basis)
-    caps = cap_figures(cells, exclusions, alike)
-    units = Units.of(pair)
+    caps, units = cap_figures(cells, exclusions, alike), Units.of(pair)
     if units.codes is not None and not alike:
         identity |= identity_by_unit(cells, units)
         attribute |= attribute_by_unit(cells, units, exclusions)
