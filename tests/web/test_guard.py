@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import struct
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -262,3 +264,24 @@ def test_the_cost_can_be_asked_without_touching_the_run(client, tmp_path):
     assert "of computing" in answer.json()["said"]
     assert not list((tmp_path / "space").rglob("plan.yaml"))
     assert "cannot be run yet" in client.post(f"{where}/forecast", data={}, headers=SAME).json()["said"]
+
+
+def test_a_run_of_an_earlier_start_is_seen_and_can_be_stopped(tmp_path):
+    """The process is known by its number and its words: a number that is now another's is never touched."""
+    from dalenius.web.workspace import RUNNER, Run, note_state
+
+    folder = tmp_path / "0123456789ab"
+    folder.mkdir()
+    waiting = "import time; time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", waiting, RUNNER, str(folder)]) as process:
+        note_state(folder, state="running", pid=process.pid)
+        assert Run(folder).state["state"] == "running"
+        Run(folder).cancel()
+        assert process.wait(10) is not None
+    assert Run(folder).state["state"] == "stopped"
+    with subprocess.Popen([sys.executable, "-c", waiting]) as stranger:
+        note_state(folder, state="running", pid=stranger.pid)
+        assert Run(folder).state["state"] == "stopped"
+        Run(folder).cancel()
+        assert stranger.poll() is None
+        stranger.kill()

@@ -58,11 +58,7 @@ def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
         _make(plan, candidate, replicate, original, path)
     made = time.perf_counter()
     table = read_made(path.with_suffix(".parquet"), original)
-    figures, notes = measured(plan, original, table, holdout)
-    body = {
-        "notes": notes,
-        "figures": {s: {n: _stored(r) for n, r in results.items()} for s, results in figures.items()},
-    }
+    body = measured(plan, original, table, holdout)
     seconds = {"make": made - started, "measure": time.perf_counter() - made}
     write_text(path.with_suffix(".time"), json.dumps(seconds))
     write_text(path, json.dumps(body, ensure_ascii=False, sort_keys=True, default=str) + "\n")
@@ -107,10 +103,8 @@ def read_made(path: Path, original: Table) -> Table:
     return read_table(path, schema=replace(kept, columns=tuple(columns), rules=()))
 
 
-def measured(
-    plan: Plan, original: Table, made: Table, holdout: Table | None
-) -> tuple[Figures, dict[str, list[str]]]:
-    """All figures of a made file by scenario, and what to know about them.
+def measured(plan: Plan, original: Table, made: Table, holdout: Table | None) -> dict[str, Any]:
+    """All figures of a made file by scenario, drawn and ready to be stored, and what to know about them.
 
     The files are aligned and counted once; every intruder looks at the same counts with his own keys and targets.
     """
@@ -134,7 +128,8 @@ def measured(
         shared = shared or {
             n: r for n, r in evaluation.results.items() if not MEASURES[n].info.needs & {"keys", "targets"}
         }
-    return found, notes
+    stored = {s: {n: _stored(r) for n, r in results.items()} for s, results in found.items()}
+    return {"notes": notes, "figures": stored}
 
 
 def evaluate_scenario(

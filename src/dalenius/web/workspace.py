@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from dalenius.core.errors import DataError
 from dalenius.data.atomic import write_text
 from dalenius.data.files import read_table
@@ -25,6 +27,7 @@ from dalenius.data.table import Table
 from dalenius.web.choices import Choices
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
+RUNNER = "dalenius.web.runner"
 _NAME = re.compile(r"[0-9a-f]{12}")
 
 
@@ -78,7 +81,7 @@ class Run:
     def state(self) -> dict[str, Any]:
         """Where the run is: "new", "running", "done", "refused", "failed" or "stopped"."""
         found = _read(self.folder / "state.json") or {"state": "new"}
-        if found["state"] == "running" and not _alive(int(found.get("pid", 0))):
+        if found["state"] == "running" and _runner(found.get("pid"), self.folder) is None:
             return {**found, "state": "stopped"}
         return found
 
@@ -86,22 +89,23 @@ class Run:
         """Carry out the plan in a process of its own, so that it can be stopped and the page stays quick."""
         if self.state["state"] == "running":
             return
-        note_state(self.folder, state="running", done=0, of=0, now="starting", pid=os.getpid())
-        log = (self.folder / "log.txt").open("wb")
-        with log:
+        with (self.folder / "log.txt").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "dalenius.web.runner", str(self.folder)],
+                [sys.executable, "-m", RUNNER, str(self.folder)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         _STARTED[self.name] = process
         note_state(self.folder, state="running", done=0, of=0, now="starting", pid=process.pid)
 
     def cancel(self) -> None:
-        """Stop the run; what is finished is kept, and starting again continues."""
+        """Stop the run, also one that an earlier start of the page began; what is finished is kept."""
         found = self.state
+        runner = _runner(found.get("pid"), self.folder)
+        if runner is not None:
+            runner.kill()
+            runner.wait(timeout=10)
         process = _STARTED.pop(self.name, None)
-        if process is not None and process.poll() is None:
-            process.kill()
+        if process is not None:
             process.wait()
         if found["state"] == "running":
             note_state(self.folder, **{**found, "state": "stopped"})
@@ -113,7 +117,7 @@ class Run:
 
 
 _STARTED: dict[str, subprocess.Popen[bytes]] = {}
-"""Processes this server started; only these are ever stopped."""
+"""Processes this server started, kept so that their ends are noticed."""
 
 
 class Workspace:
@@ -205,16 +209,11 @@ def _read(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _alive(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    for process in _STARTED.values():
-        if process.pid == pid:
-            return process.poll() is None
+def _runner(pid: Any, folder: Path) -> psutil.Process | None:
+    """The process that carries out the run of a folder; None when it has ended or the number is now another's."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        process = psutil.Process(int(pid or 0))
+        words = process.cmdline()
+    except (psutil.Error, ValueError):
+        return None
+    return process if RUNNER in words and str(folder) in words else None
