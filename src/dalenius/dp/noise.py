@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import opendp.prelude as opendp
+from opendp import domains, measurements, measures, metrics
+from opendp.mod import enable_features
+from opendp.typing import i64
 
 from dalenius.core.errors import OptionError
 from dalenius.data.vector import AnyArray, IntArray
 
-opendp.enable_features("contrib")
+enable_features("contrib")
 
 FloatArray = npt.NDArray[np.float64]
 _BATCH = 1 << 18
@@ -96,20 +98,20 @@ def _add(counts: AnyArray, mechanism: Any) -> IntArray:
 
 @cache
 def _laplace(scale: float) -> Any:
-    space = opendp.vector_domain(opendp.atom_domain(T=opendp.i64)), opendp.l1_distance(T=opendp.i64)
-    return opendp.m.make_laplace(*space, scale=scale)
+    space = domains.vector_domain(domains.atom_domain(T=i64)), metrics.l1_distance(T=i64)
+    return measurements.make_laplace(*space, scale=scale)
 
 
 @cache
 def _gaussian(scale: float) -> Any:
-    space = opendp.vector_domain(opendp.atom_domain(T=opendp.i64)), opendp.l2_distance(T=float)
-    return opendp.m.make_gaussian(*space, scale=scale)
+    space = domains.vector_domain(domains.atom_domain(T=i64)), metrics.l2_distance(T=float)
+    return measurements.make_gaussian(*space, scale=scale)
 
 
 @cache
 def _noisy_max(scale: float) -> Any:
-    space = opendp.vector_domain(opendp.atom_domain(T=float, nan=False)), opendp.linf_distance(T=float)
-    return opendp.m.make_noisy_max(*space, opendp.zero_concentrated_divergence(), scale=scale)
+    space = domains.vector_domain(domains.atom_domain(T=float, nan=False)), metrics.linf_distance(T=float)
+    return measurements.make_noisy_max(*space, measures.zero_concentrated_divergence(), scale=scale)
 
 
 def _positive(scale: float) -> float:
