@@ -47,6 +47,12 @@ def synth(
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", help="Privacy budget, for methods that take one.")
     ] = None,
+    entity: Annotated[
+        str | None, typer.Option("--entity", help="Column that says whose rows they are: who is protected.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Column to be predicted, for methods that take one.")
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", help="Option of the method, name=value.")
     ] = None,
@@ -62,9 +68,13 @@ def synth(
 ) -> None:
     """Make a synthetic version of a file."""
     terminal = Terminal(quiet, as_json)
-    options = {**_plan(plan), **assigned(option), **({} if epsilon is None else {"epsilon": epsilon})}
+    named = {"epsilon": epsilon, "target": target}
+    options = _plan(plan) | assigned(option) | {k: v for k, v in named.items() if v is not None}
     SYNTHESIZERS[method]  # a wrong name is told before a long file is read
     loaded = load(data, schema, terminal)
+    if entity is not None:
+        owned = loaded.table.schema.with_roles(entity=entity)
+        loaded = replace(loaded, table=loaded.table.with_schema(owned))
     loaded, finish = _prepared(loaded, listed(columns), derive)
     synthesizer = _synthesizer(method, options, loaded.table)
     cost = synthesizer.cost(releasable(loaded.table).shape)
@@ -85,10 +95,10 @@ def synth(
             raise OptionError("a saved model cannot hold derived columns; leave out --derive or --save-model")
         save_model(model, save)
         terminal.note(f"model saved to {save}; it holds {model.contents}")
-    target = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
-    written = _drawn(model_of, target, rows, copies, seed, terminal, finish)
+    path = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
+    written = _drawn(model_of, path, rows, copies, seed, terminal, finish)
     terminal.emit(
-        {"method": method, "seed": seed, "files": [str(path) for path in written], "rows": rows or model.rows}
+        {"method": method, "seed": seed, "files": [str(file) for file in written], "rows": rows or model.rows}
     )
 
 
