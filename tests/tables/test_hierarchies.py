@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
+from dalenius.core.errors import FileError
 from dalenius.tables import Hierarchy, define, read_hierarchy
 
 FILES = {
@@ -15,12 +17,33 @@ FILES = {
 }
 
 
+FILES_OF_R = {"levels.rda": "levels.csv", "pairs.rds": "pairs.csv"}
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_formats(name, tmp_path):
     (tmp_path / name).write_text(FILES[name])
     tree = read_hierarchy(tmp_path / name)
     assert tree.codes == ("Total", "North", "South", "N1", "N2", "S1")
     assert tree.parts["North"] == {"N1", "N2"}
+
+
+@pytest.mark.parametrize("name", ["levels.rda", "pairs.rds"])
+def test_frames_of_r(name, tmp_path):
+    pyreadr = pytest.importorskip("pyreadr", reason="files of R need the package pyreadr")
+    source = tmp_path / FILES_OF_R[name]
+    source.write_text(FILES[FILES_OF_R[name]])
+    frame = pd.read_csv(source)
+    write = pyreadr.write_rdata if name.endswith(".rda") else pyreadr.write_rds
+    write(str(tmp_path / name), frame)
+    assert read_hierarchy(tmp_path / name).codes == ("Total", "North", "South", "N1", "N2", "S1")
+
+
+def test_files_of_r_without_a_frame(tmp_path):
+    pytest.importorskip("pyreadr", reason="files of R need the package pyreadr")
+    (tmp_path / "tree.rda").write_bytes(b"not a file of R")
+    with pytest.raises(FileError, match="write"):
+        read_hierarchy(tmp_path / "tree.rda")
 
 
 def test_levels_are_found_in_the_data():

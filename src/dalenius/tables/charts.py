@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from dalenius.core.later import altair as alt
 from dalenius.core.style import RISK, configured
 
 if TYPE_CHECKING:

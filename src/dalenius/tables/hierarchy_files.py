@@ -1,4 +1,4 @@
-"""Reading hierarchies: τ-ARGUS ``.hrc``, level lists, ARX hierarchy files, parent–child lists and level columns."""
+"""Reading hierarchies: τ-ARGUS ``.hrc``, level lists, ARX files, parent–child lists, level columns, frames of R."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from dalenius.tables.hierarchy import TOTAL, Hierarchy
 
 PARENT_NAMES = {"parent", "parents", "parent_code", "mapsto"}
 CHILD_NAMES = {"child", "code", "codes", "child_code", "mapsfrom"}
+R_FILES = (".rda", ".rdata", ".rds")
 
 
 def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hierarchy:
     r"""Read a hierarchy file; the format is recognised.
 
     - ``.hrc`` (τ-ARGUS): one code a line, one ``@`` per level below the top; the total is not in the file.
-    - level list (sdcTable, GaussSuppression): columns ``levels`` ("@" for the total, "@@" below it) and
-    ``codes``.
+    - level list (sdcTable, GaussSuppression): columns ``levels`` ("@" for the total, "@@" below it) and ``codes``.
     - parent–child: a header with ``child`` (or ``code``) and ``parent``.
     - ARX: no header, ``;`` between the columns, leaf first, then its groups, ``*`` as the total.
     - level columns: a header, leaf first, then its groups, from fine to coarse.
+    - ``.rda``, ``.rds`` (R): a data frame in one of the forms above (needs the package pyreadr).
 
     Examples
     --------
@@ -39,6 +40,21 @@ def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hie
         S1
     """
     path = Path(path)
+    kind = path.suffix.lower()
+    try:
+        if kind in R_FILES:
+            return _of_rows(_r_frame(path), total, lead)
+        lines = _lines(path)
+        if kind == ".hrc":
+            return _hrc(lines, total, lead)
+        mark = max(";\t,", key=lines[0].count)
+        rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=mark)]
+        return _arx(rows, total) if mark == ";" and _is_arx(rows) else _of_rows(rows, total, lead)
+    except TableError as error:
+        raise TableError(path.name, error.faults) from error
+
+
+def _lines(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -52,12 +68,28 @@ def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hie
         lines.pop()
     if not lines:
         raise FileError(f"{path.name}: the file is empty; one code a line is expected")
+    return lines
+
+
+def _r_frame(path: Path) -> list[list[str]]:
+    """The first data frame of an R file, as rows of text with a header."""
     try:
-        if path.suffix.lower() == ".hrc":
-            return _hrc(lines, total, lead)
-        return _columns(lines, total, lead)
-    except TableError as error:
-        raise TableError(path.name, error.faults) from error
+        import pyreadr  # noqa: PLC0415 (only files of R need it)
+    except ImportError as error:
+        raise FileError(
+            f"{path.name}: reading files of R needs the package pyreadr (pip install 'dalenius[files]'); "
+            "or export the hierarchy in R with write.csv(frame, 'file.csv', row.names = FALSE)"
+        ) from error
+    try:
+        frames = pyreadr.read_r(str(path))
+    except (OSError, pyreadr.PyreadrError, pyreadr.LibrdataError) as error:
+        raise FileError(
+            f"{path.name}: no data frame can be read from it; R lists and trees have to be exported with write.csv"
+        ) from error
+    if not frames:
+        raise FileError(f"{path.name}: holds no data frame; export the hierarchy with write.csv")
+    frame = next(iter(frames.values()))
+    return [[str(name) for name in frame.columns], *([str(v) for v in row] for row in frame.to_numpy())]
 
 
 def _hrc(lines: Sequence[str], total: str, lead: str) -> Hierarchy:
@@ -71,25 +103,36 @@ def _hrc(lines: Sequence[str], total: str, lead: str) -> Hierarchy:
     return Hierarchy.from_levels([level + 1 for level in levels], codes, total)
 
 
-def _columns(lines: Sequence[str], total: str, lead: str) -> Hierarchy:
-    mark = max(";\t,", key=lines[0].count)
-    rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=mark)]
+def _of_rows(rows: Sequence[Sequence[str]], total: str, lead: str) -> Hierarchy:
+    """A table with a header: a level list, parent–child pairs, or level columns."""
+    _same_width(rows)
+    header = [field.lower() for field in rows[0]]
+    if header[:2] == ["levels", "codes"]:
+        return _level_list(rows[1:], lead)
+    if len(header) == 2 and set(header) & PARENT_NAMES and set(header) & CHILD_NAMES:
+        child = next(i for i, name in enumerate(header) if name in CHILD_NAMES)
+        return Hierarchy.from_pairs([(row[child], row[1 - child]) for row in rows[1:]])
+    return Hierarchy.from_columns(list(zip(*rows[1:], strict=True)), total)
+
+
+def _same_width(rows: Sequence[Sequence[str]]) -> None:
     width = max(len(row) for row in rows)
     short = [str(i) for i, row in enumerate(rows, 1) if len(row) != width]
     if short:
         raise TableError("columns", [f"lines {', '.join(short[:5])} do not have {width} columns"])
-    header = [field.lower() for field in rows[0]]
-    if header[:2] == ["levels", "codes"]:
-        return _level_list(rows[1:], lead)
-    if width == 2 and set(header) & PARENT_NAMES and set(header) & CHILD_NAMES:
-        child = next(i for i, name in enumerate(header) if name in CHILD_NAMES)
-        return Hierarchy.from_pairs([(row[child], row[1 - child]) for row in rows[1:]])
-    if mark == ";" and (rows[0][-1] == "*" or all(row[-1] == rows[0][-1] for row in rows)):
-        star = rows[0][-1]
-        columns = list(zip(*rows, strict=True))
-        renamed = [total if code == "*" else code for code in columns[-1]]
-        return Hierarchy.from_columns([*columns[:-1], renamed], total if star == "*" else star)
-    return Hierarchy.from_columns(list(zip(*rows[1:], strict=True)), total)
+
+
+def _is_arx(rows: Sequence[Sequence[str]]) -> bool:
+    """No header, and the same code (usually ``*``) at the end of every line."""
+    return rows[0][:2] != ["levels", "codes"] and all(row[-1] == rows[0][-1] for row in rows)
+
+
+def _arx(rows: Sequence[Sequence[str]], total: str) -> Hierarchy:
+    _same_width(rows)
+    star = rows[0][-1]
+    columns = list(zip(*rows, strict=True))
+    renamed = [total if code == "*" else code for code in columns[-1]]
+    return Hierarchy.from_columns([*columns[:-1], renamed], total if star == "*" else star)
 
 
 def _level_list(rows: Sequence[Sequence[str]], lead: str) -> Hierarchy:
