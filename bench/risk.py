@@ -141,7 +141,7 @@ class Side:
         return f"{np.mean(self.seconds):6.2f} s {self.mean:5.1f} {spread} leak in {self.flagged} of {len(self.lows)}"
 
 
-def against_anonymeter(frame: pl.DataFrame, attacks: int = 500, repeats: int = 5) -> None:
+def against_anonymeter(frame: pl.DataFrame, attacks: int = 500, repeats: int = 3) -> None:
     """Both sides several times at the same number of targets: Anonymeter draws anew each time, we change the seed."""
     if importlib.util.find_spec("anonymeter") is None:
         print("anonymeter is not installed: pip install anonymeter")
@@ -295,7 +295,7 @@ def main() -> None:
         "synthpop": partial(against_synthpop, frame),
         "sdmetrics": partial(against_sdmetrics, frame),
         "tables": partial(big_tables, quick),
-        "anonymeter": partial(against_anonymeter, frame, repeats=1 if quick else 5),
+        "anonymeter": partial(against_anonymeter, frame, repeats=1 if quick else 3),
     }
     for name in [word for word in sys.argv[1:] if word in sections] or sections:
         sections[name]()

@@ -127,9 +127,12 @@ class Outcome:
     ) -> Result:
         """The outcome as a result; ``doing`` completes "The attack … succeeds"."""
         control = self.control
-        text = (
-            f"{doing} succeeds for {figure(100 * self.success, '%')} of {self.attacks:,} people in the data"
+        tried, others = (
+            ("people in the data", "people who are not")
+            if self.both is None
+            else ("bets on the data", "the same bets on people who are not in it")
         )
+        text = f"{doing} succeeds for {figure(100 * self.success, '%')} of {self.attacks:,} {tried}"
         if control is None:
             text += (
                 f"; a naive guess for {figure(100 * self.naive, '%')}. Without a holdout it cannot be told what being "
@@ -137,7 +140,7 @@ class Outcome:
             )
         else:
             text += (
-                f", for {figure(100 * control, '%')} of people who are not, and a naive guess for "
+                f", for {figure(100 * control, '%')} of {others}, and a naive guess for "
                 f"{figure(100 * self.naive, '%')}: being in the data adds {figure(100 * self.risk, '%')}."
             )
             if not self.beaten:

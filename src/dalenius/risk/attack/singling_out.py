@@ -89,7 +89,10 @@ def singling_out(
         else None
     )
     return Outcome.of(won, control, naive, paired=True).result(
-        "singling-out", "A narrow description that fits exactly one protected record", table, records=told
+        "singling-out",
+        "Betting that a description of one protected record fits exactly one person",
+        table,
+        records=told,
     )
 
 
