@@ -1,4 +1,4 @@
-"""`dalenius tables`: protect, audit, round and perturb tables."""
+"""`dalenius tables`: protect, audit, round, perturb and compare tables."""
 
 from __future__ import annotations
 
@@ -6,144 +6,184 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import polars as pl
 import typer
 
 from dalenius.cli import _options as opt
+from dalenius.cli import _table_options as table
 from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
 from dalenius.core.errors import OptionError
 from dalenius.data.atomic import replacing
 from dalenius.tables import (
-    Hierarchy,
+    Audit,
+    LinkedSuppression,
     PTable,
     Requirement,
-    SingletonRules,
     Suppression,
     TableModel,
     controlled_round,
-    define,
     information_loss,
-    parse_rule,
     protect,
-    read_hierarchy,
+    protect_linked,
     read_suppressed,
     round_table,
+    small_count_noise,
 )
 from dalenius.tables import audit as audit_table
 from dalenius.tables.keys import cell_names, fresh_key, keyed_uniforms
+from dalenius.tables.rules import PrimaryRule
 
 app = typer.Typer(
     name="tables", help="Protect tables: suppression, audit, rounding, cell keys.", no_args_is_help=True
 )
 
-By = Annotated[list[str] | None, typer.Option("--by", "-b", help="Columns to cross, separated by commas.")]
-Formula = Annotated[
-    str | None, typer.Option("--formula", "-f", help="Margins instead, such as '~ age * geo + eu:year'.")
-]
-Hier = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--hier", "-H", help="Hierarchy file of a column, as COLUMN=FILE or FILE named after the column."
-    ),
-]
-Freq = Annotated[str | None, typer.Option("--freq", help="Column with the count of each row.")]
-Value = Annotated[str | None, typer.Option("--value", help="Column to be summed (a magnitude table).")]
-Contributor = Annotated[str | None, typer.Option("--contributor", help="Column that says whose row it is.")]
-Weight = Annotated[str | None, typer.Option("--weight", help="Column with sampling weights.")]
-Zeros = Annotated[bool, typer.Option("--extend0", help="Add every missing combination as a zero.")]
-Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the publishable table here (tidy CSV).")]
-Rows = Annotated[str | None, typer.Option("--rows", help="Dimension down the page.")]
-Columns = Annotated[str | None, typer.Option("--columns", help="Dimension across the page.")]
+PERTURBATIONS = ("round", "controlled", "cellkey", "small")
 
 
 @app.command("protect")
 def protect_command(
-    microdata: Annotated[Path, typer.Argument(help="Microdata, or inner cells with --freq.")],
-    by: By = None,
-    formula: Formula = None,
-    hier: Hier = None,
-    rule: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rule",
-            "-R",
-            help="freq:N, freq0:N (zeros open), contributors:N, nk:N,K, p:P or k:N; repeatable.",
-        ),
-    ] = None,
-    freq: Freq = None,
-    value: Value = None,
-    contributor: Contributor = None,
-    weight: Weight = None,
-    extend0: Zeros = False,
-    small: Annotated[str, typer.Option("--small", help="Method for small counts.")] = "auto",
-    singleton: Annotated[
-        str | None, typer.Option("--singleton", help="Rules for single contributors, e.g. numttHTT.")
-    ] = None,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Audit and suppress more until the audit passes.")
-    ] = False,
-    range_min: Annotated[float, typer.Option("--range-min", help="Least width of the intervals.")] = 0.0,
-    check: Annotated[bool, typer.Option("--audit/--no-audit", help="Audit the outcome.")] = True,
-    mark: Annotated[str, typer.Option("--mark", help="Mark of a suppressed cell.")] = "×",
-    out: Out = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write the table as an HTML page.")] = None,
-    rows: Rows = None,
-    columns: Columns = None,
+    microdata: table.Microdata,
+    by: table.By = None,
+    formula: table.Formula = None,
+    tables: table.Tables = None,
+    hier: table.Hier = None,
+    rule: table.Rules = None,
+    freq: table.Freq = None,
+    value: table.Value = None,
+    contributor: table.Contributor = None,
+    weight: table.Weight = None,
+    extend0: table.Zeros = False,
+    structural: table.Structural = None,
+    manual: table.ManualCells = None,
+    forced: table.Forced = None,
+    hidden: table.Hidden = None,
+    usefulness: table.Usefulness = None,
+    small: table.Small = "auto",
+    singleton: table.Singleton = None,
+    secondary_zeros: table.SecondaryZeros = False,
+    singleton_zeros: table.SingletonZeros = False,
+    link: table.Link = "global",
+    repair: table.Repair = False,
+    range_min: table.RangeMin = 0.0,
+    range_percent: table.RangePercent = 0.0,
+    check: table.Check = True,
+    insiders: table.Insiders = False,
+    coalition: table.Coalition = None,
+    mark: table.Mark = "×",
+    out: table.Out = None,
+    html: table.Page = None,
+    rows: table.Rows = None,
+    columns: table.Columns = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Suppress cells that break a rule and the cells without which those could be computed."""
     terminal = Terminal(quiet, as_json)
-    rules = [parse_rule(text) for text in rule or []]
-    if not rules:
-        raise OptionError("give at least one --rule, such as --rule freq:3")
-    model = _model(microdata, by, formula, hier, freq, value, contributor, weight, extend0, terminal)
-    asked = Requirement(range_min=range_min)
-    single = SingletonRules.from_code(singleton) if singleton else None
+    rules = table.rules_of(rule, manual)
+    model = table.Source(
+        microdata, by, formula, tables, hier, freq, value, contributor, weight, extend0, structural
+    ).model(terminal)
+    asked = Requirement(range_min=range_min, range_percent=range_percent)
+    options: dict[str, Any] = {"small": small, "singleton": singleton, "secondary_zeros": secondary_zeros}
+    if link == "global":
+        weights = table.weights_of(usefulness, model)
+        options |= {"forced": table.cells_of(forced), "hidden": table.cells_of(hidden), "usefulness": weights}
+        options |= {"repair": repair, "requirement": asked, "singleton_zeros": singleton_zeros}
+    linked, result = _suppressed(model, rules, link, options, terminal)
+    found = _checked(result, asked, insiders, coalition, terminal) if check else None
+    _show(result, linked, found, (rows, columns, mark), terminal)
+    _hand_out(result, linked, out, html, terminal)
+    terminal.emit(_figures(result, found))
+
+
+def _suppressed(
+    model: TableModel, rules: list[PrimaryRule], link: str, options: dict[str, Any], terminal: Terminal
+) -> tuple[LinkedSuppression | None, Suppression]:
     with terminal.progress("suppressing") as show:
-        result = protect(
-            model,
-            *rules,
-            small=small,
-            singleton=single,
-            repair=repair,
+        options["progress"] = _steps(show, "cells")
+        if not model.tables:
+            return None, protect(model, *rules, **options)
+        linked = protect_linked(model, *rules, how=link, **options)  # type: ignore[arg-type]
+        return linked, linked.combined
+
+
+def _checked(
+    result: Suppression, asked: Requirement, insiders: bool, coalition: list[str] | None, terminal: Terminal
+) -> Audit:
+    with terminal.progress("auditing") as show:
+        return audit_table(
+            result,
             requirement=asked,
-            progress=_steps(show, "cells"),
+            contributors="intervals" if insiders else True,
+            coalitions=[text.split(",") for text in coalition or []],
+            progress=_steps(show, "intervals"),
         )
-    found = None
-    if check:
-        with terminal.progress("auditing") as show:
-            found = audit_table(result, requirement=asked, progress=_steps(show, "intervals"))
-    terminal.say(result.cross_table(rows, columns, mark))
-    terminal.say(str(result))
+
+
+def _show(
+    result: Suppression,
+    linked: LinkedSuppression | None,
+    found: Audit | None,
+    layout: tuple[str | None, str | None, str],
+    terminal: Terminal,
+) -> None:
+    """Print the table or tables, and what is to be said about them."""
+    for name, part in ({"": result} if linked is None else linked.tables).items():
+        if name:
+            terminal.say(f"{name}:")
+        shown = [d.name for d in part.model.dimensions if part.model.cells[d.name].n_unique() > 1]
+        first, second, mark = layout
+        if name and first is None:
+            first, second = shown[0], shown[1] if len(shown) > 1 else None
+        terminal.say(part.cross_table(first, second, mark))
+    terminal.say(str(result if linked is None else linked))
     if found is not None:
         terminal.say(f"Audit: {found}")
+
+
+def _hand_out(
+    result: Suppression,
+    linked: LinkedSuppression | None,
+    out: Path | None,
+    page: Path | None,
+    terminal: Terminal,
+) -> None:
+    """Write the publishable table and the page; of linked tables one file each."""
     if out is not None:
-        _write(result.to_frame(), out, terminal)
-    if html is not None:
-        with replacing(html) as path:
+        for name, part in ({"": result} if linked is None else linked.tables).items():
+            _write(part.to_frame(), out.with_stem(f"{out.stem}-{name}") if name else out, terminal)
+    if page is not None:
+        with replacing(page) as path:
             path.write_text(_page(result), encoding="utf-8")
-        terminal.note(f"page written to {html}")
-    terminal.emit({
-        "cells": len(result.primary), "primary": int(result.primary.sum()), "secondary": int(result.secondary.sum()),
-        "sentence": str(result), "audit": None if found is None else {"passed": found.passed, "sentence": str(found)},
-        "loss": information_loss(model, {"suppression": result}).to_dicts()[0],
-    })  # fmt: skip
+        terminal.note(f"page written to {page}")
+
+
+def _figures(result: Suppression, found: Audit | None) -> dict[str, Any]:
+    return {
+        "cells": len(result.primary),
+        "primary": int(result.primary.sum()),
+        "secondary": int(result.secondary.sum()),
+        "sentence": str(result),
+        "audit": None if found is None else {"passed": found.passed, "sentence": str(found)},
+        "loss": information_loss(result.model, {"suppression": result}).to_dicts()[0],
+    }
 
 
 @app.command("audit")
 def audit_command(
-    table: Annotated[Path, typer.Argument(help="A published table, one row a cell, totals included.")],
-    by: By = None,
+    published: Annotated[Path, typer.Argument(help="A published table, one row a cell, totals included.")],
+    by: table.By = None,
     value: Annotated[
         str, typer.Option("--value", help="Value column; empty or marked where suppressed.")
     ] = "value",
-    hier: Hier = None,
+    hier: table.Hier = None,
     primary: Annotated[str | None, typer.Option("--primary", help="Column that marks primary cells.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Exact bounds of all suppressed cells.")] = False,
     integer: Annotated[bool, typer.Option("--integer", help="Whole-number bounds (counts).")] = False,
-    range_min: Annotated[float, typer.Option("--range-min", help="Least width of the intervals.")] = 0.0,
+    range_min: table.RangeMin = 0.0,
+    range_percent: table.RangePercent = 0.0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the bounds here (CSV; confidential).")
     ] = None,
@@ -155,12 +195,15 @@ def audit_command(
     names = listed(by)
     if not names:
         raise OptionError("name the dimension columns with --by")
-    loaded = load(table, None, terminal)
-    disclosed = read_suppressed(loaded.table, names, value, hierarchies=_trees(hier, names), primary=primary)
+    loaded = load(published, None, terminal)
+    disclosed = read_suppressed(
+        loaded.table, names, value, hierarchies=table.trees(hier, names), primary=primary
+    )
+    asked = Requirement(range_min=range_min, range_percent=range_percent)
     with terminal.progress("auditing") as show:
         found = audit_table(
             disclosed, intervals="exact" if exact else "check", cells="suppressed" if exact else "primary",
-            requirement=Requirement(range_min=range_min), integer=integer, progress=_steps(show, "intervals"),
+            requirement=asked, integer=integer, progress=_steps(show, "intervals"),
         )  # fmt: skip
     terminal.say(str(found))
     if not found.passed:
@@ -172,86 +215,91 @@ def audit_command(
         raise typer.Exit(1)
 
 
+KeyFile = Annotated[
+    Path | None, typer.Option("--key-file", help="File with the secret key; made when missing.")
+]
+Base = Annotated[
+    int, typer.Option("--base", help="Rounding base, or largest deviation of cell keys and noise.")
+]
+
+
 @app.command("perturb")
 def perturb_command(
-    microdata: Annotated[Path, typer.Argument(help="Microdata, or inner cells with --freq.")],
-    by: By = None,
-    formula: Formula = None,
-    hier: Hier = None,
-    freq: Freq = None,
-    method: Annotated[str, typer.Option("--method", "-m", help="round, controlled or cellkey.")] = "round",
-    base: Annotated[
-        int, typer.Option("--base", help="Rounding base, or largest deviation of cell keys.")
-    ] = 3,
-    key_file: Annotated[
-        Path | None, typer.Option("--key-file", help="File with the secret key; made when missing.")
-    ] = None,
-    out: Out = None,
+    microdata: table.Microdata,
+    by: table.By = None,
+    formula: table.Formula = None,
+    hier: table.Hier = None,
+    freq: table.Freq = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="round, controlled, cellkey or small (small counts only).")
+    ] = "round",
+    base: Base = 3,
+    key_file: KeyFile = None,
+    out: table.Out = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Round or perturb all counts instead of suppressing some; with a key file always in the same way."""
     terminal = Terminal(quiet, as_json)
-    model = _model(microdata, by, formula, hier, freq, None, None, None, False, terminal)
-    key = _key(key_file, terminal)
-    if method == "round":
-        counts = round_table(model, base, key=key).counts
-    elif method == "controlled":
-        counts = controlled_round(model, base)
-    elif method == "cellkey":
-        keys = keyed_uniforms(cell_names(model), key, "cell keys")
-        counts = model.frequency + PTable.make(base, base / 2).deviation(model.frequency, keys)
-    else:
-        raise OptionError(f"unknown method {method!r}; there are round, controlled and cellkey")
-    frame = model.cells.with_columns(freq=pl.Series(counts))
+    model = table.Source(microdata, by, formula, None, hier, freq).model(terminal)
+    counts = _perturbed(model, method, base, _key(key_file, terminal))
     loss = information_loss(model, {method: counts})
     terminal.say(
         f"{method}: mean change {loss['mean_change'][0]:.3g}, largest {loss['largest_change'][0]:.3g}, "
         f"Hellinger distance {loss['hellinger'][0]:.3g}, {loss['not_additive'][0]} totals do not add up."
     )
     if out is not None:
-        _write(frame, out, terminal)
+        _write(model.cells.with_columns(freq=pl.Series(counts)), out, terminal)
     terminal.emit(loss.to_dicts()[0])
+
+
+@app.command("compare")
+def compare_command(
+    microdata: table.Microdata,
+    by: table.By = None,
+    formula: table.Formula = None,
+    hier: table.Hier = None,
+    freq: table.Freq = None,
+    rule: table.Rules = None,
+    base: Base = 3,
+    key_file: KeyFile = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the figures here (CSV).")] = None,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """What suppression, rounding, cell keys and noise would cost on the same frequency table, side by side."""
+    terminal = Terminal(quiet, as_json)
+    rules = table.rules_of(rule, None)
+    model = table.Source(microdata, by, formula, None, hier, freq).model(terminal)
+    key = _key(key_file, terminal)
+    methods: dict[str, Any] = {"suppression": protect(model, *rules)}
+    methods |= {name: _perturbed(model, name, base, key) for name in PERTURBATIONS}
+    loss = information_loss(model, methods)
+    with pl.Config(
+        tbl_cols=-1, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, float_precision=3
+    ):
+        terminal.say(str(loss))
+    if out is not None:
+        _write(loss, out, terminal)
+    terminal.emit({"methods": loss.to_dicts()})
+
+
+def _perturbed(model: TableModel, method: str, base: int, key: bytes) -> Any:
+    """Counts of all cells after rounding or noise."""
+    if method == "round":
+        return round_table(model, base, key=key).counts
+    if method == "controlled":
+        return controlled_round(model, base)
+    if method == "small":
+        return small_count_noise(model, 2 * base, largest=base, variance=base / 2, key=key)
+    if method == "cellkey":
+        keys = keyed_uniforms(cell_names(model), key, "cell keys")
+        return np.asarray(model.frequency + PTable.make(base, base / 2).deviation(model.frequency, keys))
+    raise OptionError(f"unknown method {method!r}; there are {', '.join(PERTURBATIONS)}")
 
 
 def _steps(show: Any, what: str) -> Callable[[int, int], None]:
     return lambda done, total: show(f"{done:,} of {total:,} {what}")
-
-
-def _trees(hier: list[str] | None, columns: list[str]) -> dict[str, Hierarchy]:
-    """Hierarchy files by column."""
-    trees = {}
-    for text in hier or []:
-        column, equals, file = text.partition("=")
-        if not equals:
-            file, column = text, Path(text).stem
-        if column not in columns:
-            raise OptionError(f"hierarchy {Path(file).name} belongs to no column of --by; write COLUMN=FILE")
-        trees[column] = read_hierarchy(file)
-    return trees
-
-
-def _model(
-    microdata: Path,
-    by: list[str] | None,
-    formula: str | None,
-    hier: list[str] | None,
-    freq: str | None,
-    value: str | None,
-    contributor: str | None,
-    weight: str | None,
-    extend0: bool,
-    terminal: Terminal,
-) -> TableModel:
-    names = listed(by)
-    if (names is None) == (formula is None):
-        raise OptionError("give either --by (columns to cross) or --formula")
-    loaded = load(microdata, None, terminal)
-    trees = _trees(hier, names or loaded.table.names)
-    return define(
-        loaded.table, names, formula=formula, hierarchies=trees, freq=freq, value=value, contributor=contributor,
-        weight=weight, extend0=extend0,
-    )  # fmt: skip
 
 
 def _key(path: Path | None, terminal: Terminal) -> bytes:

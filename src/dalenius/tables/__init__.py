@@ -26,6 +26,7 @@ from dalenius.tables.rounding import (
     round_table,
     stochastic_round,
 )
+from dalenius.tables.rule_text import parse_rule
 from dalenius.tables.rules import (
     Dominance,
     Except,
@@ -34,7 +35,6 @@ from dalenius.tables.rules import (
     Manual,
     PPercent,
     SmallCount,
-    parse_rule,
 )
 from dalenius.tables.suppression import Suppression
 

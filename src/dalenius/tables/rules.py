@@ -7,7 +7,7 @@ name the rule that hit a cell, never its parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -326,37 +326,3 @@ def cell_mask(model: TableModel, cells: Any) -> Bools:
         return array
     mask[array.astype(np.int64)] = True
     return mask
-
-
-def parse_rule(text: str) -> PrimaryRule:
-    """A rule from its short text.
-
-    ``freq:3``, ``freq0:3`` (zeros open), ``contributors:2``, ``nk:2,90``, ``p:10`` or ``k:1``.
-
-    Examples
-    --------
-    >>> parse_rule("p:10") == PPercent(10)
-    True
-    """
-    kind, _, figures = text.partition(":")
-    try:
-        numbers: Sequence[float] = [float(part) for part in figures.split(",") if part]
-        if kind == "freq":
-            return SmallCount(int(numbers[0]))
-        if kind == "freq0":
-            return SmallCount(int(numbers[0]), protect_zeros=False)
-        if kind == "contributors":
-            return FewContributors(int(numbers[0]))
-        if kind == "nk":
-            return Dominance([(int(numbers[i]), numbers[i + 1]) for i in range(0, len(numbers), 2)])
-        if kind == "p":
-            return PPercent(numbers[0])
-        if kind == "k":
-            return KDisclosure(int(numbers[0]))
-    except (ValueError, IndexError) as error:
-        raise OptionError(
-            f"rule {text!r}: its numbers cannot be read; examples: freq:3, nk:2,90, p:10"
-        ) from error
-    raise OptionError(
-        f"unknown rule {text!r}; there are freq:N, freq0:N, contributors:N, nk:N,K, p:P and k:N"
-    )

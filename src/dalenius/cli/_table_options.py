@@ -1,0 +1,187 @@
+"""Options of `dalenius tables`, and how they become a table, its rules and its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+import typer
+
+from dalenius.cli._console import Terminal, listed
+from dalenius.cli._input import load
+from dalenius.core.errors import FileError, OptionError
+from dalenius.tables import Hierarchy, Manual, TableModel, define, parse_rule, read_hierarchy
+from dalenius.tables.rules import PrimaryRule
+
+Microdata = Annotated[Path, typer.Argument(help="Microdata, or inner cells with --freq.")]
+By = Annotated[list[str] | None, typer.Option("--by", "-b", help="Columns to cross, separated by commas.")]
+Formula = Annotated[
+    str | None, typer.Option("--formula", "-f", help="Margins instead, such as '~ age * geo + eu:year'.")
+]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table", "-t", help="One of several linked tables, NAME=COLUMNS or NAME=FORMULA; repeatable."
+    ),
+]
+Hier = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hier", "-H", help="Hierarchy file of a column, as COLUMN=FILE or FILE named after the column."
+    ),
+]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rule",
+        "-R",
+        help="freq:N, freq0:N (zeros open), contributors:N, nk:N,K, p:P or k:N, with options such as "
+        "'p:10,coalition=2'; repeatable.",
+    ),
+]
+Freq = Annotated[str | None, typer.Option("--freq", help="Column with the count of each row.")]
+Value = Annotated[str | None, typer.Option("--value", help="Column to be summed (a magnitude table).")]
+Contributor = Annotated[str | None, typer.Option("--contributor", help="Column that says whose row it is.")]
+Weight = Annotated[str | None, typer.Option("--weight", help="Column with sampling weights.")]
+Zeros = Annotated[bool, typer.Option("--extend0", help="Add every missing combination as a zero.")]
+Structural = Annotated[
+    Path | None, typer.Option("--structural", help="File of combinations that cannot exist (with --extend0).")
+]
+ManualCells = Annotated[Path | None, typer.Option("--manual", help="File of cells to protect in any case.")]
+Forced = Annotated[Path | None, typer.Option("--forced", help="File of cells to publish in any case.")]
+Hidden = Annotated[Path | None, typer.Option("--hidden", help="File of cells that are not published at all.")]
+Usefulness = Annotated[
+    Path | None,
+    typer.Option("--usefulness", help="File of cells with a column 'weight': keep the heavy ones."),
+]
+Small = Annotated[str, typer.Option("--small", help="Method for small counts.")]
+Singleton = Annotated[
+    str | None, typer.Option("--singleton", help="Rules for single contributors, e.g. numttHTT.")
+]
+SecondaryZeros = Annotated[
+    bool, typer.Option("--secondary-zeros", help="Zeros may be suppressed to protect other cells.")
+]
+SingletonZeros = Annotated[
+    bool, typer.Option("--singleton-zeros", help="Sums of zeros are treated like sums of small counts.")
+]
+Repair = Annotated[bool, typer.Option("--repair", help="Audit and suppress more until the audit passes.")]
+RangeMin = Annotated[float, typer.Option("--range-min", help="Least width of the intervals.")]
+RangePercent = Annotated[
+    float, typer.Option("--range-percent", help="Least width of the intervals, in percent of the value.")
+]
+Insiders = Annotated[
+    bool, typer.Option("--insiders", help="Audit also the intervals that single contributors see.")
+]
+Coalition = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--coalition", help="Contributors who pool what they know, separated by commas; repeatable."
+    ),
+]
+Check = Annotated[bool, typer.Option("--audit/--no-audit", help="Audit the outcome.")]
+Mark = Annotated[str, typer.Option("--mark", help="Mark of a suppressed cell.")]
+Link = Annotated[
+    str, typer.Option("--link", help="How linked tables are protected: global, consistent, chained …")
+]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the publishable table here (tidy CSV).")]
+Page = Annotated[Path | None, typer.Option("--html", help="Write the table as an HTML page.")]
+Rows = Annotated[str | None, typer.Option("--rows", help="Dimension down the page.")]
+Columns = Annotated[str | None, typer.Option("--columns", help="Dimension across the page.")]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table comes from and what it shows."""
+
+    microdata: Path
+    by: list[str] | None
+    formula: str | None = None
+    tables: list[str] | None = None
+    hier: list[str] | None = None
+    freq: str | None = None
+    value: str | None = None
+    contributor: str | None = None
+    weight: str | None = None
+    extend0: bool = False
+    structural: Path | None = None
+
+    def model(self, terminal: Terminal) -> TableModel:
+        """Read the data and define the table."""
+        names = listed(self.by)
+        if sum(x is not None for x in (names, self.formula, self.tables)) != 1:
+            raise OptionError("give one of --by (columns to cross), --formula or several --table")
+        loaded = load(self.microdata, None, terminal)
+        return define(
+            loaded.table,
+            names,
+            formula=self.formula,
+            tables=None if self.tables is None else dict(_named_table(text) for text in self.tables),
+            hierarchies=trees(self.hier, names or loaded.table.names),
+            freq=self.freq,
+            value=self.value,
+            contributor=self.contributor,
+            weight=self.weight,
+            extend0=self.extend0,
+            structural=None if self.structural is None else cell_file(self.structural),
+        )
+
+
+def _named_table(text: str) -> tuple[str, str | list[str]]:
+    name, equals, layout = text.partition("=")
+    if not equals or not layout.strip():
+        raise OptionError(f"--table {text!r}: write NAME=COLUMNS or NAME=FORMULA, such as jobs=sex,job")
+    formula = any(sign in layout for sign in "~*:+")
+    return name.strip(), layout if formula else [part.strip() for part in layout.split(",")]
+
+
+def trees(hier: list[str] | None, columns: list[str]) -> dict[str, Hierarchy]:
+    """Hierarchy files by column."""
+    found = {}
+    for text in hier or []:
+        column, equals, file = text.partition("=")
+        if not equals:
+            file, column = text, Path(text).stem
+        if column not in columns:
+            raise OptionError(f"hierarchy {Path(file).name} belongs to no column of --by; write COLUMN=FILE")
+        found[column] = read_hierarchy(file)
+    return found
+
+
+def rules_of(texts: list[str] | None, manual: Path | None) -> list[PrimaryRule]:
+    """The primary rules asked for."""
+    rules: list[PrimaryRule] = [parse_rule(text) for text in texts or []]
+    if manual is not None:
+        rules.append(Manual(cell_file(manual)))
+    if not rules:
+        raise OptionError("give at least one --rule, such as --rule freq:3")
+    return rules
+
+
+def cell_file(path: Path) -> pl.DataFrame:
+    """A CSV file of cells: the dimension columns as text."""
+    try:
+        return pl.read_csv(path, infer_schema=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise FileError(
+            f"{path.name}: cannot be read as CSV; one row a cell with the codes is expected"
+        ) from error
+
+
+def cells_of(path: Path | None) -> Any:
+    """The cells of a file, if one is given."""
+    return None if path is None else cell_file(path)
+
+
+def weights_of(path: Path | None, model: TableModel) -> Any:
+    """How useful cells are: 1, or what the file says."""
+    if path is None:
+        return None
+    frame = cell_file(path)
+    if "weight" not in frame.columns:
+        raise FileError(f"{path.name}: needs a column 'weight' beside the codes")
+    weights = np.ones(len(model.cells))
+    weights[model.places(frame)] = frame["weight"].cast(pl.Float64).to_numpy()
+    return weights

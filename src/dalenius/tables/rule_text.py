@@ -1,0 +1,80 @@
+"""Primary rules from short texts, as the command line takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dalenius.core.errors import OptionError
+from dalenius.tables.rules import Dominance, FewContributors, KDisclosure, PPercent, PrimaryRule, SmallCount
+
+
+def parse_rule(text: str) -> PrimaryRule:
+    """A rule from its short text: ``freq:3``, ``freq0:3``, ``contributors:2``, ``nk:2,90``, ``p:10`` or ``k:1``.
+
+    ``freq0`` leaves zeros open; ``nk`` takes several pairs, as in ``nk:1,75,2,90``. Options follow the numbers:
+    ``strict``, ``tau-argus`` and ``zeros`` (zero sums are protected) for ``nk``; ``zeros`` and ``coalition=2`` for
+    ``p``; ``sensitive=COLUMN`` and ``identifying=COLUMN`` for ``k``; ``ignore=CODE`` for contributors that do not
+    count.
+
+    Examples
+    --------
+    >>> parse_rule("p:10") == PPercent(10)
+    True
+    >>> parse_rule("nk:1,75,2,90,strict").pairs
+    ((1, 75.0), (2, 90.0))
+    """
+    kind, _, rest = text.partition(":")
+    words = [part.strip() for part in rest.split(",") if part.strip()]
+    plain = [word for word in words if not word[0].isalpha()]
+    named = [word.partition("=") for word in words if word[0].isalpha()]
+    options = {name: [value for other, _, value in named if other == name] for name, _, _ in named}
+    maker = MAKERS.get(kind)
+    if maker is None:
+        raise OptionError(
+            f"unknown rule {text!r}; there are freq:N, freq0:N, contributors:N, nk:N,K, p:P and k:N"
+        )
+    unknown = [name for name in options if name not in maker[1]]
+    if unknown:
+        raise OptionError(f"rule {text!r}: {', '.join(unknown)} is not an option of {kind}")
+    try:
+        return maker[0]([float(part) for part in plain], options)
+    except (ValueError, IndexError) as error:
+        raise OptionError(
+            f"rule {text!r}: its numbers cannot be read; examples: freq:3, nk:2,90, p:10"
+        ) from error
+
+
+RuleOptions = dict[str, list[str]]
+
+
+def _dominance(numbers: list[float], options: RuleOptions) -> PrimaryRule:
+    if not numbers:
+        raise IndexError
+    pairs = [(int(numbers[i]), numbers[i + 1]) for i in range(0, len(numbers), 2)]
+    weighting = "tau-argus" if "tau-argus" in options else "default"
+    ignored = tuple(options.get("ignore", ()))
+    return Dominance(pairs, weighting, "strict" in options, ignored, "zeros" in options)
+
+
+def _p_percent(numbers: list[float], options: RuleOptions) -> PrimaryRule:
+    together = int(options.get("coalition", ["1"])[0])
+    return PPercent(numbers[0], together, tuple(options.get("ignore", ())), "zeros" in options)
+
+
+def _k_disclosure(numbers: list[float], options: RuleOptions) -> PrimaryRule:
+    sensitive, identifying = (tuple(options.get(name, ())) for name in ("sensitive", "identifying"))
+    return KDisclosure(int(numbers[0]), sensitive, identifying)
+
+
+MAKERS: dict[str, tuple[Callable[[list[float], RuleOptions], PrimaryRule], tuple[str, ...]]] = {
+    "freq": (lambda numbers, _: SmallCount(int(numbers[0])), ()),
+    "freq0": (lambda numbers, _: SmallCount(int(numbers[0]), protect_zeros=False), ()),
+    "contributors": (
+        lambda numbers, options: FewContributors(int(numbers[0]), tuple(options.get("ignore", ()))),
+        ("ignore",),
+    ),
+    "nk": (_dominance, ("strict", "tau-argus", "zeros", "ignore")),
+    "p": (_p_percent, ("coalition", "zeros", "ignore")),
+    "k": (_k_disclosure, ("sensitive", "identifying")),
+}
+"""Short name → how the rule is made, and the options it knows."""
