@@ -18,7 +18,16 @@ from dalenius.risk.distance.new_rows import new_row_curve, new_rows
 from dalenius.risk.distance.outlier_rules import find_outliers
 from dalenius.risk.distance.outliers import check_links, compare_outliers, link_outliers, outlier_linkage
 from dalenius.risk.distance.space import Space
-from dalenius.risk.epsilon import attack_table, best_attack, epsilon_from_attack, epsilon_in_words
+from dalenius.risk.epsilon import (
+    attack_table,
+    best_attack,
+    best_attack_gaussian,
+    best_attack_zcdp,
+    epsilon_from_attack,
+    epsilon_in_words,
+    mu_from_attack,
+    rho_from_attack,
+)
 from dalenius.risk.identity import replicated_rows, replicated_uniques, unique_exact_matches, uniques
 from dalenius.risk.membership.attacks import membership_density, membership_distance
 from dalenius.risk.membership.shadow import ShadowAudit, shadow_audit
@@ -55,6 +64,8 @@ __all__ = [
     "attacker",
     "attribute_inference",
     "best_attack",
+    "best_attack_gaussian",
+    "best_attack_zcdp",
     "cap_scores",
     "check_links",
     "compare_outliers",
@@ -81,6 +92,7 @@ __all__ = [
     "membership_density",
     "membership_distance",
     "msu_overlap",
+    "mu_from_attack",
     "multi_target",
     "new_row_curve",
     "new_rows",
@@ -89,6 +101,7 @@ __all__ = [
     "population_uniques",
     "replicated_rows",
     "replicated_uniques",
+    "rho_from_attack",
     "risk_page",
     "sample_risk",
     "shadow_audit",

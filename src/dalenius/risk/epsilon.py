@@ -72,6 +72,34 @@ def best_attack_zcdp(rho: float, fpr: float = 0.01) -> float:
     return best_attack_gaussian(math.sqrt(2 * rho), fpr)
 
 
+def mu_from_attack(tpr: float, fpr: float) -> float:
+    """Smallest μ of Gaussian privacy that an attack with these rates leaves possible (0: no better than chance).
+
+    Examples
+    --------
+    >>> round(mu_from_attack(best_attack_gaussian(1.0), 0.01), 6)
+    1.0
+    """
+    _check(0.0, fpr, 0.0)
+    if not 0 <= tpr <= 1:
+        raise OptionError("a true-positive rate lies between 0 and 1")
+    if tpr in (0.0, 1.0):
+        return 0.0 if tpr == 0 else math.inf
+    normal = NormalDist()
+    return max(0.0, normal.inv_cdf(tpr) - normal.inv_cdf(fpr))
+
+
+def rho_from_attack(tpr: float, fpr: float) -> float:
+    """Smallest ρ of zCDP that an attack on one Gaussian release leaves possible.
+
+    Examples
+    --------
+    >>> round(rho_from_attack(best_attack_zcdp(0.5), 0.01), 6)
+    0.5
+    """
+    return mu_from_attack(tpr, fpr) ** 2 / 2
+
+
 def attack_table(
     epsilons: Sequence[float] = (0.1, 0.5, 1, 2, 3, 5, 8, 10), fpr: float = 0.01, delta: float = 0.0
 ) -> pl.DataFrame:
