@@ -82,7 +82,8 @@ class Run:
         """Where the run is: "new", "running", "done", "refused", "failed" or "stopped"."""
         found = _read(self.folder / "state.json") or {"state": "new"}
         if found["state"] == "running" and _runner(found.get("pid"), self.folder) is None:
-            return {**found, "state": "stopped"}
+            found = _read(self.folder / "state.json")  # it may have finished between the two looks
+            return {**found, "state": "stopped"} if found["state"] == "running" else found
         return found
 
     def start(self) -> None:
