@@ -62,14 +62,14 @@ def adult() -> pl.DataFrame:
 
 
 def planted(train: pl.DataFrame, others: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Four files of growing leak: a CART synthesis of other people, with 10 % and 50 % copied originals, and a copy.
+    """Files of growing leak: a CART synthesis of other people, with 10, 25 and 50 % copied originals, and a copy.
 
-    The first knows nothing about the people in ``train``: what is true is known of all four.
+    The first knows nothing about the people in ``train``: what is true is known of all of them.
     """
     fitted = make_synthesizer("cart").fit(Table.from_frame(others), seed=1)
     clean = fitted.sample(train.height, seed=2).to_frame("polars").select(train.columns)
     made = {"no leak": clean}
-    for share in (0.1, 0.5):
+    for share in (0.1, 0.25, 0.5):
         copied = round(share * train.height)
         made[f"leak {share:.0%}"] = pl.concat([clean.head(train.height - copied), train.head(copied)])
     made["copy"] = train.sample(fraction=1, shuffle=True, seed=1)

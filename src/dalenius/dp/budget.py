@@ -13,6 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from dalenius.core.attack_terms import best_attack
 from dalenius.core.errors import OptionError
 from dalenius.dp.accounting import epsilon_of_rho, rho_of_epsilon
 
@@ -79,6 +80,7 @@ class Budget:
     >>> print(budget)
     privacy budget: ε = 1, add-remove neighbours, pure accounting
       table of sex: ε = 0.25
+      in attack terms: accusing 1 % falsely finds at most 2.72 % of the people in the data
     spent: ε = 0.25
     """
 
@@ -182,6 +184,10 @@ class Budget:
             where = f" [{entry.part[0]}: {entry.part[1]}]" if entry.part else ""
             lines.append(f"  {entry.what}{where}: {entry.price}{f' ({entry.noise})' if entry.noise else ''}")
         lines += [f"  taken as public: {what}" for what in self.assumptions]
+        found = 100 * best_attack(self.epsilon, 0.01, self.delta)
+        lines.append(
+            f"  in attack terms: accusing 1 % falsely finds at most {found:.3g} % of the people in the data"
+        )
         return "\n".join([*lines, f"spent: {self.guarantee}"])
 
 

@@ -1,5 +1,6 @@
 """Disclosure risk: what an intruder could learn from the protected file."""
 
+from dalenius.core.attack_terms import best_attack
 from dalenius.risk.apparent import apparent_matches
 from dalenius.risk.attack.grid import attack_grid
 from dalenius.risk.attack.linkability import linkability
@@ -20,7 +21,6 @@ from dalenius.risk.distance.outliers import check_links, compare_outliers, link_
 from dalenius.risk.distance.space import Space
 from dalenius.risk.epsilon import (
     attack_table,
-    best_attack,
     best_attack_gaussian,
     best_attack_zcdp,
     epsilon_from_attack,

@@ -14,22 +14,9 @@ from statistics import NormalDist
 
 import polars as pl
 
+from dalenius.core.attack_terms import best_attack, check_rates
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
-
-
-def best_attack(epsilon: float, fpr: float = 0.01, delta: float = 0.0) -> float:
-    """Largest true-positive rate any attacker can have at a false-positive rate.
-
-    Examples
-    --------
-    >>> round(best_attack(1.0), 4), best_attack(0.0), round(best_attack(10.0), 4)
-    (0.0272, 0.01, 1.0)
-    """
-    _check(epsilon, fpr, delta)
-    if math.isinf(epsilon):
-        return 1.0
-    return min(1.0, math.exp(epsilon) * fpr + delta, 1 - math.exp(-epsilon) * (1 - delta - fpr))
 
 
 def epsilon_from_attack(tpr: float, fpr: float, delta: float = 0.0) -> float:
@@ -40,7 +27,7 @@ def epsilon_from_attack(tpr: float, fpr: float, delta: float = 0.0) -> float:
     >>> round(epsilon_from_attack(0.0272, 0.01), 2)
     1.0
     """
-    _check(0.0, fpr, delta)
+    check_rates(0.0, fpr, delta)
     if not 0 <= tpr <= 1:
         raise OptionError("a true-positive rate lies between 0 and 1")
     first = math.log((tpr - delta) / fpr) if tpr > delta and fpr > 0 else (math.inf if tpr > delta else 0.0)
@@ -80,7 +67,7 @@ def mu_from_attack(tpr: float, fpr: float) -> float:
     >>> round(mu_from_attack(best_attack_gaussian(1.0), 0.01), 6)
     1.0
     """
-    _check(0.0, fpr, 0.0)
+    check_rates(0.0, fpr, 0.0)
     if not 0 <= tpr <= 1:
         raise OptionError("a true-positive rate lies between 0 and 1")
     if tpr in (0.0, 1.0):
@@ -139,8 +126,3 @@ def epsilon_in_words(epsilon: float, fpr: float = 0.01, delta: float = 0.0) -> R
         table=attack_table(fpr=fpr, delta=delta),
         yardsticks={"chance": fpr},
     )
-
-
-def _check(epsilon: float, fpr: float, delta: float) -> None:
-    if epsilon < 0 or not 0 <= delta < 1 or not 0 < fpr < 1:
-        raise OptionError("ε must be 0 or more, δ in [0, 1) and the false-positive rate in (0, 1)")
