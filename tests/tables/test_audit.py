@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from dalenius.core.errors import OptionError
 from dalenius.tables import (
+    Disclosed,
     Dominance,
+    FewContributors,
     KDisclosure,
     PPercent,
     Requirement,
@@ -165,3 +169,78 @@ def test_earlier_releases_are_respected():
     alone = protect(model.restrict(model.tables["first"]), SmallCount(3))
     assert result.tables["first"].suppressed.tolist() == alone.suppressed.tolist()
     assert not audit(result.combined, intervals="none").exposed.outsider[result.combined.primary].any()
+
+
+def test_contributors_narrow_intervals_with_their_own_value():
+    """Four firms, one a cell: whoever knows its own cell knows what the other three add up to."""
+    data = {"a": list("wxyz"), "firm": list("ABCD"), "v": [10.0, 20.0, 30.0, 40.0]}
+    model = define(data, by="a", value="v", contributor="firm")
+    result = protect(model, FewContributors(1))
+    outside = audit(result, intervals="exact", requirement=Requirement(range_min=70))
+    assert outside.passed
+    assert outside.intervals.high.tolist() == [100.0] * 4
+    inside = audit(result, requirement=Requirement(range_min=70), contributors="intervals")
+    assert not inside.passed
+    seen = inside.insiders.table(result.model.cells)
+    assert set(seen["intruder"]) == {4}  # D knows 40 of 100 and sees 60 left; A to C see 70 or more
+    assert seen["high"].to_list() == [60.0] * 3
+    assert set(inside.at_risk["reason"]) == {"its interval is too narrow for a contributor"}
+    assert "see too narrow an interval" in str(inside)
+
+
+def test_bounds_of_insiders_equal_fresh_programs():
+    rng = np.random.default_rng(8)
+    data = {"r": rng.choice(list("abcde"), 40).tolist(), "c": rng.choice(list("vwxyz"), 40).tolist(),
+            "firm": rng.choice(list("ABCDEFGHIJ"), 40).tolist(),
+            "v": rng.gamma(1.0, 30.0, 40).round(1).tolist()}  # fmt: skip
+    model = define(data, ["r", "c"], value="v", contributor="firm")
+    result = protect(model, FewContributors(1))
+    table = Disclosed.of(result)
+    places = np.flatnonzero(result.primary)
+    huge = Requirement(range_min=1e9)  # nothing is wide enough, so all bounds are exact
+    found = audit(result, requirement=huge, contributors="intervals").insiders
+    assert len(found.cell) > 20
+    for who in np.unique(found.intruder).tolist():
+        rows = np.flatnonzero(table.owners == who)
+        known = sp.csc_matrix(
+            (np.ones(len(rows)), (rows, np.arange(len(rows)))), (len(table.owners), len(rows))
+        )
+        fresh = feasibility_intervals(
+            table.matrix, table.amounts, table.published, places, extra=(known, table.inner[rows])
+        )
+        mine = found.intruder == who
+        at = np.searchsorted(places, found.cell[mine])
+        np.testing.assert_allclose(found.low[mine], fresh.low[at], atol=1e-5)
+        np.testing.assert_allclose(found.high[mine], fresh.high[at], atol=1e-5)
+
+
+def test_coalitions_pool_what_they_know():
+    data = {"a": list("xyz"), "firm": list("ABC"), "v": [4.0, 5.0, 9.0]}
+    result = protect(define(data, by="a", value="v", contributor="firm"), FewContributors(1))
+    assert audit(result).passed
+    pooled = audit(result, coalitions=[("A", "B")])
+    assert not pooled.passed
+    assert pooled.exposed.by_coalition[0].tolist() == [3]
+    assert "1 coalitions can compute" in str(pooled)
+    with pytest.raises(OptionError, match="no contributors of this table"):
+        audit(result, coalitions=[("A", "Nobody")])
+
+
+def test_exact_bounds_do_not_depend_on_threads(monkeypatch):
+    rng = np.random.default_rng(1)
+    data = {"r": np.repeat([f"r{i}" for i in range(40)], 20).tolist(), "c": [f"c{i}" for i in range(20)] * 40,
+            "n": (rng.poisson(3, 800) * (rng.random(800) < 0.7)).tolist()}  # fmt: skip
+    result = protect(define(data, ["r", "c"], freq="n"), SmallCount(3))
+    assert result.suppressed.sum() > 300
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr("dalenius.tables.intervals.thread_count", lambda threads=threads: threads)
+        found.append(audit(result, intervals="exact", cells="suppressed").intervals)
+    assert found[0].low.tolist() == found[1].low.tolist()
+    assert found[0].high.tolist() == found[1].high.tolist()
+    told = []
+    audit(
+        result, intervals="exact", cells="suppressed", progress=lambda done, total: told.append((done, total))
+    )
+    assert told[-1][0] == told[-1][1] == int(result.suppressed.sum())
+    assert len(told) > 2

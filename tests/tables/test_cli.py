@@ -108,3 +108,86 @@ def test_errors_are_one_line(run, tmp_path):
     ):
         result = run(*arguments)
         assert result.exit_code == 2
+
+
+@pytest.fixture
+def people(tmp_path):
+    file = tmp_path / "people.csv"
+    file.write_text("sex,job,age,n\nf,a,y,2\nf,b,o,9\nm,a,o,8\nm,b,y,7\nf,c,y,6\nm,c,o,5\n")
+    return file
+
+
+def test_linked_tables_in_files_of_their_own(run, people, tmp_path):
+    result = run("protect", people, "--table", "jobs=sex,job", "--table", "ages=~ sex*age", "--freq", "n", "--rule",
+                 "freq:3", "--link", "super-consistent", "--out", tmp_path / "out.csv")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "sex \\ job" in result.output
+    assert "sex \\ age" in result.output
+    assert pl.read_csv(tmp_path / "out-jobs.csv")["freq"].null_count() == 4
+    assert pl.read_csv(tmp_path / "out-ages.csv")["freq"].null_count() == 0
+
+
+def test_cells_from_files(run, people, tmp_path):
+    """Cells to protect, to publish, not to publish, and to keep if possible, each from a file of codes."""
+    cells = {
+        "manual": "sex,job\nm,b\n",
+        "forced": "sex,job\nTotal,c\n",
+        "hidden": "sex,job\nm,c\n",
+        "usefulness": "sex,job,weight\nf,b,1000\n",
+    }
+    options = []
+    for name, text in cells.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+        options += [f"--{name}", tmp_path / f"{name}.csv"]
+    out = tmp_path / "out.csv"
+    result = run(
+        "protect", people, "--by", "sex,job", "--freq", "n", "--rule", "freq:2", *options, "--out", out
+    )
+    assert result.exit_code == 0, result.output
+    shown = {row[:2]: row[2] for row in pl.read_csv(out).iter_rows()}
+    assert shown["m", "b"] is None
+    assert shown["Total", "c"] == 11
+    assert ("m", "c") not in shown
+    refused = run("protect", people, "--table", "jobs=sex,job", "--table", "ages=sex,age", "--freq", "n", "--rule",
+                  "freq:3", "--link", "local", *options)  # fmt: skip
+    assert refused.exit_code == 2
+
+
+def test_structural_zeros_from_a_file(run, tmp_path):
+    (tmp_path / "in.csv").write_text("a,b,n\nx,p,5\nx,q,9\ny,p,7\ny,r,6\n")
+    (tmp_path / "never.csv").write_text("a,b\ny,q\nx,r\n")
+    wide = run(
+        "protect",
+        tmp_path / "in.csv",
+        "--by",
+        "a,b",
+        "--freq",
+        "n",
+        "--rule",
+        "freq:2",
+        "--extend0",
+        "--json",
+    )
+    none = run("protect", tmp_path / "in.csv", "--by", "a,b", "--freq", "n", "--rule", "freq:2", "--extend0",
+               "--structural", tmp_path / "never.csv", "--json", "-q")  # fmt: skip
+    assert json.loads(wide.stdout[wide.stdout.index("{") :])["primary"] == 2
+    assert json.loads(none.stdout)["secondary"] == 0
+
+
+def test_insiders_and_coalitions(run, tmp_path):
+    (tmp_path / "in.csv").write_text("a,firm,v\nx,A,4\ny,B,5\nz,C,9\n")
+    call = ("protect", tmp_path / "in.csv", "--by", "a", "--value", "v", "--contributor", "firm", "--rule",
+            "contributors:1", "--json", "-q")  # fmt: skip
+    assert json.loads(run(*call).stdout)["audit"]["passed"]
+    for more in (("--coalition", "A,B"), ("--insiders", "--range-min", "10")):
+        assert not json.loads(run(*call, *more).stdout)["audit"]["passed"]
+
+
+def test_methods_side_by_side(run, people, tmp_path):
+    result = run("compare", people, "--by", "sex,job", "--freq", "n", "--rule", "freq:3", "--key-file",
+                 tmp_path / "key", "--out", tmp_path / "loss.csv")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "Hellinger" in result.output
+    assert pl.read_csv(tmp_path / "loss.csv")["method"].to_list() == [
+        "suppression", "round", "controlled", "cellkey", "small",
+    ]  # fmt: skip

@@ -33,6 +33,7 @@ from dalenius.tables import (
 )
 from dalenius.tables import audit as audit_table
 from dalenius.tables.keys import cell_names, fresh_key, keyed_uniforms
+from dalenius.tables.page import table_page
 from dalenius.tables.rules import PrimaryRule
 
 app = typer.Typer(
@@ -87,6 +88,10 @@ def protect_command(
     ).model(terminal)
     asked = Requirement(range_min=range_min, range_percent=range_percent)
     options: dict[str, Any] = {"small": small, "singleton": singleton, "secondary_zeros": secondary_zeros}
+    only_whole = {"--forced": forced, "--hidden": hidden, "--usefulness": usefulness, "--repair": repair}
+    odd = [name for name, given in (only_whole | {"--singleton-zeros": singleton_zeros}).items() if given]
+    if link != "global" and odd:
+        raise OptionError(f"{', '.join(odd)}: only with --link global")
     if link == "global":
         weights = table.weights_of(usefulness, model)
         options |= {"forced": table.cells_of(forced), "hidden": table.cells_of(hidden), "usefulness": weights}
@@ -94,13 +99,15 @@ def protect_command(
     linked, result = _suppressed(model, rules, link, options, terminal)
     found = _checked(result, asked, insiders, coalition, terminal) if check else None
     _show(result, linked, found, (rows, columns, mark), terminal)
-    _hand_out(result, linked, out, html, terminal)
+    _hand_out(result, linked, out, html, found, terminal)
     terminal.emit(_figures(result, found))
 
 
 def _suppressed(
     model: TableModel, rules: list[PrimaryRule], link: str, options: dict[str, Any], terminal: Terminal
 ) -> tuple[LinkedSuppression | None, Suppression]:
+    if link != "global" and not model.tables:
+        raise OptionError(f"--link {link} is for linked tables; name several with --table")
     with terminal.progress("suppressing") as show:
         options["progress"] = _steps(show, "cells")
         if not model.tables:
@@ -148,6 +155,7 @@ def _hand_out(
     linked: LinkedSuppression | None,
     out: Path | None,
     page: Path | None,
+    found: Audit | None,
     terminal: Terminal,
 ) -> None:
     """Write the publishable table and the page; of linked tables one file each."""
@@ -156,7 +164,7 @@ def _hand_out(
             _write(part.to_frame(), out.with_stem(f"{out.stem}-{name}") if name else out, terminal)
     if page is not None:
         with replacing(page) as path:
-            path.write_text(_page(result), encoding="utf-8")
+            path.write_text(table_page(result, found), encoding="utf-8")
         terminal.note(f"page written to {page}")
 
 
@@ -275,13 +283,32 @@ def compare_command(
     methods: dict[str, Any] = {"suppression": protect(model, *rules)}
     methods |= {name: _perturbed(model, name, base, key) for name in PERTURBATIONS}
     loss = information_loss(model, methods)
-    with pl.Config(
-        tbl_cols=-1, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, float_precision=3
-    ):
-        terminal.say(str(loss))
+    terminal.say(_side_by_side(loss))
     if out is not None:
         _write(loss, out, terminal)
     terminal.emit({"methods": loss.to_dicts()})
+
+
+def _side_by_side(loss: pl.DataFrame) -> str:
+    """The figures as aligned text, narrow enough for a terminal."""
+    heads = ("method", "lost", "value lost %", "mean change", "largest", "Hellinger", "not additive")
+    keys = (
+        "method", "cells_lost", "value_lost_percent", "mean_change", "largest_change", "hellinger", "not_additive",
+    )  # fmt: skip
+    body = [
+        [
+            row["method"],
+            *(f"{row[key]:,.3g}" if isinstance(row[key], float) else f"{row[key]:,}" for key in keys[1:]),
+        ]
+        for row in loss.iter_rows(named=True)
+    ]
+    widths = [max(len(line[i]) for line in (heads, *body)) for i in range(len(heads))]
+    return "\n".join(
+        "  ".join(
+            [line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))]
+        )
+        for line in (heads, *body)
+    )
 
 
 def _perturbed(model: TableModel, method: str, base: int, key: bytes) -> Any:
@@ -321,9 +348,3 @@ def _write(frame: pl.DataFrame, path: Path, terminal: Terminal) -> None:
     with replacing(path) as target:
         frame.write_csv(target)
     terminal.note(f"{len(frame):,} cells written to {path}")
-
-
-def _page(result: Suppression) -> str:
-    body = result._repr_html_()
-    head = "<meta charset='utf-8'><title>Protected table</title>"
-    return f"<!doctype html><html lang='en'>{head}<body>{body}</body></html>"

@@ -10,6 +10,7 @@ from dalenius.core.later import altair as alt
 from dalenius.core.style import RISK, configured
 
 if TYPE_CHECKING:
+    from dalenius.tables.dimensions import Dimension
     from dalenius.tables.suppression import Suppression
 
 COLOURS = {
@@ -29,8 +30,8 @@ def suppression_chart(result: Suppression) -> Any:
     --------
     >>> from dalenius.tables import define, protect, SmallCount
     >>> result = protect(define({"a": ["x", "y", "z"], "n": [1, 7, 9]}, by="a", freq="n"), SmallCount(3))
-    >>> suppression_chart(result).to_dict()["config"]["view"]["stroke"] is None
-    True
+    >>> suppression_chart(result).to_dict()["description"]
+    'Map of the table a, one field a cell: of 4 cells 2 published, 1 secondary, 1 primary.'
     """
     model = result.model
     first = model.dimensions[0]
@@ -65,6 +66,14 @@ def suppression_chart(result: Suppression) -> Any:
             tooltip=[alt.Tooltip(f"{d.name}:N") for d in model.dimensions[:2]]
             + [alt.Tooltip("status:N"), alt.Tooltip("shown:Q", title="published value")],
         )
-        .properties(title="Published and suppressed cells")
+        .properties(title="Published and suppressed cells", description=_words(frame, first, second))
     )
     return configured(chart)
+
+
+def _words(frame: pl.DataFrame, first: Dimension, second: Dimension | None) -> str:
+    """What the picture shows, for people who do not see it."""
+    across = f" by {second.name}" if second else ""
+    counts = dict(frame["status"].value_counts().rows())
+    kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in COLOURS if kind in counts)
+    return f"Map of the table {first.name}{across}, one field a cell: of {len(frame):,} cells {kinds}."

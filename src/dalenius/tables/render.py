@@ -140,14 +140,15 @@ def cross_table_html(result: Suppression, rows: str | None = None, columns: str 
     shown = grid[:MOST_ROWS]
     heads = [result.model.dimensions[0].hierarchy.total] if columns is None else column_codes
     corner = rows if columns is None else f"{rows} \\ {columns}"
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in (corner, *heads))
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in (corner, *heads))
     height = next(d.hierarchy for d in result.model.dimensions if d.name == rows)
     depth = {code: _depth(code, height.parents) for code in row_codes}
     body = []
     for code, line in zip(row_codes, shown, strict=False):
         indent = f' style="padding-left:{8 + 14 * depth[code]}px"'
         body.append(
-            f"<tr><th{indent}>{html.escape(code)}</th>{''.join(_html_field(result, int(p)) for p in line)}</tr>"
+            f'<tr><th scope="row"{indent}>'
+            f"{html.escape(code)}</th>{''.join(_html_field(result, int(p)) for p in line)}</tr>"
         )
     more = "" if len(grid) <= MOST_ROWS else f"<p>{len(grid) - MOST_ROWS:,} further rows are not shown.</p>"
     legend = "<small>× suppressed: dark because a rule asks for it, light to protect those</small>"
