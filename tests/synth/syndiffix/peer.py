@@ -1,7 +1,8 @@
 """Runs inside the peer's own environment: trees of the reference implementation, as plain arrays.
 
-Usage: python peer.py INPUT.csv OUTPUT.npz SALT NOISE COMBINATIONS, with NOISE "on" or "off" and COMBINATIONS like "0;1;0,1".
-"""  # noqa: E501
+Usage: python peer.py INPUT.csv OUTPUT.npz SALT NOISE COMBINATIONS, with NOISE "on" or "off" and COMBINATIONS like
+"0;1;0,1".
+"""
 
 from __future__ import annotations
 

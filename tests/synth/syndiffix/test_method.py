@@ -26,9 +26,6 @@ from dalenius.synth.syndiffix import (
     plan_tables,
 )
 from dalenius.synth.syndiffix.buckets import buckets_of
-from dalenius.synth.syndiffix.counting._kernels import Flat, flatten
-from dalenius.synth.syndiffix.noise._kernels import is_low
-from dalenius.synth.syndiffix.noise.make import make_noise
 from dalenius.synth.syndiffix.noise.salt import SALT_FILE, resolve_salt
 
 OFF = Anonymity.off()
@@ -89,17 +86,6 @@ def test_counts_do_not_drift():
     assert np.all(np.abs(sums / 60 - [100, 100, 30]) < 3 * 1.5 * 1.41 / np.sqrt(60))
 
 
-def test_rare_texts_become_prefixes():
-    rng = np.random.default_rng(0)
-    common = [f"v{i:02d}" for i in range(23)] * 10
-    frame = pl.DataFrame({"t": rng.permutation(common + [f"rare{i}" for i in range(70)])})
-    out = synthesize(frame, "syndiffix", seed=0, salt="t", rare="prefix")
-    assert any("*" in value for value in out["t"].drop_nulls())
-    assert not set(out["t"]) & {f"rare{i}" for i in range(70)}
-    plain = synthesize(pl.DataFrame({"t": common}), "syndiffix", seed=0, salt="t", rare="prefix")
-    assert not any("*" in value for value in plain["t"])
-
-
 def test_public_columns_come_out_as_they_are():
     frame = pl.DataFrame({"x": [i * 7 for i in range(60)] * 3, "s": [f"u{i}" for i in range(60)] * 3})
     out = synthesize(frame, "syndiffix", seed=0, salt="t", safe="x,s")
@@ -113,23 +99,6 @@ def test_precision_is_snapped():
     held = model.buckets[0]
     values = model.outlooks[0].axis.reals(held.low[:, 0])
     assert np.all(values % 0.25 == 0)
-
-
-def test_low_count_pass_rates_and_noise():
-    noise = make_noise(b"rates", Anonymity())
-    for units, rate in ((2, 0.0), (3, 0.023), (4, 0.159), (5, 0.5), (6, 0.841), (7, 0.977), (9, 1.0)):
-        passed = np.mean([not is_low(noise, 3.0, units, seed) for seed in range(4000)])
-        assert passed == pytest.approx(rate, abs=0.03)
-
-
-@pytest.mark.parametrize(
-    ("shares", "missing", "wanted"),
-    [([1] * 10, 0, 10), ([1] * 10 + [10], 0, 11), ([1] * 10 + [10], 10, 12), ([3], 0, -1)],
-)
-def test_flattening(shares, missing, wanted):
-    noise = make_noise(b"flat", OFF)
-    hashes = np.arange(1, len(shares) + 1)
-    assert flatten(noise, Flat(2, 2, 2, 2), np.array(shares), hashes, missing, np.uint64(0))[0] == wanted
 
 
 def mixed(rows=1500, seed=0):
@@ -176,73 +145,6 @@ def test_processes_agree(tmp_path: Path):
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, capture_output=True)
     here = synthesize(frame.drop("id"), "syndiffix", seed=1, salt="s")
     assert here.equals(pl.read_parquet(tmp_path / "out.parquet"))
-
-
-def test_noise_is_sticky_across_tables():
-    """The same cell has the same noisy count in every table that contains it, whatever the order of columns."""
-    table = with_entity(mixed())
-    wide = Ground.of(table, b"s", Method(threads=1))
-    wide.model(["x", "n", "s", "g"])
-    narrow = Ground.of(table, b"s", Method(threads=1), ["g", "s"])
-    narrow.model()
-    s, g = wide.names.index("s"), wide.names.index("g")
-    first, second = wide.forest.tree((s, g)), narrow.forest.tree((0, 1))
-    assert sorted(first.noisy.tolist()) == sorted(second.noisy.tolist())
-    assert sorted(first.seeds.tolist()) == sorted(second.seeds.tolist())
-
-
-def test_no_value_of_few_units_comes_out():
-    rng = np.random.default_rng(2)
-    names = [f"name{i:03d}" for i in range(300)]
-    values = rng.choice(names, 1500, p=rng.dirichlet(np.full(300, 0.4)))
-    frame = pl.DataFrame({"t": values, "g": rng.choice(["a", "b"], 1500)})
-    counts = dict(frame["t"].value_counts().iter_rows())
-    for salt in ("1", "2", "3"):
-        for rare in ("neighbour", "prefix"):
-            out = synthesize(frame, "syndiffix", seed=0, salt=salt, rare=rare)
-            assert all(counts.get(value, 9) >= 3 for value in out["t"].drop_nulls().unique())
-    model = SynDiffix(salt="1").fit(Table.from_frame(frame))
-    assert all(counts[level] >= 3 for level in model.schema["t"].levels or ()), (
-        "not in the saved schema either"
-    )
-
-
-def test_values_of_single_entities_do_not_come_out():
-    rng = np.random.default_rng(0)
-    names = [f"{'ab'[i % 2]}{i:02d}" for i in range(20)]
-    owner = rng.integers(0, 20, 1000)
-    frame = pl.DataFrame({"pid": owner, "t": np.array(names)[owner]})
-    out = synthesize(frame, "syndiffix", seed=0, salt="t", entity="pid", rare="prefix")
-    assert out.columns == ["t"]
-    assert not set(out["t"].drop_nulls()) & set(names)
-
-
-@pytest.mark.slow
-def test_a_planted_person_is_not_found_by_averaging_or_differencing():
-    """200 tables over different column sets: does the planted person's rare value, or its count, show in the mean?"""
-    rng = np.random.default_rng(7)
-    rows = 400
-    columns = {f"c{i}": rng.choice(["a", "b", "c"], rows).tolist() for i in range(9)}
-    base = {"secret": rng.choice(["common", "usual"], rows).tolist(), **columns}
-    planted = {name: [*values, "a"] for name, values in base.items()}
-    planted["secret"][-1] = "unique disease"
-    counts = {}
-    for label, data in (("without", base), ("with", planted)):
-        held = Ground.of(Table.from_frame(data), b"attack", Method(threads=1))
-        sets = [("secret", *c) for size in (1, 2, 3) for c in combinations(columns, size)][:100]
-        found = []
-        for i, names in enumerate(sets):
-            out = held.model(names).sample(seed=i)
-            assert "unique disease" not in (out.schema["secret"].levels or ())
-            shown = pl.Series(out.to_frame("polars")["secret"])
-            found.append((shown == "usual").mean())
-        counts[label] = np.array(found)
-    # Noise does not average out: over tables, the mean stays away from the truth by what one table's noise is worth.
-    truth = np.mean([value == "usual" for value in base["secret"]])
-    assert np.std(counts["without"]) < 0.02, "the same cells have the same noise in every table"
-    assert abs(np.mean(counts["without"]) - truth) * rows > 0.1
-    # Differencing two releases does not show one person: the change is of the size of the noise, not of one row.
-    assert abs(np.mean(counts["with"]) - np.mean(counts["without"])) < 8 / rows
 
 
 def test_one_busy_entity_does_not_show():
@@ -371,6 +273,28 @@ def test_a_group_by_in_duckdb_gives_the_same_forest(precision):
     assert one.equals(two)
 
 
+def test_a_group_by_in_duckdb_knows_several_rows_per_entity():
+    rng = np.random.default_rng(3)
+    owner = np.where(rng.random(3000) < 0.02, -1, rng.integers(0, 700, 3000))
+    frame = pl.DataFrame(
+        {"id": owner, "x": rng.integers(0, 60, 3000), "s": rng.choice(list("abcd"), 3000)}
+    ).with_columns(pl.when(pl.col("id") < 0).then(None).otherwise(pl.col("id")).alias("id"))
+    schema = Schema.infer(frame).with_roles(entity="id")
+    method = Method(threads=1)
+    memory = Ground.of(Table.from_frame(frame, schema), b"s", method, ["x", "s"])
+    relation = duckdb.from_arrow(frame.to_arrow())
+    pushed = ground_from_duckdb(relation, ["x", "s"], "id", salt=b"s", method=method, schema=schema)
+    assert not pushed.units.is_single
+    memory.forest.build([(0, 1)])
+    pushed.forest.build([(0, 1)])
+    for combination, tree in memory.forest.trees.items():
+        other = pushed.forest.trees[combination]
+        assert tree.node_set() == other.node_set(), combination
+        assert np.array_equal(np.sort(tree.noisy), np.sort(other.noisy))
+    one, two = (held.model().sample(seed=1).to_frame("polars") for held in (memory, pushed))
+    assert one.equals(two)
+
+
 def test_the_salt_is_made_once_and_kept(tmp_path, monkeypatch):
     monkeypatch.setenv(SALT_FILE, str(tmp_path / "deep" / "salt"))
     first = resolve_salt(None)
@@ -389,23 +313,3 @@ def test_options_are_checked():
     with pytest.raises(DataError, match="no column"):
         SynDiffix(salt="t", columns="nope").fit(Table.from_frame({"a": [1, 2]}))
     assert Role.ENTITY.value == "entity"
-
-
-def test_quality_of_two_column_tables():
-    """Medians over simulated tables; the full set of 24 is in the documentation."""
-    rng = np.random.default_rng(0)
-    shapes, pairs = [], []
-    for _ in range(3):
-        x = rng.normal(size=7000)
-        y = rng.random() * x + rng.normal(size=7000)
-        out = pl.DataFrame(synthesize({"x": x, "y": y}, "syndiffix", seed=0, salt="q"))
-        for name, real in (("x", np.sort(x)), ("y", np.sort(y))):
-            made = np.sort(out[name].to_numpy())
-            both = np.concatenate([real, made])
-            gap = np.searchsorted(real, both, side="right") / len(real) - np.searchsorted(
-                made, both, side="right"
-            ) / len(made)
-            shapes.append(1 - np.abs(gap).max())
-        pairs.append(1 - abs(np.corrcoef(x, y)[0, 1] - np.corrcoef(out["x"], out["y"])[0, 1]) / 2)
-    assert np.median(shapes) >= 0.995
-    assert np.median(pairs) >= 0.99

@@ -22,6 +22,10 @@ from dalenius.synth.syndiffix.units import Units
 
 OFF = Anonymity.off()
 PEER = Path(os.environ.get("DALENIUS_SYNDIFFIX_PYTHON", "/tmp/venvs/syndiffix/bin/python"))
+ADULT = Path(os.environ.get("DALENIUS_ADULT", "/tmp/adultd/datasets/adult/data/adult.data"))
+needs_peer = pytest.mark.skipif(
+    not PEER.exists(), reason="needs syndiffix==1.0.8 in /tmp/venvs/syndiffix (pip install syndiffix)"
+)
 
 
 def forest_of(frame, anonymity=OFF, salt=b"test", threads=1, units=None, **growth):
@@ -149,32 +153,42 @@ def random_table(seed: int, rows: int) -> pl.DataFrame:
 COMBINATIONS = "0;1;2;3;0,1;1,2;0,3;0,1,2;1,2,3;0,1,2,3"
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
-    not PEER.exists(), reason="needs syndiffix==1.0.8 in /tmp/venvs/syndiffix (pip install syndiffix)"
-)
-@pytest.mark.parametrize(("seed", "noise"), [(1, "on"), (2, "off"), (3, "on")])
-def test_node_sets_equal_the_reference(tmp_path, seed, noise):
-    random_table(seed, 1200).write_csv(tmp_path / "in.csv")
-    command = [
-        str(PEER),
-        str(Path(__file__).parent / "peer.py"),
-        "in.csv",
-        "out.npz",
-        "salty-salt",
-        noise,
-        COMBINATIONS,
-    ]
-    subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
-    with np.load(tmp_path / "out.npz") as held:
+def adult(rows: int) -> pl.DataFrame:
+    """Four columns of UCI Adult."""
+    names = {"column_1": "age", "column_3": "fnlwgt", "column_4": "education", "column_13": "hours"}
+    frame = pl.read_csv(ADULT, has_header=False, skip_rows=1, infer_schema=False, n_rows=rows)
+    frame = frame.select(list(names)).rename(names).with_columns(pl.all().str.strip_chars())
+    return frame.with_columns(pl.col("age", "fnlwgt", "hours").cast(pl.Int64))
+
+
+def assert_trees_equal_the_reference(frame: pl.DataFrame, noise: str, folder: Path) -> None:
+    frame.write_csv(folder / "in.csv")
+    script = str(Path(__file__).parent / "peer.py")
+    command = [str(PEER), script, "in.csv", "out.npz", "salty-salt", noise, COMBINATIONS]
+    subprocess.run(command, check=True, cwd=folder, capture_output=True)
+    with np.load(folder / "out.npz") as held:
         wanted = dict(held)
-    names = random_table(seed, 1).columns
-    forest = ReferenceForest(wanted["matrix"], names, b"salty-salt", Anonymity() if noise == "on" else OFF)
+    anonymity = Anonymity() if noise == "on" else OFF
+    forest = ReferenceForest(wanted["matrix"], frame.columns, b"salty-salt", anonymity)
     for text in COMBINATIONS.split(";"):
         tree = forest.tree(tuple(int(i) for i in text.split(",")))
         sides = [bound for j in range(len(tree.columns)) for bound in forest.intervals(tree, j)]
         mine = np.column_stack([tree.depth, tree.is_leaf, tree.units, tree.is_stub, tree.noisy, *sides])
         assert np.array_equal(ordered(mine), ordered(wanted[text])), text
+
+
+@pytest.mark.slow
+@needs_peer
+@pytest.mark.parametrize(("seed", "noise"), [(1, "on"), (2, "off"), (3, "on")])
+def test_node_sets_equal_the_reference(tmp_path, seed, noise):
+    assert_trees_equal_the_reference(random_table(seed, 1200), noise, tmp_path)
+
+
+@pytest.mark.slow
+@needs_peer
+@pytest.mark.skipif(not ADULT.exists(), reason="needs adult.data out of the wheel of python-synthpop")
+def test_node_sets_equal_the_reference_on_adult(tmp_path):
+    assert_trees_equal_the_reference(adult(3000), "on", tmp_path)
 
 
 def ordered(table):
