@@ -25,7 +25,7 @@ def order_by_group(ids: Any, groups: int) -> Any:
     return order, starts
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _add(
     order: Any, start: int, end: int, codes: Any, g: int, begin: int, used: int, place: Any, group: Any, level: Any,
     counts: Any, cell: Any,
