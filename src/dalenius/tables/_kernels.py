@@ -1,10 +1,9 @@
 """Sparse integer elimination, compiled.
 
 All columns live in one arena (``rows``, ``vals``) and are sorted by row. Column ``c`` occupies ``start[c]`` …
-``start[c] + length[c]``. A linked list per row names the columns that have, or once had, an entry there;
-readers check.
-Values stay below ``LIMIT`` so that no product leaves 64 bits; the caller goes on with Python integers when
-they do not.
+``start[c] + length[c]``. A linked list per row names the columns that have, or once had, an entry there; readers
+check. Values stay below ``LIMIT`` so that they fit in 32 bits and no product leaves 64; the caller goes on with
+Python integers when they do not.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 from numba import njit
 
 LIMIT = 2**30
-END = 2**31 - 1
+MOST = END = 2**31 - 1
 
 
 @njit(cache=True)
@@ -41,8 +40,8 @@ def locate(rows, begin, size, row):
 @njit(cache=True)
 def link(start, length, rows, count, capacity):
     """Build the lists of columns per row from scratch."""
-    head = np.full(count, -1, np.int64)
-    after = np.empty(capacity, np.int64)
+    head = np.full(count, -1, np.int32)
+    after = np.empty(capacity, np.int32)
     member = np.empty(capacity, np.int32)
     degree = np.zeros(count, np.int64)
     used = 0
@@ -89,7 +88,7 @@ def touching(row, skip, head, after, member, start, length, rows, seen, stamp, o
 @njit(cache=True)
 def proportional(begin, size, offset, near, count, first, start, length, rows, vals):
     """The first protected column that is a multiple of the given one, or -1."""
-    row, a = rows[begin + offset], vals[begin + offset]
+    row, a = rows[begin + offset], np.int64(vals[begin + offset])
     found = -1
     for t in range(count):
         c = near[t]
@@ -98,7 +97,7 @@ def proportional(begin, size, offset, near, count, first, start, length, rows, v
         other = start[c]
         if rows[other + offset] != row:
             continue
-        b = vals[other + offset]
+        b = np.int64(vals[other + offset])
         same = True
         for k in range(size):
             if rows[begin + k] != rows[other + k] or vals[begin + k] * b != vals[other + k] * a:
@@ -112,9 +111,9 @@ def proportional(begin, size, offset, near, count, first, start, length, rows, v
 @njit(cache=True)
 def subtract(begin, size, c, row, start, length, rows, vals, end):
     """Write column ``c`` minus the multiple of the pivot that clears ``row`` at ``end``; its length, or -1."""
-    a = vals[locate(rows, begin, size, row)]
+    a = np.int64(vals[locate(rows, begin, size, row)])
     sc, lc = start[c], length[c]
-    b = vals[locate(rows, sc, lc, row)]
+    b = np.int64(vals[locate(rows, sc, lc, row)])
     g = gcd(a, b)
     fa, fb = a // g, b // g
     if fa < 0:
@@ -131,10 +130,12 @@ def subtract(begin, size, c, row, start, length, rows, vals, end):
             v -= fb * vals[i]
             i += 1
         if v != 0:
+            largest = max(largest, abs(v))
+            if largest > MOST:
+                return -1
             rows[e] = min(ri, rk)
             vals[e] = v
             e += 1
-            largest = max(largest, abs(v))
             if divisor != 1:
                 divisor = gcd(divisor, v)
     if divisor > 1:
@@ -169,8 +170,7 @@ def eliminate(begin, size, row, near, count, first, prefix, start, length, rows,
               degree, used):  # fmt: skip
     """Clear ``row`` in the near columns; protected ones see only the first ``prefix`` entries of the pivot.
 
-    Returns the new end of the arena, the new end of the lists, and -1 or the place where values grew too
-    large.
+    Returns the new end of the arena, the new end of the lists, and -1 or the place where values grew too large.
     """
     for t in range(count):
         c = near[t]
@@ -216,9 +216,9 @@ def compact(start, length, rows, vals, new_rows, new_vals):
 @njit(cache=True)
 def remaining_owner(begin, size, c, row, start, length, rows, vals, owner):
     """Whose rows are left in ``c`` after its ``row`` is cleared: an owner, 0 several or nobody, -1 no row."""
-    a = vals[locate(rows, begin, size, row)]
+    a = np.int64(vals[locate(rows, begin, size, row)])
     sc, lc = start[c], length[c]
-    b = vals[locate(rows, sc, lc, row)]
+    b = np.int64(vals[locate(rows, sc, lc, row)])
     i, k, who = begin, sc, -1
     while i < begin + size or k < sc + lc:
         ri = rows[i] if i < begin + size else END

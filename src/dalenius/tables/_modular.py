@@ -1,8 +1,7 @@
 """Sparse elimination modulo the prime 2³¹ − 1, compiled: the audit's own route to what can be computed.
 
-Columns are reduced one by one against the pivots found so far (left-looking), small columns first; the
-suppression itself
-works right-looking in whole numbers. A false "computable" has a chance of about 2⁻³¹ per cell and vector.
+Columns are reduced one by one against the pivots found so far (left-looking), small columns first; the suppression
+itself works right-looking in whole numbers. A false "computable" has a chance of about 2⁻³¹ per cell and vector.
 """
 
 from __future__ import annotations
@@ -118,8 +117,7 @@ def _larger(array, capacity, end):  # type: ignore[no-untyped-def]
 def echelon(indptr, indices, data, count):  # type: ignore[no-untyped-def]
     """Reduce columns one by one.
 
-    Returns the pivot rows, the reduced columns (pivot entry 1 left out) as start, rows and values, and the
-    places of
+    Returns the pivot rows, the reduced columns (pivot entry 1 left out) as start, rows and values, and the places of
     the columns that were no combination of earlier ones.
     """
     columns = len(indptr) - 1

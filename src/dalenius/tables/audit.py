@@ -164,8 +164,8 @@ def audit(
     requirement
         Widths to ask for besides those of the primary rules.
     contributors
-        Whether contributors who are alone in an inner cell are tried as intruders who know their own values: what they
-        can compute exactly, and with "intervals" also the bounds each of them sees.
+        Whether contributors who are alone in an inner cell are tried as intruders who know their own values: what
+        they can compute exactly, and with "intervals" also the bounds each of them sees.
     coalitions
         Contributors (by their codes) who pool what they know; they are tried like single ones.
     nonnegative
@@ -190,24 +190,24 @@ def audit(
     pooled = numbered(coalitions, table.contributors)
     owners = table.owners if contributors else None
     exposed = exposure(table.matrix, table.suppressed, owners, hidden=table.hidden, coalitions=pooled)
-    places = np.flatnonzero(table.primary if cells == "primary" else table.suppressed)
-    places = places[np.diff(sp.csc_matrix(table.matrix).indptr)[places] > 0]
-    if intervals == "none":
-        places = places[:0]
+    places = _places(table, cells) if intervals != "none" else np.zeros(0, np.int64)
     enough = enough_for(table.amounts[places], table.above[places], requirement or Requirement())
-    bounds = Intervals(places, np.zeros(0), np.zeros(0), 0)
-    if len(places):
-        bounds = feasibility_intervals(
-            table.matrix, table.amounts, table.published, places, inner=table.inner,
-            enough=enough if intervals == "check" else None, nonnegative=positive, integer=integer, progress=progress,
-        )  # fmt: skip
+    bounds = feasibility_intervals(
+        table.matrix, table.amounts, table.published, places, inner=table.inner, nonnegative=positive, integer=integer,
+        enough=enough if intervals == "check" else None, progress=progress,
+    )  # fmt: skip
     seen = InsiderBounds.none()
     if contributors == "intervals" and table.owners is not None:
         people = inner_cells_of(table.owners, pooled)
         seen = insider_bounds(table, places, enough, people, nonnegative=positive, progress=progress)
-    return Audit(
-        table, bounds, enough, exposed, intervals == "exact", notes, _known_differences(table, positive), seen
-    )
+    given_away = _known_differences(table, positive)
+    return Audit(table, bounds, enough, exposed, intervals == "exact", notes, given_away, seen)
+
+
+def _places(table: Disclosed, cells: str) -> Ints:
+    """Protected cells, or all suppressed ones, that have inner cells."""
+    places = np.flatnonzero(table.primary if cells == "primary" else table.suppressed)
+    return places[np.diff(sp.csc_matrix(table.matrix).indptr)[places] > 0]
 
 
 def _sign(table: Disclosed, nonnegative: bool | None) -> tuple[bool, tuple[str, ...]]:

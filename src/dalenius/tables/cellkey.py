@@ -1,10 +1,8 @@
 """Cell-key perturbation: every count is changed a little, always in the same way.
 
-Each record carries a random key; a cell's key is the sum of its records' keys modulo 1, so the same people
-give the same key
-in whatever table they appear. A perturbation table turns the count and the key into a deviation. The result
-does not add
-up, by design; maximum deviation and variance are to be kept confidential (Handbook, section 5.4).
+Each record carries a random key; a cell's key is the sum of its records' keys modulo 1, so the same people give the
+same key in whatever table they appear. A perturbation table turns the count and the key into a deviation. The result
+does not add up, by design; maximum deviation and variance are to be kept confidential (Handbook, section 5.4).
 """
 
 from __future__ import annotations

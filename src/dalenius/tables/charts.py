@@ -52,6 +52,7 @@ def suppression_chart(result: Suppression) -> Any:
         if second
         else alt.X("status:N")
     )
+    kinds = [kind for kind in COLOURS if kind in set(frame["status"])]
     chart = (
         alt.Chart(frame)
         .mark_rect(stroke="white")
@@ -60,13 +61,13 @@ def suppression_chart(result: Suppression) -> Any:
             y=alt.Y(f"{first.name}:N", sort=list(first.hierarchy.codes), title=first.name),
             color=alt.Color(
                 "status:N",
-                scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
+                scale=alt.Scale(domain=kinds, range=[COLOURS[kind] for kind in kinds]),
                 title="status",
             ),
             tooltip=[alt.Tooltip(f"{d.name}:N") for d in model.dimensions[:2]]
             + [alt.Tooltip("status:N"), alt.Tooltip("shown:Q", title="published value")],
         )
-        .properties(title="Published and suppressed cells", description=_words(frame, first, second))
+        .properties(title="Cells by status", description=_words(frame, first, second))
     )
     return configured(chart)
 

@@ -18,9 +18,8 @@ from dalenius.tables.model import Floats, Ints, TableModel
 class Contributions:
     """Cells × contributors.
 
-    A contributor's records are added up within the cell before anything else, so a firm with ten small units
-    counts as
-    one. ``ignored`` contributors (a code such as "unknown") count in the total but are never a contributor of
+    A contributor's records are added up within the cell before anything else, so a firm with ten small units counts
+    as one. ``ignored`` contributors (a code such as "unknown") count in the total but are never a contributor of
     their own.
 
     Examples

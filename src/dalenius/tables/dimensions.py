@@ -1,8 +1,7 @@
 """Dimensions of a table: which columns describe the same thing at different levels.
 
-Column ``county`` is coarser than column ``region`` if every region lies in one county. Both then share one
-dimension, named
-after the finest column, with the codes of both.
+Column ``county`` is coarser than column ``region`` if every region lies in one county. Both then share one dimension,
+named after the finest column, with the codes of both.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
 """`Eliminator`: the columns of a suppression problem, reduced step by step in exact integer arithmetic.
 
-Candidates come first, protected columns after them. Publishing a candidate clears one of its rows in every
-other column;
-a protected column that becomes empty would be computable from what is published. Rows below ``free`` may be
-used as
-pivot in any order (the outcome does not depend on it: Langsrud 2024, section 3), so the row shared with the
-fewest
-columns is taken, which keeps the columns short. The other rows belong to small counts or to single
-contributors and are
-used in their given order.
+Candidates come first, protected columns after them. Publishing a candidate clears one of its rows in every other
+column; a protected column that becomes empty would be computable from what is published. Rows below ``free`` may be
+used as pivot in any order (the outcome does not depend on it: Langsrud 2024, section 3), so the row shared with the
+fewest columns is taken, which keeps the columns short. The other rows belong to small counts or to single
+contributors and are used in their given order.
 """
 
 from __future__ import annotations
@@ -104,7 +100,7 @@ class Eliminator:
         capacity = max(3 * matrix.nnz, 1 << 12)
         self.rows = np.zeros(capacity, np.int32)
         self.rows[: self.end] = matrix.indices
-        self.vals = np.zeros(capacity, np.int64)
+        self.vals = np.zeros(capacity, np.int32)
         self.vals[: self.end] = matrix.data
         self.seen = np.full(width, -1, np.int64)
         self.stamp = 0
@@ -200,12 +196,12 @@ class Eliminator:
     def _reserve(self, arena: int, links: int) -> None:
         if self.end + arena > len(self.rows):
             living = int(self.length.sum())
-            capacity = max(len(self.rows), 2 * (living + arena))
-            rows, vals = np.zeros(capacity, np.int32), np.zeros(capacity, np.int64)
+            capacity = max(len(self.rows), 3 * (living + arena) // 2)
+            rows, vals = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
             self.end = k.compact(self.start, self.length, self.rows, self.vals, rows, vals)
             self.rows, self.vals = rows, vals
         if self.used + links > len(self.after):
-            self._link(max(len(self.after), 2 * (int(self.length.sum()) + links)))
+            self._link(max(len(self.after), 3 * (int(self.length.sum()) + links) // 2))
 
     def drop(self, j: int) -> None:
         """Take a column out of use."""

@@ -34,8 +34,7 @@ def read_suppressed(
     Parameters
     ----------
     data
-        One row a cell: dimension codes (totals included) and the value, empty or a mark such as ":c" or "x"
-        where
+        One row a cell: dimension codes (totals included) and the value, empty or a mark such as ":c" or "x" where
         suppressed. Cells that are not listed are taken as not published.
     by, value
         Dimension columns and the value column.

@@ -15,9 +15,8 @@ _TOKEN = re.compile(r"\s*(?:(~|\+|-|\*|:|\(|\))|([A-Za-z_.][\w.]*|`[^`]+`)|(\d+)
 def terms_of(formula: str) -> list[Term]:
     """The margins of a formula: tuples of variables; the empty tuple is the grand total.
 
-    ``a:b`` is the cross table alone, ``a*b`` also its margins, ``+`` joins, ``- 1`` or ``+ 0`` drops the
-    grand total and
-    ``- a`` a margin. Fewer variables come first, otherwise the order of writing is kept (as in R).
+    ``a:b`` is the cross table alone, ``a*b`` also its margins, ``+`` joins, ``- 1`` or ``+ 0`` drops the grand total
+    and ``- a`` a margin. Fewer variables come first, otherwise the order of writing is kept (as in R).
 
     Examples
     --------

@@ -1,10 +1,8 @@
 """Secondary suppression by Gaussian elimination (Langsrud, PSD 2024).
 
-Cells are tried in order of usefulness. A cell is published unless that would make a protected column
-computable; then it
-is suppressed too. The protected columns are the primary cells and the sums that small counts or single
-contributors
-would unpick; see `protected.py` for those and `elimination.py` for the arithmetic.
+Cells are tried in order of usefulness. A cell is published unless that would make a protected column computable; then
+it is suppressed too. The protected columns are the primary cells and the sums that small counts or single
+contributors would unpick; see `protected.py` for those and `elimination.py` for the arithmetic.
 """
 
 from __future__ import annotations
@@ -109,17 +107,15 @@ def gauss_suppress(
     primary, forced, hidden
         Places of cells: to be protected; always published; not published and not in need of protection.
     small_rows, small, used_marking
-        Inner cells whose counts cannot protect each other, the method for them, and whether rows count as
-        used as soon
-        as a cell passed the test ("early", as R does) or only when it is published ("pivot").
+        Inner cells whose counts cannot protect each other, the method for them, and whether rows count as used as
+        soon as a cell passed the test ("early", as R does) or only when it is published ("pivot").
     owners, singleton
-        Contributor number of inner cells with exactly one contributor (0 = several or none), and the rules
-        for them.
+        Contributor number of inner cells with exactly one contributor (0 = several or none), and the rules for them.
     extra, known
         Further columns (inner cells × anything): that must stay uncomputable; that everybody knows already.
     groups
-        For every cell the number of its group, 0 for none: the cells of a group are suppressed together, and one
-        that goes because of another stays protected.
+        For every cell the number of its group, 0 for none: the cells of a group are suppressed together, and one that
+        goes because of another stays protected.
 
     Examples
     --------

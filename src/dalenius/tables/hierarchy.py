@@ -1,8 +1,7 @@
 """`Hierarchy`: the codes of one dimension and which code is part of which.
 
-Usually a tree from the total down to the leaves, the codes found in the data. Several trees over the same
-leaves (a region
-by county and by urban type) are one hierarchy in which a code may have several parents.
+Usually a tree from the total down to the leaves, the codes found in the data. Several trees over the same leaves (a
+region by county and by urban type) are one hierarchy in which a code may have several parents.
 """
 
 from __future__ import annotations

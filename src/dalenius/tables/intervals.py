@@ -80,8 +80,7 @@ def feasibility_intervals(
     enough
         Stop looking once the bounds of a cell are as wide as this; without it bounds are exact.
     nonnegative, integer
-        What everybody knows about the inner cells. Whole numbers make exact bounds for counts at a higher
-        price.
+        What everybody knows about the inner cells. Whole numbers make exact bounds for counts at a higher price.
 
     Examples
     --------

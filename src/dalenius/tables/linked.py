@@ -74,11 +74,11 @@ def protect_linked(
         Primary rules.
     how
         "global": one system. "local": each table alone ("local-bdiag": the same in one run). "back-tracking": each
-        table alone, again and again, until common cells have the same status. "consistent": all tables side by
-        side; a common cell is published only if that is safe in every table, and once suppressed stays protected
-        in all of them. "super-consistent": all tables side by side, and an intruder knows that common cells have
-        the same value. "chained": the tables appear one after the other; what an earlier table published stays
-        published and what it suppressed stays protected (time series).
+        table alone, again and again, until common cells have the same status. "consistent": all tables side by side;
+        a common cell is published only if that is safe in every table, and once suppressed stays protected in all of
+        them. "super-consistent": all tables side by side, and an intruder knows that common cells have the same
+        value. "chained": the tables appear one after the other; what an earlier table published stays published and
+        what it suppressed stays protected (time series).
     options
         As in `protect`.
 

@@ -1,10 +1,8 @@
 """What can be computed from what is known: cells in the span of the known ones.
 
-A vector z with ``known.T @ z = 0`` is a change of the inner cells that no known cell shows. A cell is
-computable exactly
-if no such change alters it, so one random z (modulo a large prime) decides all cells at once. Knowing a few
-more cells
-means taking only those combinations of some z's that leave these unchanged.
+A vector z with ``known.T @ z = 0`` is a change of the inner cells that no known cell shows. A cell is computable
+exactly if no such change alters it, so one random z (modulo a large prime) decides all cells at once. Knowing a few
+more cells means taking only those combinations of some z's that leave these unchanged.
 """
 
 from __future__ import annotations

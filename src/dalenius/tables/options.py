@@ -54,16 +54,13 @@ class SingletonRules:
     Attributes
     ----------
     primary
-        "all": every published cell with one contributor is protected; "unpublished": inner cells with one
-        contributor
+        "all": every published cell with one contributor is protected; "unpublished": inner cells with one contributor
         that are not published cells are protected too; "off": neither.
     ids
-        Recognise the same contributor in several cells; otherwise every such cell has a contributor of its
-        own.
+        Recognise the same contributor in several cells; otherwise every such cell has a contributor of its own.
     virtual
-        Protect sums of protected inner cells that belong to at most two contributors ("plain"), also after
-        taking away
-        a protected subtotal ("hierarchical").
+        Protect sums of protected inner cells that belong to at most two contributors ("plain"), also after taking
+        away a protected subtotal ("hierarchical").
     within
         Refuse a cell that would let one contributor compute a protected cell of somebody else.
     row_check

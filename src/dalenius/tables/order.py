@@ -15,11 +15,9 @@ def candidate_order(
 ) -> Ints:
     """All cells, most useful first: by count or absolute value, wide cells before narrow ones.
 
-    The score of a cell is its count plus one (or its absolute value) times ``usefulness``, plus a share of at
-    most 0.99
-    that grows with the cells it overlaps (Langsrud 2024, section 3; the same rule as R's default). Cells of
-    count 0 come
-    first unless ``secondary_zeros``, so that no zero is suppressed to protect another cell.
+    The score of a cell is its count plus one (or its absolute value) times ``usefulness``, plus a share of at most
+    0.99 that grows with the cells it overlaps (Langsrud 2024, section 3; the same rule as R's default). Cells of
+    count 0 come first unless ``secondary_zeros``, so that no zero is suppressed to protect another cell.
 
     Examples
     --------

@@ -164,6 +164,8 @@ def _integers(matrix: Any) -> Any:
     data = np.rint(matrix.data).astype(np.int64)
     if not np.array_equal(data, matrix.data):
         raise DataError("the matrix of inner cells and published cells must hold whole numbers")
+    if len(data) and np.abs(data).max() > 2**30:
+        raise DataError("the matrix of inner cells and published cells holds numbers above 2³⁰")
     matrix = sp.csc_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()

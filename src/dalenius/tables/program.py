@@ -1,7 +1,7 @@
 """`Program`: one linear program over the inner cells, solved again and again for other goals.
 
-The constraints never change, only what is to be made small or large. The corner found for one goal is a valid start for
-the next (primal simplex, HiGHS), so that a further goal costs a few steps instead of a fresh solution.
+The constraints never change, only what is to be made small or large. The corner found for one goal is a valid start
+for the next (primal simplex, HiGHS), so that a further goal costs a few steps instead of a fresh solution.
 """
 
 from __future__ import annotations

@@ -48,15 +48,12 @@ def protect(
     rules
         Primary rules; a cell is primary if any of them says so.
     order, usefulness
-        Order in which cells are tried (all cells, most useful first), or weights that change the default
-        order.
+        Order in which cells are tried (all cells, most useful first), or weights that change the default order.
     small
-        Method for small counts in frequency tables (`SmallMethod`); "auto" takes ``anysum``, or
-        ``anysum_notprimary``
+        Method for small counts in frequency tables (`SmallMethod`); "auto" takes ``anysum``, or ``anysum_notprimary``
         when zeros may be suppressed to protect others.
     singleton
-        Rules against single contributors in magnitude tables (`SingletonRules`, or R's code such as
-        "numttHTT").
+        Rules against single contributors in magnitude tables (`SingletonRules`, or R's code such as "numttHTT").
     forced, hidden
         Cells (mask, places or frame of codes) that are always published; that are not published at all.
     secondary_zeros
@@ -68,8 +65,7 @@ def protect(
         "early" as the R package does, "pivot" as the paper words it (a little less suppression).
     repair, requirement
         Audit the outcome and suppress further cells until every interval is as wide as the rules (and
-        ``requirement``)
-        ask for and no single contributor can compute a protected cell.
+        ``requirement``) ask for and no single contributor can compute a protected cell.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The inner cells an intruder cannot tell apart: everything that fits the published cells.
 
-Inner cells that follow directly are fixed first, constraints that say nothing new are dropped, and what is left
-falls apart into components that can be solved one by one.
+Inner cells that follow directly are fixed first, constraints that say nothing new are dropped, and what is left falls
+apart into components that can be solved one by one.
 """
 
 from __future__ import annotations

@@ -22,9 +22,8 @@ def repaired(
 ) -> Suppression:
     """Suppress, audit, add cells next to those at risk, and suppress again, until nothing is at risk.
 
-    In every round each cell at risk gets the least useful published cell that overlaps it; the elimination
-    then protects
-    the added cells like primary ones. ``suppress`` takes further rules and returns the outcome.
+    In every round each cell at risk gets the least useful published cell that overlaps it; the elimination then
+    protects the added cells like primary ones. ``suppress`` takes further rules and returns the outcome.
     """
     result = suppress()
     added = np.zeros(len(result.primary), np.bool_)

@@ -54,9 +54,8 @@ def stochastic_round(
 ) -> Rounded:
     """Round small counts to 0 or k without bias: k with probability count / k (psd21, Eq. 1–2).
 
-    Counts of 0 and of k or more stay. No count of 1 … k − 1 is left. ``uniforms`` gives the random numbers (k
-    is published
-    where u < count / k); ``structural`` marks cells that cannot hold anybody.
+    Counts of 0 and of k or more stay. No count of 1 … k − 1 is left. ``uniforms`` gives the random numbers (k is
+    published where u < count / k); ``structural`` marks cells that cannot hold anybody.
 
     Examples
     --------
@@ -110,8 +109,7 @@ def round_table(
     k
         Counts below k become 0 or k.
     margins
-        "recompute": totals are sums of rounded inner cells (additive); "round": every cell is rounded on its
-        own;
+        "recompute": totals are sums of rounded inner cells (additive); "round": every cell is rounded on its own;
         "exact": true totals, which undo the protection (`recoverable_cells`) and need ``force=True``.
     key, run_id
         With a key the draw depends on the cell's name only, so that all tables of the same run agree.
@@ -213,9 +211,8 @@ def recoverable_cells(treated: Bools, rows_exact: bool = True, columns_exact: bo
 def controlled_round(model: TableModel, base: int = 5, *, time_limit: float = 60.0) -> Ints:
     """Round all cells to multiples of ``base`` so that everything still adds up.
 
-    Every inner cell goes to one of its two neighbouring multiples; totals are sums of those, and stay within
-    less than
-    one base of the truth where that is possible (otherwise the smallest excess is taken).
+    Every inner cell goes to one of its two neighbouring multiples; totals are sums of those, and stay within less
+    than one base of the truth where that is possible (otherwise the smallest excess is taken).
 
     Examples
     --------

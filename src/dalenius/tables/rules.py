@@ -85,8 +85,7 @@ class FewContributors:
 class Dominance:
     """(n, k)-dominance: the n largest contributors make up at least k % of the cell.
 
-    ``weighting="default"`` compares unweighted contributions with the weighted total; ``"tau-argus"`` spreads
-    a
+    ``weighting="default"`` compares unweighted contributions with the weighted total; ``"tau-argus"`` spreads a
     contribution with weight w over w units when the largest are picked. ``strict`` asks for more than k %. Negative
     contributions count with their absolute value. ``protect_zeros`` also marks cells whose contributors all have 0.
 
@@ -153,9 +152,8 @@ class PPercent:
     """p % rule: the second largest contributor could estimate the largest to within p %.
 
     A cell is protected if what is left after the two largest is less than p % of the largest. ``coalition``
-    contributors
-    may pool what they know (1 = the second largest alone). Negative contributions count with their absolute value,
-    which is the cautious reading. ``protect_zeros`` also marks cells whose contributors all have 0.
+    contributors may pool what they know (1 = the second largest alone). Negative contributions count with their
+    absolute value, which is the cautious reading. ``protect_zeros`` also marks cells whose contributors all have 0.
 
     Examples
     --------
@@ -250,11 +248,9 @@ class Except:
 class KDisclosure:
     """Differences that give a group away: all but ``coalition`` members of a cell are in one of its parts.
 
-    Protects the differences "cell − part" with count up to ``coalition`` rather than cells. With
-    ``sensitive`` only
-    differences in those dimensions count; with ``identifying`` only cells that are totals in all other
-    dimensions; parts
-    larger than ``upper_bound`` are considered safe.
+    Protects the differences "cell − part" with count up to ``coalition`` rather than cells. With ``sensitive`` only
+    differences in those dimensions count; with ``identifying`` only cells that are totals in all other dimensions;
+    parts larger than ``upper_bound`` are considered safe.
 
     Examples
     --------
