@@ -326,11 +326,11 @@ def test_every_attacker_learns_and_fails_on_noise() -> None:
 
     people, outside = draw(200), draw(200)
     noise = people | {"t": rng.permutation(people["t"])}
+    real, noisy = (Attack(Pair(people, made, outside), ["k", "j"], "t") for made in (people, noise))
     for name in ATTACKERS:
-        real = Attack(Pair(people, people, outside), ["k", "j"], "t")
         if name != "zero-rule":
             assert real.accuracy(name) == real.accuracy(name, "outsiders") == 1.0
-        assert Attack(Pair(people, noise, outside), ["k", "j"], "t").accuracy(name) < 0.75
+        assert noisy.accuracy(name) < 0.75
     grid = attack_grid(Pair(people, people, outside), ["k", "j"], "t", (1, 2), ("forest", "fr-nn"))
     assert grid["subsets"].to_list() == [2, 2, 1, 1]
     assert grid["accuracy"].max() == 1.0
