@@ -317,6 +317,7 @@ def test_new_rows() -> None:
     assert (np.diff(shares) <= 0).all()
 
 
+@pytest.mark.slow
 def test_every_attacker_learns_and_fails_on_noise() -> None:
     rng = np.random.default_rng(5)
 
