@@ -257,11 +257,15 @@ class Run:
 
     def _decide(self, bundle: Sequence[int]) -> None:
         """Publish the columns of a bundle, or suppress them all."""
+        columns = self.passes[0].columns
         verdicts = {j: self.verdict(j) for j in bundle if not self.is_empty(j)}
         if all(verdict in (PUBLISH, REMOVE) for verdict in verdicts.values()):
-            for number, (j, verdict) in enumerate(verdicts.items()):
-                # Columns of the same bundle that were published just now may have changed this one.
-                self._settle_one(j, self.verdict(j) if number and not self.is_empty(j) else verdict)
+            before = {j: _copy(columns.column(j)) for j in verdicts} if len(verdicts) > 1 else {}
+            for j, verdict in verdicts.items():
+                # One that was published just now may have changed this one; asking twice would count as used twice.
+                now = self.passes[0].columns.column(j)
+                changed = j in before and not all(map(np.array_equal, now, before[j]))
+                self._settle_one(j, self.verdict(j) if changed and len(now[0]) else verdict)
             return
         for j in bundle:
             verdict = verdicts.get(j, ELSEWHERE)
@@ -369,3 +373,7 @@ class Run:
         secondary = problem.tried[hit]
         causes = np.array([why[int(head)] for head in place[hit]], np.int64)
         return GaussResult(secondary, causes, unsafe, tuple(self.notes), self.pivots)
+
+
+def _copy(column: tuple[Ints, Any]) -> tuple[Ints, Any]:
+    return column[0].copy(), column[1].copy()
