@@ -6,10 +6,10 @@ import math
 import textwrap
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from dalenius.core.labels import Place, place_labels
+from dalenius.core.later import altair as alt
 from dalenius.core.style import ORIGINAL, QUIET, RISK
 
 ALLOWED = "#2E7D4F"

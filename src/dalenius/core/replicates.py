@@ -7,6 +7,7 @@ from dataclasses import replace
 from statistics import fmean, stdev
 from typing import Literal
 
+from dalenius.core.later import stats
 from dalenius.core.result import Interval, Result
 
 Spread = Literal["range", "confidence"]
@@ -48,9 +49,7 @@ def mean_result(results: Sequence[Result], spread: Spread = "confidence", level:
 
 
 def _student(first: Result, values: Sequence[float], level: float) -> Interval:
-    from scipy.stats import t  # noqa: PLC0415 (loaded when asked for)
-
-    half = float(t.ppf(0.5 + level / 2, len(values) - 1)) * stdev(values) / len(values) ** 0.5
+    half = float(stats.t.ppf(0.5 + level / 2, len(values) - 1)) * stdev(values) / len(values) ** 0.5
     low, high = first.info.bounds if first.info is not None else (float("-inf"), float("inf"))
     middle = fmean(values)
     return Interval(

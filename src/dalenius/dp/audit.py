@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta
 
 from dalenius.core.errors import OptionError
+from dalenius.core.later import stats
 from dalenius.data.vector import AnyArray
 from dalenius.dp.noise import FloatArray
 
@@ -137,7 +137,9 @@ def _most_telling(search: list[FloatArray], delta: float) -> tuple[float, bool, 
 
 def _epsilon(hits: AnyArray, others: AnyArray, runs: int, delta: float, risk: float) -> FloatArray:
     """Lower bound of ln((p - δ) / q) with p bounded from below and q from above, each at half of the risk."""
-    lower = np.where(hits > 0, beta.ppf(risk / 2, np.maximum(hits, 1), runs - hits + 1), 0.0)
-    upper = np.where(others < runs, beta.ppf(1 - risk / 2, others + 1, np.maximum(runs - others, 1)), 1.0)
+    lower = np.where(hits > 0, stats.beta.ppf(risk / 2, np.maximum(hits, 1), runs - hits + 1), 0.0)
+    upper = np.where(
+        others < runs, stats.beta.ppf(1 - risk / 2, others + 1, np.maximum(runs - others, 1)), 1.0
+    )
     gain = np.maximum(lower - delta, 0.0)
     return np.log(gain / upper, out=np.full(np.shape(gain), -np.inf), where=gain > 0)

@@ -11,9 +11,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from dalenius.core.errors import OptionError
+from dalenius.core.later import stats
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.dp.noise import FloatArray
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from dalenius.core.later import altair as alt
 from dalenius.core.style import FILES, ORIGINAL
 from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from dalenius.core.later import altair as alt
 from dalenius.core.style import HEAT
 from dalenius.counts.pair import Pair
 

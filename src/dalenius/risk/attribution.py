@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.later import altair as alt
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, RISK

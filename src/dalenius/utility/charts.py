@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
 import polars as pl
 
+from dalenius.core.later import altair as alt
 from dalenius.core.style import HEAT, ORIGINAL, PROTECTED, QUIET, UTILITY
 
 LIMITS = (3.0, 10.0, 30.0)

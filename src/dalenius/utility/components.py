@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from dalenius.core.later import altair as alt
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, PROTECTED

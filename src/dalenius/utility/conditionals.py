@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.later import altair as alt
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, PROTECTED

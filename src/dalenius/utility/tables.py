@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Literal
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.later import altair as alt
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.counts import Counts, align

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
+from dalenius.core.later import stats
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.counts import Counts

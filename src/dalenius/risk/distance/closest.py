@@ -7,11 +7,11 @@ together with membership inference.
 
 from __future__ import annotations
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from dalenius.core.intervals import wilson
+from dalenius.core.later import altair as alt
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Interval, Result, figure

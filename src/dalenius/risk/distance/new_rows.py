@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
+from dalenius.core.later import altair as alt
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from scipy.stats import chi2
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.later import stats
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 
@@ -81,4 +81,4 @@ def _joint(x: AnyArray, base: AnyArray, probability: float) -> AnyArray:
     gap = x - known.mean(axis=0)
     inverse = np.linalg.pinv(np.atleast_2d(np.cov(known, rowvar=False)))
     distance = np.einsum("ij,jk,ik->i", np.nan_to_num(gap), inverse, np.nan_to_num(gap))
-    return (distance > chi2.ppf(probability, x.shape[1])) & np.isfinite(x).all(axis=1)
+    return (distance > stats.chi2.ppf(probability, x.shape[1])) & np.isfinite(x).all(axis=1)

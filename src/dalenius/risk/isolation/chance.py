@@ -13,9 +13,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import hypergeom
 
 from dalenius.core.errors import OptionError
+from dalenius.core.later import stats
 from dalenius.data.vector import AnyArray
 
 
@@ -140,7 +140,7 @@ def finite_isolation_probability(fitting: int, population: int, n: int) -> float
     """
     if not 0 <= fitting <= population or not 1 <= n <= population:
         raise OptionError("people who fit and rows drawn cannot be more than the population")
-    return float(hypergeom.pmf(1, population, fitting, n))
+    return float(stats.hypergeom.pmf(1, population, fitting, n))
 
 
 def _check_rows(n: int) -> None:

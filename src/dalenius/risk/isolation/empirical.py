@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import beta
 
 from dalenius.core.errors import OptionError
+from dalenius.core.later import stats
 from dalenius.core.random import Seed, sequence
 from dalenius.core.result import Interval, Result, figure
 from dalenius.data.schema import Role
@@ -71,8 +71,8 @@ class EmpiricalGain:
         """Clopper–Pearson interval of the success."""
         hits, total = int(self.isolated.sum()), len(self.isolated)
         tail = (1 - level) / 2
-        low = float(beta.ppf(tail, hits, total - hits + 1)) if hits else 0.0
-        high = float(beta.ppf(1 - tail, hits + 1, total - hits)) if hits < total else 1.0
+        low = float(stats.beta.ppf(tail, hits, total - hits + 1)) if hits else 0.0
+        high = float(stats.beta.ppf(1 - tail, hits + 1, total - hits)) if hits < total else 1.0
         return Interval(low, high, level, "Clopper–Pearson")
 
     def narrow(self, max_weight: float) -> EmpiricalGain:

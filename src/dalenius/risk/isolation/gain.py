@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from scipy.optimize import minimize_scalar
-from scipy.stats import binom
 
+from dalenius.core.later import stats
 from dalenius.data.vector import AnyArray
 from dalenius.risk.isolation.chance import (
     isolation_probability,
@@ -103,7 +103,7 @@ def noisy_cell_isolation_gain(
     """
     middle, width = max(noisy, n * share), 60 + 10 * math.sqrt(n * share + 1)
     m = np.arange(0, min(n, int(middle + width)) + 1)
-    weights = binom.pmf(m, n, share) * noise(noisy - m)
+    weights = stats.binom.pmf(m, n, share) * noise(noisy - m)
     weights = weights / weights.sum()
 
     def chance(q: float) -> float:

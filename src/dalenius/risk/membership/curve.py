@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
 
 from dalenius.core.intervals import wilson
+from dalenius.core.later import stats
 from dalenius.core.result import Interval
 from dalenius.data.vector import AnyArray
 
@@ -32,7 +32,7 @@ class Curve:
     def auc(self) -> float:
         """Chance that a member scores above an outsider (ties count half)."""
         a, b = len(self.members), len(self.outsiders)
-        ranks = rankdata(np.concatenate([self.members, self.outsiders]))
+        ranks = stats.rankdata(np.concatenate([self.members, self.outsiders]))
         return float((ranks[:a].sum() - a * (a + 1) / 2) / (a * b)) if a and b else math.nan
 
     def interval(self) -> Interval:

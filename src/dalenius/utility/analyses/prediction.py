@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import altair as alt
 import numpy as np
 import polars as pl
 from scipy.special import expit
 
 from dalenius.core.errors import DaleniusError
+from dalenius.core.later import altair as alt
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 
 from dalenius.core import style
+from dalenius.core.later import altair as alt
 
 
 def coefficient_chart(table: pl.DataFrame) -> alt.TopLevelMixin:

@@ -11,9 +11,9 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from dalenius.core.errors import OptionError
+from dalenius.core.later import stats
 from dalenius.utility.inference.formula import Floats
 
 Rule = Literal["expected", "complete", "complete-proper", "partial", "full", "full-adjusted", "pseudo"]

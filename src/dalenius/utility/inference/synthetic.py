@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.later import stats
 from dalenius.core.result import Interval, Result, figure
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import altair as alt
 import numpy as np
 import polars as pl
 
+from dalenius.core.later import altair as alt
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Interval, Result, figure

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
+from dalenius.core.later import stats
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.coding import distinct_counts, places_of
