@@ -80,3 +80,10 @@ def test_noise_and_pickle_habits():
             if forbidden.search(line):
                 faults.append(f"{path.name}:{number}")
     assert faults == []
+
+
+def test_importing_does_not_load_what_few_calls_need():
+    heavy = ("altair", "duckdb", "fastapi", "pandas", "scipy.stats", "sklearn", "statsmodels")
+    code = f"import sys, dalenius.cli; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
