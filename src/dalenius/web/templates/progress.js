@@ -7,7 +7,7 @@ function show(state) {
   const bar = document.getElementById("bar");
   bar.max = state.jobs.length || 1;
   bar.value = done;
-  const ending = state.jobs.length && done === state.jobs.length ? "; writing the pack" : "";
+  const ending = state.state === "running" && state.jobs.length && done === state.jobs.length ? "; writing the pack" : "";
   said.textContent = done + " of " + state.jobs.length + " files made and measured" + ending;
   document.querySelectorAll("#jobs li").forEach((line, n) => {
     const job = state.jobs[n];
@@ -18,11 +18,17 @@ function show(state) {
     mark.textContent = job.words;
   });
 }
+// A page that is being left is not loaded again; one that stands still notices when the run goes on elsewhere.
+let leaving = false;
+document.addEventListener("submit", () => { leaving = true; });
+const pause = shown.dataset.state === "running" ? 700 : 3000;
 function ask() {
+  if (leaving) return;
   fetch("/run/" + shown.dataset.run + "/state").then((answer) => answer.json()).then((state) => {
-    if (state.state !== "running") { location.reload(); return; }
+    if (leaving) return;
+    if (state.state !== shown.dataset.state) { location.reload(); return; }
     show(state);
-    setTimeout(ask, 700);
+    setTimeout(ask, pause);
   }, () => { said.textContent = "The page has lost its program; start 'dalenius app' again, and find the run under your runs."; });
 }
-if (shown.dataset.state === "running") setTimeout(ask, 700);
+setTimeout(ask, pause);
