@@ -147,7 +147,14 @@ def evaluate_pair(
     name: str = "protected",
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Measure a finished pair; what cannot be measured is listed with the reason, not dropped."""
+    """Measure a finished pair; what cannot be measured is listed with the reason, not dropped.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": [1, 2, 3, 4]}, {"a": [1, 2, 3, 3]})
+    >>> evaluate_pair(pair, measures=["column-shapes", "disco"]).skipped
+    {'disco': 'needs keys and targets'}
+    """
     results: dict[str, Result] = {}
     skipped: dict[str, str] = {}
     for chosen in _chosen(measures, options or {}):
@@ -161,11 +168,20 @@ def evaluate_pair(
     return Evaluation(name, pair, results, skipped)
 
 
+FIRST = ("two-way-utility", "one-way-utility")
+"""What a reader sees first of the utility figures: which pairs and columns are good, usable and bad."""
+
+
 def _chosen(measures: Sequence[str] | None, options: Options) -> list[Measure]:
-    named = (
-        list(measures) if measures is not None else [m.info.name for m in MEASURES.values() if m.info.default]
-    )
+    named = list(measures) if measures is not None else _default()
     found = [MEASURES[name] for name in dict.fromkeys([*named, *options])]
     for chosen in found:
         chosen.check_options(options.get(chosen.info.name, {}))
     return found
+
+
+def _default() -> list[str]:
+    """The default set, risk before utility, and the tables before other utility figures."""
+    infos = [m.info for m in MEASURES.values() if m.info.default]
+    infos.sort(key=lambda info: (info.family != "risk", info.name not in FIRST))
+    return [info.name for info in infos]
