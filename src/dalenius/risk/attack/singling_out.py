@@ -24,10 +24,11 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.attack._describe import _kernels
 from dalenius.risk.attack.outcome import Outcome
 from dalenius.risk.isolation import isolation_probability
-from dalenius.risk.sampling import SEED
+from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
 
 MOST_PEOPLE = 50_000
+"""Records of each file that are looked at, at most: a description that fits one of so many is narrow enough."""
 TRIED = 4
 """Protected records described per bet, at most: the narrowest descriptions are bet on."""
 
@@ -117,7 +118,8 @@ class _Bets:
 def _bets(pair: Pair, attacks: int, weight: float, seed: Seed) -> _Bets:
     """Describe protected records in random order; narrow descriptions are bet on first, then the narrowest others."""
     rng = generator(seed, "singling-out")
-    codes, limit = _codes(pair, "protected"), float(np.log(weight))
+    looked_at = some_rows(pair.protected.rows, MOST_PEOPLE, seed, "protected")
+    codes, limit = _codes(pair, "protected")[looked_at], float(np.log(weight))
     logs = np.column_stack([_log_shares(codes[:, j]) for j in range(codes.shape[1])])
     rows = rng.permutation(len(codes))[: TRIED * attacks]
     orders = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(rows), 1)), axis=1)
@@ -130,7 +132,8 @@ def _bets(pair: Pair, attacks: int, weight: float, seed: Seed) -> _Bets:
             break
     unique = np.flatnonzero(depth > 0)
     chosen = unique[np.argsort(np.maximum(weights[unique], limit), kind="stable")[:attacks]]
-    return _Bets(rows[chosen], orders[chosen], depth[chosen], weights[chosen], codes[rows[chosen]])
+    described = codes[rows[chosen]]
+    return _Bets(looked_at[rows[chosen]], orders[chosen], depth[chosen], weights[chosen], described)
 
 
 def _codes(pair: Pair, which: str) -> AnyArray:
