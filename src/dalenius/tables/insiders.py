@@ -13,6 +13,7 @@ from dalenius.core.errors import DataError
 from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.enough import Enough
 from dalenius.tables.intervals import Progress
+from dalenius.tables.intruders import inside_only
 from dalenius.tables.model import Bools, Floats, Ints
 from dalenius.tables.region import Region
 from dalenius.tables.search import Goals, Programs, Search
@@ -112,7 +113,9 @@ def insider_bounds(
         mine = np.flatnonzero(np.isin(region.free, rows))
         programs.pin(mine, truth[mine])
         search = Search(programs, goals, truth, enough=enough)
-        found = found.with_more(who, places, *_narrow(search, enough, _only(cells, rows)), search.solved)
+        found = found.with_more(
+            who, places, *_narrow(search, enough, inside_only(cells, rows)), search.solved
+        )
     if progress is not None:
         progress(len(people), len(people))
     return found
@@ -127,10 +130,3 @@ def _narrow(search: Search, enough: Enough, own: Bools) -> tuple[Bools, Floats, 
         search.bound(i)
     low, high = search.low + search.goals.constant, search.high + search.goals.constant
     return waiting & ~enough.met(low, high), low, high
-
-
-def _only(cells: sp.csc_matrix, rows: Ints) -> Bools:
-    """Cells that consist of these inner cells only."""
-    mine = np.zeros(cells.shape[0])
-    mine[rows] = 1.0
-    return np.asarray((cells != 0).T @ mine) == np.diff(cells.indptr)

@@ -140,7 +140,7 @@ def exposure(
     for intruder, rows in ((0, NOBODY), *people.items()):
         left, vectors = view.of(rows)
         if intruder:
-            fresh = ~(left != 0).any(axis=1) & ~outsider[view.places] & ~view.wholly(rows)
+            fresh = ~(left != 0).any(axis=1) & ~outsider[view.places] & ~inside_only(view.cells, rows)
             if fresh.any():
                 found[intruder] = view.places[fresh]
         if combinations and intruder >= 0:
@@ -155,7 +155,6 @@ class _View:
 
     def __init__(self, matrix: Any, places: Ints, known: Ints, people: Mapping[int, Ints]) -> None:
         self.cells, self.places, self.known = matrix[:, places], places, matrix[:, known]
-        self.sizes = np.diff(self.cells.indptr)
         widest = max((len(rows) for rows in people.values()), default=0)
         fitting = [len(rows) for rows in people.values() if len(rows) <= MOST_VECTORS // 2]
         self.spare = max(fitting, default=0) + 2
@@ -176,11 +175,18 @@ class _View:
         inside = NullSpace(sp.hstack([self.known, ones]), vectors=self.spare)
         return inside.seen(self.cells), inside.vectors
 
-    def wholly(self, rows: Ints) -> Bools:
-        """Suppressed cells that consist of these inner cells only."""
-        mine = np.zeros(self.cells.shape[0])
-        mine[rows] = 1.0
-        return (np.asarray((self.cells != 0).T @ mine) == self.sizes) & (self.sizes > 0)
+
+def inside_only(cells: Any, rows: Ints) -> Bools:
+    """Cells that consist of these inner cells only.
+
+    Examples
+    --------
+    >>> inside_only(sp.csc_matrix(np.array([[1, 1, 0], [1, 0, 1]])), np.array([0])).tolist()
+    [False, True, False]
+    """
+    mine, sizes = np.zeros(cells.shape[0]), np.diff(cells.indptr)
+    mine[rows] = 1.0
+    return (np.asarray((cells != 0).T @ mine) == sizes) & (sizes > 0)
 
 
 def _combinations(
