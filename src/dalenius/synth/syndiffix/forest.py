@@ -1,7 +1,7 @@
 """`Forest`: the trees of all combinations of columns that somebody asked for, built once and shared.
 
-A tree needs the trees with one dimension less, so combinations are built level by level; inside a level they are
-independent and run on threads. Everything summed is a count, an exclusive or, a minimum or a maximum, so results do not
+A tree needs the trees with one dimension less and waits for these only; all others are independent and run on
+threads. Everything summed is a count, an exclusive or, a minimum or a maximum, so results do not
 depend on the number of threads.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TypeVar
@@ -90,10 +90,10 @@ class Forest:
     def each(self, task: Callable[[T], R], things: Iterable[T]) -> list[R]:
         """Run independent tasks, on threads if there are several."""
         held = list(things)
-        wanted = self.settings.threads or os.cpu_count() or 1
-        if wanted == 1 or len(held) < 2:
+        threads = self._threads(len(held))
+        if threads == 1:
             return [task(thing) for thing in held]
-        with ThreadPoolExecutor(min(wanted, len(held))) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(task, held))
 
     def tree(self, combination: Combination) -> Tree:
@@ -113,9 +113,22 @@ class Forest:
             for size in range(2, len(combination) + 1):
                 needed.update(combinations(combination, size))
         missing = sorted(needed - self.trees.keys(), key=lambda c: (len(c), c))
-        for size in range(2, MOST_DIMENSIONS + 1):
-            level = [combination for combination in missing if len(combination) == size]
-            self.trees.update(zip(level, self.each(self._grow, level), strict=True))
+        with ThreadPoolExecutor(self._threads(len(missing))) as pool:
+            made: dict[Combination, Future[None]] = {}
+            for combination in missing:
+                # Work is taken up in this order, so what a tree waits for is done or being done.
+                waits = [made[c] for c in combinations(combination, len(combination) - 1) if c in made]
+                made[combination] = pool.submit(self._add, combination, waits)
+            for future in made.values():
+                future.result()
+
+    def _add(self, combination: Combination, waits: Sequence[Future[None]]) -> None:
+        for future in waits:
+            future.result()
+        self.trees[combination] = self._grow(combination)
+
+    def _threads(self, tasks: int) -> int:
+        return max(1, min(self.settings.threads or os.cpu_count() or 1, tasks))
 
     def _items(self, cells: npt.NDArray[np.int64], outside: Mask, repeated: bool = True) -> Items:
         """Rows to be put on the grid, equal ones together where there may be many of them (``repeated``)."""
