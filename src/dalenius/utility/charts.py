@@ -136,7 +136,11 @@ def two_files(table: pl.DataFrame, name: str, title: str) -> alt.Chart:
                 title=None,
                 scale=alt.Scale(domain=["original", "protected"], range=[ORIGINAL, PROTECTED]),
             ),
-            shape=alt.Shape("file:N", title=None),
+            shape=alt.Shape(
+                "file:N",
+                title=None,
+                scale=alt.Scale(domain=["original", "protected"], range=["circle", "square"]),
+            ),
             tooltip=[name, "file", alt.Tooltip("value:Q", format=".4g")],
         )
         .properties(width=420)

@@ -25,7 +25,7 @@ from dalenius.utility.distributions import ks_distance
 
 FEWEST = 10
 """Rows that a group, and a drawn piece of a density, stands for at least."""
-BINS = 30
+BINS = 12
 SHOWN = 6
 FRESH = 0.8687
 """Expected distance of two samples of one population: this times √(1/n + 1/k) (Kolmogorov: √(π/2) ln 2)."""
@@ -145,19 +145,19 @@ def conditional_distributions(
         value=value,
         sentence=text,
         yardsticks={"the original itself": 0.0, "a fresh sample": float(means["fresh"].mean())},  # type: ignore[arg-type]
-        values={"mean shift of medians": float(means["shift"].mean()), "worst": float(worst["KS"])},  # type: ignore[arg-type]
+        values={"mean shift of medians": float(means["shift"].mean()), "worst": float(means["KS"].max())},  # type: ignore[arg-type]
         table=table.sort(pl.col("shift").abs(), descending=True, maintain_order=True),
         chart=lambda: density_chart(pair, worst["column"], worst["given"]),
     )
 
 
 def _by_pair(table: pl.DataFrame) -> pl.DataFrame:
-    """One row per number and condition, groups weighted by their rows."""
+    """One row per number and condition, groups weighted by their rows; first what is most beyond a fresh sample."""
     weight = pl.col("rows") / pl.col("rows").sum()
     return (
         table.group_by("column", "given")
         .agg((pl.col(name).abs() * weight).sum().alias(name) for name in ("KS", "shift", "fresh"))
-        .sort("KS", "column", "given", descending=[True, False, False])
+        .sort(pl.col("KS") - pl.col("fresh"), "column", "given", descending=[True, False, False])
     )
 
 
@@ -167,8 +167,9 @@ def density_chart(pair: Pair, column: str, given: str) -> alt.TopLevelMixin:
     Pieces of a density that stand for fewer than ten rows are left out.
     """
     data, medians = _densities(pair, column, given)
-    colours = alt.Scale(domain=["original", "protected"], range=[ORIGINAL, PROTECTED])
-    colour = alt.Color("file:N", title=None, scale=colours)
+    files = ["original", "protected"]
+    colour = alt.Color("file:N", title=None, scale=alt.Scale(domain=files, range=[ORIGINAL, PROTECTED]))
+    dash = alt.StrokeDash("file:N", title=None, scale=alt.Scale(domain=files, range=[[1, 0], [4, 2]]))
     # Both frames are one, because a facet wants one source of data.
     joined = pl.concat([data, medians], how="diagonal")
     base = alt.Chart(joined.to_arrow())
@@ -176,15 +177,15 @@ def density_chart(pair: Pair, column: str, given: str) -> alt.TopLevelMixin:
         base.mark_line(interpolate="step-after")
         .encode(
             x=alt.X("value:Q", title=column),
-            y=alt.Y("share:Q", title="share of the group's rows", stack=None),
+            y=alt.Y("share:Q", title="share of rows", stack=None),
             color=colour,
-            strokeDash=alt.StrokeDash("file:N", title=None),
+            strokeDash=dash,
         )
         .transform_filter("isValid(datum.share)")
     )
     rules = (
         base.mark_rule(size=2)
-        .encode(x="median:Q", color=colour, strokeDash=alt.StrokeDash("file:N", title=None))
+        .encode(x="median:Q", color=colour, strokeDash=dash)
         .transform_filter("isValid(datum.median)")
     )
     return (

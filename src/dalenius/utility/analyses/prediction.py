@@ -223,7 +223,10 @@ def roc_chart(pair: Pair, models: Mapping[str, Family], seed: Seed = 0) -> alt.T
     data = pl.concat(frames)
     line = alt.Chart().mark_line().encode(
         x=alt.X("false:Q", title="false positives, share"), y=alt.Y("true:Q", title="true positives, share"),
-        order="order:Q", strokeDash=alt.StrokeDash("file:N", title=None),
+        order="order:Q",
+        strokeDash=alt.StrokeDash(
+            "file:N", title=None, scale=alt.Scale(domain=["original", "protected"], range=[[1, 0], [4, 2]])
+        ),
         color=alt.Color(
             "file:N", title=None, scale=alt.Scale(domain=["original", "protected"], range=[ORIGINAL, PROTECTED])
         ),
