@@ -59,7 +59,8 @@ def people_picture(percent: float, anyway: float | None) -> str:
     across = 20 if total == HUNDRED else 50
     size = 13 if total == HUNDRED else 6
     marked = round(value * total / 100)
-    plain = min(marked, round((anyway or 0.0) * total / 100))
+    extra = marked if anyway is None else max(round((value - anyway) * total / 100), 0)
+    plain = marked - min(extra, marked)
     dots = []
     for n in range(total):
         kind = "anyway" if n < plain else ("extra" if n < marked else "rest")

@@ -180,7 +180,7 @@ def likely_lines(found: Sequence[Chance], share: float) -> list[str]:
             f"At most {in_people(max(c.value for c in found))}; how much of it is mere guessing is not known."
         )
     elif max(added) > 0.05:
-        first = f"Because of this file, something could be learnt or believed about {in_people(max(added))} at most."
+        first = f"The file adds a risk for {in_people(max(added))} at most."
     else:
         first = "No more likely for people in the data than for people who never took part."
     lines = [first]
@@ -199,7 +199,7 @@ def wrong_lines(keys: Sequence[str], targets: Sequence[str], about: str = "") ->
     if keys and targets:
         lines = [
             "Somebody could learn, or believe to learn, something about a real person.",
-            f"Imagine {who}, who knows a person's {joined(keys)}. He looks for a line of the file that fits, and reads "
+            f"Imagine {who}. He knows a person's {joined(keys)}, looks for a line of the file that fits, and reads "
             f"{joined(targets, 'or')} there. If what he reads is true, and he could not have guessed it, the file has "
             "given something away.",
             "A line can also look so much like one person that people believe that person is in the file, true or not.",

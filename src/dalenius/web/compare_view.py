@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from dalenius.core.result import figure
+from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
 from dalenius.evaluation import Evaluation
 from dalenius.release import Judged, Release
@@ -64,13 +64,22 @@ def _figures(release: Release, judged: Sequence[Judged], where: str) -> list[dic
                 "meaning": info.meaning,
                 "family": info.family,
                 "better": info.better,
-                "yardsticks": [(k, figure(v, some.unit)) for k, v in some.yardsticks.items()],
+                "yardsticks": [
+                    (k, figure(v, some.unit)) for k, v in some.yardsticks.items() if k != "holdout"
+                ],
+                "guessed": [_guessed(r) for r in results],
                 "values": [figure(r.value, r.unit) if r else "–" for r in results],
                 "trusted": [r.trusted if r else True for r in results],
                 "sentences": [r.sentence if r else "" for r in results],
             }
         )
     return rows
+
+
+def _guessed(result: Result | None) -> str:
+    """The same figure for people kept out; it belongs to the file, because each file has its own."""
+    held = result.yardsticks.get("holdout") if result is not None else None
+    return "" if held is None or result is None else figure(held, result.unit)
 
 
 def _combinations(sides: Sequence[Evaluation]) -> dict[str, Any]:
