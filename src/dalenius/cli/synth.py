@@ -14,6 +14,7 @@ from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, assigned, listed
 from dalenius.cli._input import Loaded, load
 from dalenius.core.cost import Cost
+from dalenius.core.cost import Cost
 from dalenius.core.errors import FileError, OptionError, counted
 from dalenius.data import write_table
 from dalenius.data.derived import Derivation
@@ -79,7 +80,7 @@ def synth(
     synthesizer = _synthesizer(method, options, loaded.table)
     cost = synthesizer.cost(releasable(loaded.table).shape)
     if dry_run:
-        _forecast(method, loaded, cost, terminal)
+        _tell_cost(method, loaded.table.rows, cost, terminal)
         return
     if not force:
         cost.check(method)
@@ -100,6 +101,18 @@ def synth(
     terminal.emit(
         {"method": method, "seed": seed, "files": [str(file) for file in written], "rows": rows or model.rows}
     )
+
+
+def _tell_cost(method: str, rows: int, cost: Cost, terminal: Terminal) -> None:
+    terminal.say(f"{method} on {counted(rows, 'row')}: {cost}; nothing was written")
+    terminal.emit({"method": method, "rows": rows, "seconds": cost.seconds, "bytes": cost.bytes})
+
+
+def _save(model: Model, path: Path, derived: bool, terminal: Terminal) -> None:
+    if derived:
+        raise OptionError("a saved model cannot hold derived columns; leave out --derive or --save-model")
+    save_model(model, path)
+    terminal.note(f"model saved to {path}; it holds {model.contents}")
 
 
 def _synthesizer(method: str, options: dict[str, Any], table: Table) -> Synthesizer:
