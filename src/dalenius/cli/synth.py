@@ -14,7 +14,6 @@ from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, assigned, listed
 from dalenius.cli._input import Loaded, load
 from dalenius.core.cost import Cost
-from dalenius.core.cost import Cost
 from dalenius.core.errors import FileError, OptionError, counted
 from dalenius.data import write_table
 from dalenius.data.derived import Derivation
@@ -28,6 +27,13 @@ Output = Annotated[
 ]
 Rows = Annotated[
     int | None, typer.Option("--rows", "-n", help="Rows to draw; default: as many as in the data.")
+]
+
+Entity = Annotated[
+    str | None, typer.Option("--entity", help="Column that says whose rows they are: who is protected.")
+]
+Target = Annotated[
+    str | None, typer.Option("--target", help="Column to be predicted, for methods that take one.")
 ]
 
 
@@ -48,12 +54,8 @@ def synth(
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", help="Privacy budget, for methods that take one.")
     ] = None,
-    entity: Annotated[
-        str | None, typer.Option("--entity", help="Column that says whose rows they are: who is protected.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option("--target", help="Column to be predicted, for methods that take one.")
-    ] = None,
+    entity: Entity = None,
+    target: Target = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", help="Option of the method, name=value.")
     ] = None,
@@ -73,14 +75,11 @@ def synth(
     options = _plan(plan) | assigned(option) | {k: v for k, v in named.items() if v is not None}
     SYNTHESIZERS[method]  # a wrong name is told before a long file is read
     loaded = load(data, schema, terminal)
-    if entity is not None:
-        owned = loaded.table.schema.with_roles(entity=entity)
-        loaded = replace(loaded, table=loaded.table.with_schema(owned))
-    loaded, finish = _prepared(loaded, listed(columns), derive)
+    loaded, finish = _prepared(loaded, entity, listed(columns), derive)
     synthesizer = _synthesizer(method, options, loaded.table)
     cost = synthesizer.cost(releasable(loaded.table).shape)
     if dry_run:
-        _tell_cost(method, loaded.table.rows, cost, terminal)
+        _forecast(method, loaded, cost, terminal)
         return
     if not force:
         cost.check(method)
@@ -92,20 +91,12 @@ def synth(
         return _fitted(synthesizer, loaded, [seed, 0, copy], terminal) if again else model
 
     if save is not None:
-        if derive:
-            raise OptionError("a saved model cannot hold derived columns; leave out --derive or --save-model")
-        save_model(model, save)
-        terminal.note(f"model saved to {save}; it holds {model.contents}")
+        _save(model, save, derive, terminal)
     path = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
     written = _drawn(model_of, path, rows, copies, seed, terminal, finish)
     terminal.emit(
         {"method": method, "seed": seed, "files": [str(file) for file in written], "rows": rows or model.rows}
     )
-
-
-def _tell_cost(method: str, rows: int, cost: Cost, terminal: Terminal) -> None:
-    terminal.say(f"{method} on {counted(rows, 'row')}: {cost}; nothing was written")
-    terminal.emit({"method": method, "rows": rows, "seconds": cost.seconds, "bytes": cost.bytes})
 
 
 def _save(model: Model, path: Path, derived: bool, terminal: Terminal) -> None:
@@ -129,10 +120,13 @@ def _forecast(method: str, loaded: Loaded, cost: Cost, terminal: Terminal) -> No
 
 
 def _prepared(
-    loaded: Loaded, columns: list[str] | None, derive: bool
+    loaded: Loaded, entity: str | None, columns: list[str] | None, derive: bool
 ) -> tuple[Loaded, Callable[[Table], Table] | None]:
-    """The columns to model, and what makes the others afterwards."""
-    table = loaded.table if columns is None else choose_columns(loaded.table, columns)
+    """The columns to model, with whose rows they are, and what makes the others afterwards."""
+    table = loaded.table
+    if entity is not None:
+        table = table.with_schema(table.schema.with_roles(entity=entity))
+    table = table if columns is None else choose_columns(table, columns)
     if not derive:
         return replace(loaded, table=table), None
     derivation = Derivation.of(table)
