@@ -8,17 +8,16 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.counts import Counts, align
 from dalenius.counts.measure import measure
-from dalenius.counts.memory import row_groups
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
-from dalenius.data.vector import AnyArray, BoolArray, Categories
+from dalenius.data.vector import AnyArray, BoolArray
 from dalenius.utility.charts import two_files
+from dalenius.utility.copies import row_counts
 from dalenius.utility.trends import association_table
 
 FEW_LEVELS = 8
@@ -158,16 +157,7 @@ def unique_exact_matches(pair: Pair, columns: Sequence[str] | None = None) -> tu
     >>> unique_exact_matches(Pair({"a": ["x", "y", "y"]}, {"a": ["x", "z"]}))
     (1, 1)
     """
-    used = list(columns) if columns is not None else pair.columns
-    if not used:
-        raise DataError("there is no column to match on")
-    aligned = [pair.categories(name, grouped=False) for name in used]
-    stacked = [
-        Categories(np.concatenate([a.original.codes, a.protected.codes]), a.original.labels) for a in aligned
-    ]
-    groups, size = row_groups(stacked)
-    n = pair.original.rows
-    first, second = np.bincount(groups[:n], minlength=size), np.bincount(groups[n:], minlength=size)
+    first, second = row_counts(pair, columns)
     return int(np.sum((first == 1) & (second > 0))), int(np.sum(first == 1))
 
 

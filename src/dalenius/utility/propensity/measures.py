@@ -14,6 +14,7 @@ from dalenius.core.result import Interval, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.utility.charts import plain_bars
+from dalenius.utility.copies import copied_share
 from dalenius.utility.propensity.learners import Learner, learner_propensity
 from dalenius.utility.propensity.logit import LogitFit, logit_propensity
 from dalenius.utility.propensity.scores import Scores
@@ -148,10 +149,20 @@ def detection_auc(
         sentence=_detection_sentence(area, table),
         interval=Interval(max(0.0, area - 2 * spread), min(1.0, area + 2 * spread), kind="spread over folds"),
         yardsticks={"cannot be told apart": 0.5},
-        values={**_values(fit.figures), **({"S_pMSE": fit.S_pMSE, "null pMSE": fit.null} if repeats else {})},
+        values={
+            **_values(fit.figures),
+            **_copied(pair, columns),
+            **({"S_pMSE": fit.S_pMSE, "null pMSE": fit.null} if repeats else {}),
+        },
         table=table,
         chart=lambda: importance_chart(table),
     )
+
+
+def _copied(pair: Pair, columns: Sequence[str] | None) -> dict[str, float]:
+    """Copies of original rows mislead a learner; how many there are must stand beside its figure."""
+    there = columns is None or len(columns) > 0
+    return {"copied rows": copied_share(pair, columns)} if there and pair.columns else {}
 
 
 def importance_table(importance: Mapping[str, float]) -> pl.DataFrame:
