@@ -10,7 +10,7 @@ from dalenius.core.cost import extrapolate
 from dalenius.release import forecast, read_plan
 from dalenius.release.forecast import trial_sizes
 
-from .conftest import invoke, make_plan
+from .conftest import PLAN, invoke, make_plan
 
 
 def test_a_line_where_growth_is_steady_and_a_power_where_it_slackens():
@@ -29,7 +29,8 @@ def test_trials_are_a_part_of_the_data():
 
 
 def test_every_candidate_is_forecast_and_nothing_is_written(tmp_path):
-    path = make_plan(tmp_path, 300)
+    few = PLAN.replace("  saturated: {}\n  cart: {minbucket: [5, 50]}\n", "")
+    path = make_plan(tmp_path, 300, few)
     before = sorted(tmp_path.rglob("*"))
     plan = read_plan(path)
     found = forecast(plan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -78,8 +77,6 @@ def test_template_is_a_plan(tmp_path):
     assert len(plan.candidates) == 5
     table = read_table(tmp_path / "people.csv")
     assert not set(plan.scenarios[0].keys) & set(table.schema.by_role("identifier"))
-    dry = invoke("release", str(tmp_path / "plan.yaml"), "--dry-run", "--json", "-q")
-    assert json.loads(dry.stdout)["seconds"] > 0
     assert not (tmp_path / "release").exists()
 
 
