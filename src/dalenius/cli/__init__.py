@@ -6,8 +6,8 @@ import typer
 
 from dalenius.cli._console import Commands
 from dalenius.cli.app import serve
-from dalenius.cli.benchmark import register as register_benchmark
-from dalenius.cli.check import register as register_check
+from dalenius.cli.benchmark import benchmark, cells
+from dalenius.cli.check import check, clean
 from dalenius.cli.demo import demo
 from dalenius.cli.evaluate import evaluate
 from dalenius.cli.methods import methods, version
@@ -33,6 +33,10 @@ for command in (
     synth,
     sample,
     evaluate,
+    benchmark,
+    cells,
+    check,
+    clean,
     risk,
     plan,
     release,
@@ -45,8 +49,6 @@ app.command("compare", help="The same for several files: candidates side by side
 app.command("app")(serve)
 register_sweep(app)
 register_syndiffix(app)
-register_check(app)
-register_benchmark(app)
 app.add_typer(tables, name="tables")
 
 __all__ = ["app"]

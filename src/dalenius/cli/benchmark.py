@@ -27,12 +27,6 @@ from dalenius.utility.check import Recipe
 from dalenius.utility.tables import cell_chart, table_statistics_of, worst_cells
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(benchmark)
-    app.command()(cells)
-
-
 def benchmark(
     data: opt.Original,
     method: Annotated[

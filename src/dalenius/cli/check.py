@@ -18,12 +18,6 @@ from dalenius.utility.check import Audit, Recipe, audit, check_protected
 from dalenius.utility.check.recipe import KINDS, USUAL
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(check)
-    app.command()(clean)
-
-
 def check(
     data: opt.Original,
     protected: Annotated[
