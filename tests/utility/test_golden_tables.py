@@ -11,6 +11,9 @@ import pytest
 
 from dalenius.counts.counts import align
 from dalenius.utility.cells import STATISTICS, cell_differences, table_statistics
+from dalenius.utility.distributions import ks_distance
+from dalenius.utility.propensity import tree_propensity
+from dalenius.utility.study import all_tables, correlation
 from dalenius.utility.tables import column_scores, table_utility
 from tests.utility.golden import cases, pairs
 
@@ -110,3 +113,27 @@ class TestWorkedExamples:
         for columns, value in wanted.items():
             found = table_utility(pair, [columns], statistics=["Hellinger"])["Hellinger"][0]
             assert found == pytest.approx(value, abs=5e-6)
+
+    def test_psd15_study(self) -> None:
+        assert len(all_tables(["a", "b", "c"], ["x", "y", "z"])) == 52
+        assert all_tables(["a"], ["x"], sizes=[2], area="district") == [("district", "a", "x")]
+        # Correlated values with r = 0.9 over 21 settings: Fisher's interval of the spec.
+        rng = np.random.default_rng(1)
+        x, noise = rng.normal(size=21), rng.normal(size=21)
+        x = (x - x.mean()) / x.std()
+        noise -= noise.mean() + (noise @ x) / 21 * x
+        noise -= noise.mean()
+        y = 0.9 * x + np.sqrt(1 - 0.81) * noise / noise.std()
+        value, interval = correlation(x.tolist(), y.tolist())
+        assert value == pytest.approx(0.9)
+        assert interval is not None
+        assert (interval.low, interval.high) == pytest.approx((0.7659, 0.9591), abs=5e-5)
+
+    def test_psd15_propensity(self) -> None:
+        from dalenius.counts.pair import Pair
+
+        pair = Pair({"a": ["x"] * 50 + ["y"] * 50}, {"a": ["x"] * 80 + ["y"] * 20})
+        assert tree_propensity(pair, repeats=0).figures.pMSE == pytest.approx(0.024725, abs=5e-7)
+
+    def test_psd28_ks(self) -> None:
+        assert 1 - ks_distance(np.arange(1, 6), np.arange(3, 8)) == pytest.approx(0.6)

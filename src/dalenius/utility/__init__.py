@@ -26,6 +26,7 @@ from dalenius.utility.nist import (
 )
 from dalenius.utility.propensity import detection_auc, propensity_logit, propensity_tree
 from dalenius.utility.rules import broken_rows, rule_table, rules_kept, violation_rates
+from dalenius.utility.study import all_tables, relative_improvement, table_study
 from dalenius.utility.tables import (
     column_scores,
     one_way_utility,
@@ -38,6 +39,7 @@ from dalenius.utility.tables import (
 from dalenius.utility.trends import association_difference, association_table, pair_trends, pair_trends_table
 
 __all__ = [
+    "all_tables",
     "association_difference",
     "association_table",
     "broken_rows",
@@ -69,12 +71,14 @@ __all__ = [
     "principal_components",
     "propensity_logit",
     "propensity_tree",
+    "relative_improvement",
     "rule_table",
     "rules_kept",
     "sampling_equivalent",
     "slope_agreement",
     "slope_errors",
     "table_statistics",
+    "table_study",
     "table_utility",
     "three_way_utility",
     "train_on_protected",
