@@ -22,6 +22,8 @@ ROUNDS = 6
 SMALLEST = 0.02
 """Numbers are fitted in groups of neighbours with at least this share: finer margins are mostly noise, and fitting
 noise would blur how columns depend on each other."""
+SETTLED = 0.005
+"""Share of the weight that a round may still move to be the last one."""
 LARGEST = 50.0
 """No weight is changed by more than this factor in one step."""
 Floats = npt.NDArray[np.float64]
@@ -126,6 +128,11 @@ def rake(buckets: Buckets, margins: Sequence[Buckets], axes: Sequence[Axis], rou
     weight = buckets.weight
     total = float(weight.sum())
     for _ in range(rounds):
+        moved = 0.0
         for side in sides:
-            weight = weight * side.factors(weight)
+            fitted = weight * side.factors(weight)
+            moved += float(np.abs(fitted - weight).sum()) / total
+            weight = fitted
+        if moved < SETTLED:
+            break
     return replace(buckets, weight=weight * (total / float(weight.sum())))

@@ -76,7 +76,7 @@ def sip(k0, k1, first, second, words):
     return a ^ b ^ c ^ d
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def keyed(noise, step, seed):
     """64 pseudo-random bits of a step, from a seed."""
     if noise.reference:
@@ -90,7 +90,7 @@ def keyed_pair(noise, step, first, second):
     return sip(noise.keys[2 * step], noise.keys[2 * step + 1], np.uint64(first), np.uint64(second), 2)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def normal(noise, step, seed):
     """A standard normal deviate that depends on nothing but the step and the seed."""
     bits = keyed(noise, step, seed)
