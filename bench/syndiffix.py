@@ -239,10 +239,11 @@ def growth(folder: Path) -> None:
         before = mine["cpu"]
 
 
-def threads(frame: pl.DataFrame, mode: str, folder: Path) -> None:
+def threads(label: str, frame: pl.DataFrame, mode: str, folder: Path) -> None:
     one, two = measure(frame, mode, folder, 1)[0], measure(frame, mode, folder, 2)[0]
     print(
-        f"two threads: wall {one['wall']:.2f} -> {two['wall']:.2f} s, {one['wall'] / two['wall']:.2f} times",
+        f"two threads, {label}: wall {one['wall']:.2f} -> {two['wall']:.2f} s, "
+        f"{one['wall'] / two['wall']:.2f} times",
         flush=True,
     )
 
@@ -288,7 +289,8 @@ def main() -> None:
         two_columns(python, folder)
         growth(folder)
         if people is not None:
-            threads(people.select([*FIVE, "marital"]), "single", folder)
+            threads("Adult, 6 columns, one cluster", people.select([*FIVE, "marital"]), "single", folder)
+            threads("Adult, 15 columns", people, "auto", folder)
 
 
 if __name__ == "__main__":
