@@ -155,9 +155,9 @@ COMBINATIONS = "0;1;2;3;0,1;1,2;0,3;0,1,2;1,2,3;0,1,2,3"
 
 def adult(rows: int) -> pl.DataFrame:
     """Four columns of UCI Adult."""
-    names = {"column_1": "age", "column_3": "fnlwgt", "column_4": "education", "column_13": "hours"}
     frame = pl.read_csv(ADULT, has_header=False, skip_rows=1, infer_schema=False, n_rows=rows)
-    frame = frame.select(list(names)).rename(names).with_columns(pl.all().str.strip_chars())
+    places = {"age": 0, "fnlwgt": 2, "education": 3, "hours": 12}
+    frame = pl.DataFrame({name: frame.to_series(i).str.strip_chars() for name, i in places.items()})
     return frame.with_columns(pl.col("age", "fnlwgt", "hours").cast(pl.Int64))
 
 
