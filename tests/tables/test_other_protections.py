@@ -22,6 +22,7 @@ from dalenius.tables import (
     small_count_noise,
     stochastic_round,
 )
+from dalenius.tables.page import table_page
 
 
 def model(seed=1, rows=6, columns=5, mean=4.0):
@@ -169,7 +170,7 @@ def test_text_html_and_chart_show_no_suppressed_value():
     result = protect(define(data, ["r", "c"], freq="n"), SmallCount(3))
     page = result._repr_html_()
     chart = str(result.chart().to_dict())
-    for text in (result.cross_table(), page, chart):
+    for text in (result.cross_table(), page, chart, table_page(result, result.audit())):
         assert "1,110" in text or "1666" in text or "888" in text
         for value in ("777", "555", "333"):
             assert value not in text
