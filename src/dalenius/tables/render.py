@@ -13,9 +13,11 @@ from dalenius.core.style import FONT
 from dalenius.tables.model import Ints
 
 if TYPE_CHECKING:
+    from dalenius.tables.hierarchy import Hierarchy
     from dalenius.tables.suppression import Suppression
 
 MOST_ROWS = 400
+MOST_ACROSS = 12
 
 
 def _grid(
@@ -27,7 +29,7 @@ def _grid(
     unknown = [name for name in (rows, columns, *at) if name is not None and name not in known]
     if unknown:
         raise OptionError(f"no dimension {names(unknown)}; there are {names(list(known))}")
-    rows = rows or model.names[0]
+    rows = rows or _long_side(result, columns)
     others = [name for name in model.names if name != rows]
     columns = columns or (others[0] if others else None)
     fixed = {name: at.get(name, known[name].total) for name in others if name != columns}
@@ -35,8 +37,8 @@ def _grid(
     for name, code in fixed.items():
         keep &= (model.cells[name] == code).to_numpy()
     places = np.flatnonzero(keep)
-    row_codes = _tree_order(known[rows].children, known[rows].total)
-    column_codes = [""] if columns is None else _tree_order(known[columns].children, known[columns].total)
+    row_codes = _tree_order(known[rows])
+    column_codes = [""] if columns is None else _tree_order(known[columns])
     row_place, column_place = ({c: i for i, c in enumerate(codes)} for codes in (row_codes, column_codes))
     grid = np.full((len(row_codes), len(column_codes)), -1, np.int64)
     for place in places.tolist():
@@ -49,17 +51,35 @@ def _grid(
     return rows, columns, row_codes, column_codes, grid[used_rows][:, used_columns]
 
 
-def _tree_order(children: Mapping[str, list[str]], total: str) -> list[str]:
-    """Codes from the total down, every group before its parts."""
-    order: dict[str, None] = {}
-    ahead = [total, *(c for c in children if c != total)]
-    stack = ahead[::-1]
+def _long_side(result: Suppression, columns: str | None) -> str:
+    """What runs down the page: the first dimension, unless the second is the longer one and too long for a line."""
+    first, *others = (d for d in result.model.dimensions if d.name != columns)
+    if columns is None and others:
+        across = len(others[0].hierarchy.parents)
+        if across > max(MOST_ACROSS, len(first.hierarchy.parents)):
+            return others[0].name
+    return first.name
+
+
+def _nearest(tree: Hierarchy) -> dict[str, str | None]:
+    """For every code the smallest group it is part of."""
+    return {
+        code: min(above, key=lambda p: len(tree.parts[p]), default=None)
+        for code, above in tree.parents.items()
+    }
+
+
+def _tree_order(tree: Hierarchy) -> list[str]:
+    """Codes from the total down, every group before its parts, every code below its smallest group."""
+    below: dict[str | None, list[str]] = {}
+    for code, above in _nearest(tree).items():
+        below.setdefault(above, []).append(code)
+    order: list[str] = []
+    stack = sorted(below.get(None, []), key=lambda code: code == tree.total)
     while stack:
-        code = stack.pop()
-        if code not in order:
-            order[code] = None
-            stack += [c for c in reversed(children[code]) if c not in order]
-    return list(order)
+        order.append(stack.pop())
+        stack += reversed(below.get(order[-1], []))
+    return order
 
 
 def _field(result: Suppression, place: int, mark: str) -> str:
@@ -141,8 +161,8 @@ def cross_table_html(result: Suppression, rows: str | None = None, columns: str 
     heads = [result.model.dimensions[0].hierarchy.total] if columns is None else column_codes
     corner = rows if columns is None else f"{rows} \\ {columns}"
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in (corner, *heads))
-    height = next(d.hierarchy for d in result.model.dimensions if d.name == rows)
-    depth = {code: _depth(code, height.parents) for code in row_codes}
+    nearest = _nearest(next(d.hierarchy for d in result.model.dimensions if d.name == rows))
+    depth = {code: _depth(code, nearest) for code in row_codes}
     body = []
     for code, line in zip(row_codes, shown, strict=False):
         indent = f' style="padding-left:{8 + 14 * depth[code]}px"'
@@ -154,16 +174,16 @@ def cross_table_html(result: Suppression, rows: str | None = None, columns: str 
     legend = "<small>× suppressed: dark because a rule asks for it, light to protect those</small>"
     return (
         f"<style>{CSS}</style><section><p>{html.escape(str(result))}</p>"
-        f'<table class="dalenius-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+        '<div style="overflow-x:auto" tabindex="0" role="region" aria-label="Protected table">'
+        f'<table class="dalenius-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
         f"{legend}{more}</section>"
     )
 
 
-def _depth(code: str, parents: Mapping[str, tuple[str, ...]]) -> int:
-    depth = 0
-    while parents[code]:
-        code = parents[code][0]
-        depth += 1
+def _depth(code: str, nearest: Mapping[str, str | None]) -> int:
+    depth, above = 0, nearest[code]
+    while above is not None:
+        depth, above = depth + 1, nearest[above]
     return depth
 
 
