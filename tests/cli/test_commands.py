@@ -150,3 +150,19 @@ def test_chosen_columns_and_proper_copies(survey, tmp_path):
     words = ["--columns", "sex,age", "--option", "proper=true", "--copies", 2]
     run("synth", survey, "-m", "cart", *words, "-o", tmp_path / "proper.csv")
     assert (tmp_path / "proper.1.csv").read_bytes() != (tmp_path / "proper.2.csv").read_bytes()
+
+
+def test_names_in_brackets_are_printed_as_they_are(tmp_path):
+    path = tmp_path / "firms.csv"
+    rows = [
+        "[bold]kind[/bold],n",
+        *(f"[red],{i % 3}" for i in range(9)),
+        *(f"plain,{i % 3}" for i in range(9)),
+    ]
+    path.write_text("\n".join(rows) + "\n")
+    done = runner.invoke(
+        app, ["tables", "protect", str(path), "--by", "[bold]kind[/bold]", "--rule", "freq:3"]
+    )
+    assert done.exit_code == 0, done.output
+    assert "[bold]kind[/bold]" in done.stdout
+    assert "[red]" in done.stdout

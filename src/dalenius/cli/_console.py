@@ -14,6 +14,7 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
 from typer.core import TyperGroup
 
 from dalenius.core.errors import DaleniusError, OptionError
@@ -66,18 +67,24 @@ class Terminal:
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet = quiet
         self.as_json = as_json
-        self.out = Console(highlight=False)
-        self.err = Console(stderr=True, highlight=False)
+        # No markup: names and categories come from the data, and "[old]" is one of them, not a style.
+        self.out = Console(highlight=False, markup=False)
+        self.err = Console(stderr=True, highlight=False, markup=False)
 
     def say(self, *parts: Any) -> None:
         """Print for a person, unless quiet or JSON is wanted."""
         if not self.quiet and not self.as_json:
             self.out.print(*parts)
 
+    def block(self, text: str) -> None:
+        """Print lines that must not be wrapped, such as a table made of text."""
+        if not self.quiet and not self.as_json:
+            self.out.print(text, soft_wrap=True)
+
     def note(self, text: str) -> None:
         """Print a remark beside the result, on stderr."""
         if not self.quiet:
-            self.err.print(f"[dim]{_escaped(text)}[/dim]", soft_wrap=True)
+            self.err.print(dim(text), soft_wrap=True)
 
     def emit(self, data: Any) -> None:
         """Print JSON when it was asked for."""
@@ -96,8 +103,9 @@ class Terminal:
             yield lambda text: bar.update(task, description=f"{what}: {text}")
 
 
-def _escaped(text: str) -> str:
-    return text.replace("[", "\\[")
+def dim(text: str) -> Text:
+    """Text that steps back behind the rest."""
+    return Text(text, style="dim")
 
 
 def listed(values: list[str] | None) -> list[str] | None:

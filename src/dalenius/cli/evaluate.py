@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table as Grid
+from rich.text import Text
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, assigned, listed
+from dalenius.cli._console import Terminal, assigned, dim, listed
 from dalenius.cli._input import load
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
@@ -111,7 +112,8 @@ def _show_one(evaluation: Evaluation, terminal: Terminal) -> None:
         grid.add_row(_title(result), _value(result), _yardstick(result))
     terminal.say(grid)
     for result in evaluation.results.values():
-        terminal.say(f"\n[bold]{_title(result)}[/bold]\n{result.sentence}")
+        terminal.say(Text(f"\n{_title(result)}", style="bold"))
+        terminal.say(result.sentence)
     for name, why in evaluation.skipped.items():
         terminal.note(f"{name}: not measured, {why}")
     for note in evaluation.pair.notes:
@@ -133,7 +135,7 @@ def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | 
     grid = Grid("candidate", *arrows, box=None, header_style="bold")
     for name, evaluation in comparison.evaluations.items():
         grid.add_row(name, *(_value(evaluation.results[r.name]) for r in results))
-    grid.add_row("[dim]yardstick[/dim]", *(f"[dim]{_shared_yardstick(comparison, r)}[/dim]" for r in results))
+    grid.add_row(dim("yardstick"), *(dim(_shared_yardstick(comparison, r)) for r in results))
     terminal.say(grid)
 
 
@@ -142,7 +144,7 @@ def _show_by_measure(comparison: Comparison, results: Sequence[Result], terminal
     for result in results:
         cells = [e.results[result.name] for e in comparison.evaluations.values()]
         better = result.info.better if result.info else ""
-        yardstick = f"[dim]{_shared_yardstick(comparison, result)}[/dim]"
+        yardstick = dim(_shared_yardstick(comparison, result))
         grid.add_row(result.name, better, *map(_value, cells), yardstick)
     terminal.say(grid)
 

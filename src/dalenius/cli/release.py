@@ -156,5 +156,5 @@ def _tell(found: Verification, fine: str, terminal: Terminal) -> None:
         terminal.say(fine)
         return
     for fault in found.faults:
-        terminal.err.print(f"dalenius: {fault}", soft_wrap=True, markup=False)
+        terminal.err.print(f"dalenius: {fault}", soft_wrap=True)
     raise typer.Exit(NOT_ACCEPTED)

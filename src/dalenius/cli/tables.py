@@ -144,7 +144,7 @@ def _show(
         first, second, mark = layout
         if name and first is None:
             first, second = shown[0], shown[1] if len(shown) > 1 else None
-        terminal.say(part.cross_table(first, second, mark))
+        terminal.block(part.cross_table(first, second, mark))
     terminal.say(str(result if linked is None else linked))
     if found is not None:
         terminal.say(f"Audit: {found}")
