@@ -54,7 +54,7 @@ def column_charts(page: str) -> dict[str, str]:
     """The data behind the chart of each column, as text."""
     specs = json.loads(re.search(r'id="specs">(.*?)</script>', page, re.S).group(1))
     places = re.findall(r'<h4>([^<]*)</h4><div class="chart" id="(chart\d+)"', page)
-    return {name: json.dumps(specs[chart]) for name, chart in places}
+    return {name: json.dumps(specs["charts"][chart]) for name, chart in places}
 
 
 def rare_values(frame: pl.DataFrame, name: str) -> list[object]:

@@ -18,7 +18,7 @@ class Charts:
     Examples
     --------
     >>> Charts().to_json()
-    '{}'
+    '{"shared":{},"charts":{}}'
     """
 
     def __init__(self) -> None:
@@ -31,8 +31,16 @@ class Charts:
         return name
 
     def to_json(self) -> str:
-        """All specifications, safe inside a script element; five digits are more than an eye can see."""
-        exact = json.dumps(plain(self.specs), default=str, allow_nan=False)
+        """All specifications, safe inside a script element; five digits are more than an eye can see.
+
+        What every chart says alike, such as fonts, stands once.
+        """
+        first = next(iter(self.specs.values()), {})
+        shared = {k: v for k, v in first.items() if all(spec.get(k) == v for spec in self.specs.values())}
+        charts = {
+            name: {k: v for k, v in spec.items() if k not in shared} for name, spec in self.specs.items()
+        }
+        exact = json.dumps(plain({"shared": shared, "charts": charts}), default=str, allow_nan=False)
         rounded = json.loads(exact, parse_float=lambda digits: float(f"{float(digits):.5g}"))
         return json.dumps(rounded, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
 

@@ -1,7 +1,7 @@
 "use strict";
 // The place of a chart carries its words, so the drawing itself is hidden from screen readers.
 // Charts of closed parts are drawn when the part is opened, so that a long report opens at once.
-const specs = JSON.parse(document.getElementById("specs").textContent);
+const { shared, charts } = JSON.parse(document.getElementById("specs").textContent);
 const options = { actions: false, renderer: "svg", tooltip: { theme: "light" } };
 function draw(place) {
   if (place.dataset.drawn) return;
@@ -10,7 +10,7 @@ function draw(place) {
   const sheet = document.createElement("div");
   sheet.setAttribute("aria-hidden", "true");
   place.append(sheet);
-  vegaEmbed(sheet, specs[place.id], options).then(
+  vegaEmbed(sheet, { ...shared, ...charts[place.id] }, options).then(
     () => { place.dataset.drawn = "yes"; if (place.scrollWidth > place.clientWidth) place.tabIndex = 0; },
     (error) => { place.dataset.drawn = "failed"; place.textContent = "This chart could not be drawn."; console.error(error); }
   );
