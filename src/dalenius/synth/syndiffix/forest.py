@@ -22,6 +22,7 @@ from dalenius.synth.syndiffix.axis import BITS, Axis, Codes
 from dalenius.synth.syndiffix.collapsing._kernels import collapse
 from dalenius.synth.syndiffix.counting._kernels import Flat, Frame, cell_seeds, count_single, count_units
 from dalenius.synth.syndiffix.harvest._kernels import harvest
+from dalenius.synth.syndiffix.line._kernels import grow_line
 from dalenius.synth.syndiffix.noise._kernels import PRECISION, Noise, keyed
 from dalenius.synth.syndiffix.noise.make import make_noise, name_hash
 from dalenius.synth.syndiffix.options import Anonymity, Growth
@@ -204,7 +205,11 @@ class Forest:
         self, codes: Codes, rule: Rule, outside: Mask
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         items = self._items(codes[:, None], outside)
-        return grow(items, self.noise, rule, np.zeros((0, 4), np.int32), np.full(1, -1, np.int32))
+        if not self.units.is_single or not len(codes):
+            return grow(items, self.noise, rule, np.zeros((0, 4), np.int32), np.full(1, -1, np.int32))
+        order = np.argsort(items.cells[:, 0])
+        held = items.cells[order, 0], items.rows[order], items.counts[order], items.hashes[order]
+        return *grow_line(*held, self.noise, rule), order.astype(np.int32)
 
     def _grow(self, combination: Combination) -> Tree:
         below = [self.trees[tuple(c for c in combination if c != dropped)] for dropped in combination]

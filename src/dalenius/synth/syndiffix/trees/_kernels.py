@@ -150,13 +150,19 @@ def _some_prefix_passes(items, noise, rule, perm, start, end, depth):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _splits(items, noise, rule, perm, ints, wide, v):
-    flags, depth = ints[v, FLAGS], ints[v, DEPTH]
+def passes(rule, flags, depth, rows):
+    """Whether a node with these rows splits."""
     if flags & STUB or flags & SINGULAR or depth >= LEVELS - 1:
         return False
-    if rule.prefix:
+    return (depth <= rule.depth or rows >= rule.row_limit) and (rule.safe or not flags & LOW)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _splits(items, noise, rule, perm, ints, wide, v):
+    flags, depth = ints[v, FLAGS], ints[v, DEPTH]
+    if rule.prefix and not (flags & STUB or flags & SINGULAR or depth >= LEVELS - 1):
         return _some_prefix_passes(items, noise, rule, perm, ints[v, START], ints[v, END], depth)
-    return (depth <= rule.depth or wide[v, ROWS] >= rule.row_limit) and (rule.safe or not flags & LOW)
+    return passes(rule, flags, depth, wide[v, ROWS])
 
 
 @njit(cache=True, nogil=True)
@@ -193,7 +199,8 @@ def _subnodes(subs, ints, parent, child, code, d, any_stub):
 
 
 @njit(cache=True, nogil=True)
-def _larger(table, size):
+def larger(table, size):
+    """The same table with room for twice as many lines."""
     grown = np.zeros((2 * len(table), table.shape[1]), table.dtype)
     grown[:size] = table[:size]
     return grown
@@ -330,7 +337,7 @@ def grow(items, noise, rule, subs, sub_roots):
         start, end = ints[v, START], ints[v, END]
         kids = _digits(cells, perm, digit, tally, used, start, end, ints[v, DEPTH])
         while size + kids > len(ints):
-            ints, wide = _larger(ints, size), _larger(wide, size)
+            ints, wide = larger(ints, size), larger(wide, size)
         _branch(rule, subs, ints, wide, v, d, used, tally, child_of, place, size, kids)
         _scatter(actual, rows, counts, hashes, perm, other, digit, place, child_of, wide, start, end)
         for i in range(kids):
