@@ -35,7 +35,7 @@ class Charts:
 
         What every chart says alike, such as fonts, stands once.
         """
-        first = next(iter(self.specs.values()), {})
+        first: dict[str, Any] = next(iter(self.specs.values()), {})
         shared = {k: v for k, v in first.items() if all(spec.get(k) == v for spec in self.specs.values())}
         charts = {
             name: {k: v for k, v in spec.items() if k not in shared} for name, spec in self.specs.items()
