@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dalenius.core.plain import plain
 from dalenius.core.style import configured
 
 
@@ -20,5 +21,5 @@ def picture(chart: Any) -> str:
     """
     import vl_convert  # noqa: PLC0415 (half a second, and only when somebody looks)
 
-    spec = json.dumps(configured(chart).to_dict(validate=False), default=str)
+    spec = json.dumps(plain(configured(chart).to_dict(validate=False)), default=str, allow_nan=False)
     return str(vl_convert.vegalite_to_svg(spec))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dalenius.core.pictures import picture
+from dalenius.core.plain import plain
 from dalenius.core.registry import MeasureInfo
 
 if TYPE_CHECKING:
@@ -160,23 +161,6 @@ def figure(value: float, unit: str = "") -> str:
         return "infinite" if value > 0 else "minus infinite"
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return f"{text} {unit}" if unit else text
-
-
-def plain(value: Any) -> Any:
-    """JSON has no NaN: not-a-number becomes None, infinities become words, also inside lists and mappings.
-
-    Examples
-    --------
-    >>> plain(float("nan")), plain([float("inf")]), plain({"a": 2.0})
-    (None, ['Infinity'], {'a': 2.0})
-    """
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    return value
 
 
 def _number(value: Any) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import vl_convert
 
-from dalenius.core.result import plain
+from dalenius.core.plain import plain
 from dalenius.core.style import configured
 
 
