@@ -125,7 +125,7 @@ def ours(path: str, target: str, mode: str, threads: int) -> None:
     synthesize(frame[:500], "syndiffix", seed=0, **options)
     warm = time.process_time() - begin
     cpus, walls = [], []
-    for _ in range(1 if len(frame) > 200_000 else 3):
+    for _ in range(1 if len(frame) > 200_000 else 7):
         wall, cpu = time.perf_counter(), time.process_time()
         out = synthesize(frame, "syndiffix", seed=1, **options)
         cpus.append(time.process_time() - cpu)

@@ -221,7 +221,7 @@ def _digits(cells, perm, digit, tally, used, start, end, depth):
     shift = LEVELS - 1 - depth
     count = 0
     for i in range(start, end):
-        r = perm[i]
+        r = np.uint32(perm[i])
         code = 0
         for j in range(d):
             code = (code << 1) | ((cells[r, j] >> shift) & 1)
@@ -243,10 +243,11 @@ def _scatter(actual, rows, counts, hashes, perm, other, digit, place, child_of, 
     d = actual.shape[1]
     low = wide.shape[1] - 2 * d
     for i in range(start, end):
-        r, code = perm[i], digit[i]
-        other[place[code]] = r
+        # Unsigned: a compiled index that cannot be negative needs no look at the array's end.
+        r, code = np.uint32(perm[i]), np.uint16(digit[i])
+        other[np.uint32(place[code])] = r
         place[code] += 1
-        v = child_of[code]
+        v = np.uint32(child_of[code])
         wide[v, ROWS] += rows[r]
         wide[v, UNITS] += counts[r]
         wide[v, UNITS + 1] ^= hashes[r]
