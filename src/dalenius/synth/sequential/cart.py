@@ -15,7 +15,7 @@ from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import (
-    Fitted,
+    ColumnMethod,
     Job,
     Parts,
     column_method,
@@ -29,7 +29,7 @@ from dalenius.synth.sequential.trees import Tree
 
 
 @column_method
-class Cart(Fitted):
+class Cart(ColumnMethod):
     """One tree with its donors in leaf order."""
 
     name = "cart"
@@ -74,7 +74,7 @@ class ConditionalTree(Cart):
 
 
 @column_method
-class Bagging(Fitted):
+class Bagging(ColumnMethod):
     """Trees grown on resampled rows; a synthetic row takes its donor from a random one of them."""
 
     name = "bag"

@@ -133,11 +133,6 @@ class Fitted(ABC):
     separated: bool = False
     """Whether a predictor decides an answer completely, so that only shrinkage keeps its coefficient finite."""
 
-    @classmethod
-    @abstractmethod
-    def fit(cls, job: Job) -> Fitted:
-        """Fit on some rows of the original with some of the columns already visited."""
-
     @abstractmethod
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """One value for each of these rows of the design."""
@@ -152,8 +147,17 @@ class Fitted(ABC):
         """Rebuild the model."""
 
 
-F = TypeVar("F", bound=type[Fitted])
-METHODS: dict[str, type[Fitted]] = {}
+class ColumnMethod(Fitted):
+    """A conditional model that can be chosen by name for a column."""
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, job: Job) -> Fitted:
+        """Fit on some rows of the original with some of the columns already visited."""
+
+
+F = TypeVar("F", bound=type[ColumnMethod])
+METHODS: dict[str, type[ColumnMethod]] = {}
 
 
 def column_method(cls: F) -> F:
@@ -162,7 +166,7 @@ def column_method(cls: F) -> F:
     return cls
 
 
-def method_named(name: str) -> type[Fitted]:
+def method_named(name: str) -> type[ColumnMethod]:
     """A conditional model by name.
 
     Examples

@@ -13,6 +13,7 @@ from dalenius.core.random import Seed, sequence
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import (
+    ColumnMethod,
     Fitted,
     Job,
     Parts,
@@ -35,7 +36,7 @@ class Grouped(Fitted):
         self.separated = any(model.separated for model in models)
 
     @classmethod
-    def fit_in(cls, method: type[Fitted], places: Sequence[int], least: int, job: Job) -> Grouped:
+    def fit_in(cls, method: type[ColumnMethod], places: Sequence[int], least: int, job: Job) -> Grouped:
         """Fit within each combination of the columns at ``places`` that has at least ``least`` rows."""
         joint = job.design.group_codes(places)[job.rows]
         order = np.argsort(joint, kind="stable")
@@ -51,11 +52,6 @@ class Grouped(Fitted):
         ]
         models.append(method.fit(replace(job, seed=sequence(job.seed, "all"))))
         return cls(places, groups[large], models)
-
-    @classmethod
-    def fit(cls, job: Job) -> Fitted:
-        """Groups must be named: use `fit_in`."""
-        raise NotImplementedError("Grouped.fit_in names the groups")
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Each row from its own group's model."""
@@ -87,5 +83,5 @@ class Grouped(Fitted):
 
 def fitted_from(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Fitted:
     """Rebuild any saved conditional model from facts that name it."""
-    kind = Grouped if facts["model"] == Grouped.name else method_named(facts["model"])
+    kind: type[Fitted] = Grouped if facts["model"] == Grouped.name else method_named(facts["model"])
     return kind.from_parts(facts, arrays)

@@ -10,11 +10,11 @@ import numpy as np
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Floats
-from dalenius.synth.sequential.fitted import Fitted, Job, Parts, column_method, smallest
+from dalenius.synth.sequential.fitted import ColumnMethod, Job, Parts, column_method, smallest
 
 
 @column_method
-class Sample(Fitted):
+class Sample(ColumnMethod):
     """Draw observed values with replacement, in proportion to the weights if there are any."""
 
     name = "sample"

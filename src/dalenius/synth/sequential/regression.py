@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Terms
-from dalenius.synth.sequential.fitted import Fitted, Parts, nest, nested
+from dalenius.synth.sequential.fitted import ColumnMethod, Parts, nest, nested
 
 CHUNK = 50_000
 """Rows of a model matrix made at once, so that memory stays flat."""
@@ -33,7 +33,7 @@ def one_thread() -> AbstractContextManager[Any]:
     return limit
 
 
-class Regression(Fitted):
+class Regression(ColumnMethod):
     """A model of terms and coefficients; a subclass names what else it holds, as its constructor takes it."""
 
     facts: ClassVar[tuple[str, ...]] = ()

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Floats
-from dalenius.synth.sequential.fitted import Fitted, Job, Parts, column_method, smallest
+from dalenius.synth.sequential.fitted import ColumnMethod, Job, Parts, column_method, smallest
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @column_method
-class SaturatedCells(Fitted):
+class SaturatedCells(ColumnMethod):
     """Draw from the original rows that agree on all predictors; from all rows where none does.
 
     Keeps every relation between its predictors and the column, and with it every rare combination: for few columns of

@@ -6,6 +6,7 @@ and lists (spec psd08, 2.2).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
@@ -20,16 +21,16 @@ from dalenius.data.vector import MISSING, Vector, compact
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(ABC):
     """One step; ``do`` is its name in the recipe, ``reversible`` whether undoing brings everything back."""
 
     do: ClassVar[str] = ""
     reversible: ClassVar[bool] = True
     column: str
 
+    @abstractmethod
     def apply(self, table: Table) -> Table:
         """The table before synthesis."""
-        raise NotImplementedError
 
     def undo(self, table: Table) -> Table:
         """The synthetic table as the original was."""

@@ -238,10 +238,23 @@ def _pick(sums, end, u):
     return low
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _put(wide, v, d, j, b, below, side_low, side_high, low, high, size):
+    """Write one bucket: dimension ``j`` from its side, the others from bucket ``b``, or the node's own values."""
+    values = wide.shape[1] - 2 * d
+    for q in range(d):
+        if q == j:
+            low[size, q], high[size, q] = side_low, side_high
+        elif b < 0:
+            low[size, q] = high[size, q] = wide[v, values + q]
+        else:
+            p = q if q < j else q - 1
+            low[size, q], high[size, q] = below.low[b, p], below.high[b, p]
+
+
 @njit(cache=True, nogil=True)
 def _combine(wide, v, d, amount, below, lists, state, low, high, weight, size):
     """Draw buckets of weight about 1: all but one dimension from one list, that dimension from its sides."""
-    values = wide.shape[1] - 2 * d
     draws = max(1, int(np.rint(amount)))
     for k in range(draws):
         j = k % d
@@ -249,14 +262,7 @@ def _combine(wide, v, d, amount, below, lists, state, low, high, weight, size):
         b = lists.buckets[j, _pick(lists.sums[j], lists.ends[j], u)]
         state, u = _next(state)
         s = _pick(lists.side_sums[j], lists.side_ends[j], u)
-        for q in range(d):
-            if q == j:
-                low[size, q], high[size, q] = lists.side_low[j, s], lists.side_high[j, s]
-            elif b < 0:
-                low[size, q] = high[size, q] = wide[v, values + q]
-            else:
-                p = q if q < j else q - 1
-                low[size, q], high[size, q] = below.low[b, p], below.high[b, p]
+        _put(wide, v, d, j, b, below, lists.side_low[j, s], lists.side_high[j, s], low, high, size)
         weight[size] = amount / draws
         size += 1
     return size
@@ -329,7 +335,6 @@ def _combine_by_trial(ints, wide, v, d, amount, below, smallest, largest, state,
 
     Returns -1 where some draw found nothing; then the lists must be made.
     """
-    values = wide.shape[1] - 2 * d
     subs, totals = np.empty(d, np.int32), np.ones(d)
     for i in range(d):
         subs[i], single = _without(ints, wide, v, i, d)
@@ -347,14 +352,7 @@ def _combine_by_trial(ints, wide, v, d, amount, below, smallest, largest, state,
             return -1
         if k >= draws:  # only to know that this list is not empty
             continue
-        for q in range(d):
-            if q == j:
-                low[size, q], high[size, q] = side_low, side_high
-            elif b < 0:
-                low[size, q] = high[size, q] = wide[v, values + q]
-            else:
-                p = q if q < j else q - 1
-                low[size, q], high[size, q] = below.low[b, p], below.high[b, p]
+        _put(wide, v, d, j, b, below, side_low, side_high, low, high, size)
         weight[size] = amount / draws
         size += 1
     return size
