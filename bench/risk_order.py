@@ -1,13 +1,18 @@
-"""Which way every risk measure moves: the table of docs/risk.md.
+"""Which way every risk measure moves: the two tables of docs/risk.md.
 
-Run as ``python bench/risk_order.py [people] [replicates] [first replicate]``. Each replicate draws other people of the
-example survey and makes the files anew; figures are means over replicates, with their 95 % interval (Student's t).
+Run as ``python bench/risk_order.py [people] [replicates] [replicates of rare events] [first replicate]``. Each
+replicate draws other people of the example survey and makes the files anew; figures are means over replicates, with
+their 95 % interval (Student's t). Replicates are kept in the temporary folder, so that two processes can share them.
+
+*Level*: how much can be told at all, of people in the data. *Added*: by how much that exceeds people outside the data.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+import tempfile
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +22,7 @@ import polars as pl
 from scipy.stats import t as student
 
 from dalenius import Pair, Schema, Table, make_synthesizer
+from dalenius.core.result import Result
 from dalenius.counts.measure import MEASURES
 from dalenius.data import examples
 
@@ -28,6 +34,18 @@ MARGINS = [("region", "age"), ("age", "employment"), ("age", "health"), ("sex", 
            ("health", "visits"), ("sex", "employment")]  # fmt: skip
 METHODS = ("bootstrap", "cart", "private", "independent")
 FILES = (*METHODS, "fresh", "leak")
+WORDS = {"bootstrap": "bootstrap", "cart": "CART", "private": "DP", "independent": "independent"}
+RARE = ("identical-matches", "new-rows", "outlier-linkage")
+"""Measures of rare events, cheap enough for many replicates."""
+ALL_ATTACKED = ("singling-out", "linkability", "inference")
+VARIANTS = {
+    "membership-density (margins=1)": ("membership-density", {"margins": 1}),
+    "membership-density (margins=3)": ("membership-density", {"margins": 3}),
+}
+"""Rows of the table that are a measure with options."""
+LEVELS = {"dcr": "median to original", "adversarial-accuracy": "against original"}
+"""Where the level is another figure than the value; it falls with the risk here, as for nndr."""
+FALLING = (*LEVELS, "nndr")
 
 
 def risk_measures() -> list[str]:
@@ -65,31 +83,46 @@ def made_files(original: pl.DataFrame, fresh: pl.DataFrame, replicate: int) -> d
     }
 
 
-def replicate_values(people: int, replicate: int, names: list[str]) -> list[dict[str, Any]]:
-    """Every measure of every file of one replicate."""
+def replicate_values(people: int, replicate: int, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Level and what is added, of every measure and file of one replicate."""
     inside, outside, fresh = (survey(people, replicate, which) for which in ("inside", "outside", "fresh"))
     files = made_files(inside, fresh, replicate)
     rows = []
     for which in FILES:
         pair = Pair(inside, files[which], outside, keys=KEYS, targets=TARGETS)
         for name in names:
-            result = MEASURES[name](pair)
-            yardstick = next((result.yardsticks[w] for w in ("holdout", "nothing learnt", "nothing copied", "coin")
-                              if w in result.yardsticks), None)  # fmt: skip
-            assert result.interval is not None
-            rows.append(
-                {
-                    "measure": name,
-                    "file": which,
-                    "replicate": replicate,
-                    "value": result.value,
-                    "low": result.interval.low,
-                    "high": result.interval.high,
-                    "null": yardstick,
-                    "at 1 %": result.values.get("members found at 1 % false positives"),
-                }
-            )
+            measure, options = VARIANTS.get(name, (name, {}))
+            options = {"attacks": people} if name in ALL_ATTACKED else options
+            found = figures(measure, MEASURES[measure](pair, **options))
+            rows.append({"measure": name, "file": which, "replicate": replicate, **found})
     return rows
+
+
+def figures(name: str, result: Result) -> dict[str, float | None]:
+    """Level (None: there is none), what is added with its interval, members found at 1 % false accusations."""
+    null = next(result.yardsticks[w] for w in ("holdout", "nothing learnt", "nothing copied", "coin")
+                if w in result.yardsticks)  # fmt: skip
+    assert result.interval is not None
+    ends = [result.value - null, result.interval.low - null, result.interval.high - null]
+    added, low, high = ends if MEASURES[name].info.better == "lower" else (-ends[0], -ends[2], -ends[1])
+    return {
+        "level": level(name, result),
+        "added": added,
+        "low": low,
+        "high": high,
+        "at 1 %": result.values.get("members found at 1 % false positives"),
+    }
+
+
+def level(name: str, result: Result) -> float | None:
+    """How much can be told of people in the data: of several targets the mean; a membership has no level."""
+    if name in LEVELS:
+        return result.values[LEVELS[name]]
+    if "members" in result.values:
+        table = result.table
+        several = table is not None and "members" in table.columns
+        return float(np.mean(table["members"].to_numpy())) if several else result.values["members"]
+    return None if "coin" in result.yardsticks else result.value
 
 
 def mean_interval(values: np.ndarray) -> tuple[float, float, float]:
@@ -101,59 +134,81 @@ def mean_interval(values: np.ndarray) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def order_words(found: pl.DataFrame, name: str) -> str:
+def values_of(found: pl.DataFrame, name: str, file: str, figure: str) -> np.ndarray:
+    """Replicates of one figure of one file."""
+    part = found.filter((pl.col("measure") == name) & (pl.col("file") == file)).sort("replicate")
+    return part[figure].to_numpy()
+
+
+def order_words(found: pl.DataFrame, name: str, figure: str) -> str:
     """Say which neighbours the replicates tell apart: ``>`` where the paired difference lies above 0."""
-    worse = 1.0 if MEASURES[name].info.better == "lower" else -1.0
-    words = [METHODS[0]]
+    worse = -1.0 if figure == "level" and name in FALLING else 1.0
+    words = [WORDS[METHODS[0]]]
     for first, second in pairwise(METHODS):
-        gap = worse * (_values(found, name, first) - _values(found, name, second))
+        gap = worse * (values_of(found, name, first, figure) - values_of(found, name, second, figure))
         _, low, high = mean_interval(gap)
-        words += [">" if low > 0 else "<" if high < 0 else "≈", second]
+        words += [">" if low > 0 else "<" if high < 0 else "≈", WORDS[second]]
     return " ".join(words)
 
 
-def _values(found: pl.DataFrame, name: str, file: str) -> np.ndarray:
-    part = found.filter((pl.col("measure") == name) & (pl.col("file") == file)).sort("replicate")
-    return part["value"].to_numpy()
-
-
 def leak_words(found: pl.DataFrame, name: str) -> str:
-    """Say whether the leak stands out from its yardstick and from fresh people, and in how many single files."""
-    worse = 1.0 if MEASURES[name].info.better == "lower" else -1.0
-    part = found.filter((pl.col("measure") == name) & (pl.col("file") == "leak")).sort("replicate")
-    value, null = part["value"].to_numpy(), part["null"].to_numpy()
-    seen = all(
-        mean_interval(worse * gap)[1] > 0 for gap in (value - null, value - _values(found, name, "fresh"))
-    )
-    near = part["low" if worse > 0 else "high"].to_numpy()
-    single = int(np.count_nonzero(worse * near > worse * null))
-    return f"{'yes' if seen else 'no'} ({single} of {len(part)} files)"
+    """Say whether the leak stands out from nothing and from fresh people, and in how many single files."""
+    leak, fresh = (values_of(found, name, file, "added") for file in ("leak", "fresh"))
+    seen = all(mean_interval(gap)[1] > 0 for gap in (leak, leak - fresh))
+    lows = values_of(found, name, "leak", "low")
+    return f"{'yes' if seen else 'no'} ({np.count_nonzero(lows > 0)} of {len(lows)} files)"
 
 
-def print_table(found: pl.DataFrame) -> None:
-    """The table of the docs, in Markdown."""
-    print(f"| measure | {' | '.join(FILES)} | order | sees the leak |")
-    print("|---|" + "---|" * (len(FILES) + 2))
+def print_table(found: pl.DataFrame, figure: str) -> None:
+    """One table of the docs, in Markdown."""
+    last = ["sees the leak"] if figure == "added" else []
+    header = ["measure", *WORDS.values(), "order", "fresh", "leak 5 %", *last]
+    print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
     for name in found["measure"].unique(maintain_order=True):
-        cells = []
-        for which in FILES:
-            mean, low, high = mean_interval(_values(found, name, which))
-            cells.append(f"{mean:.3g} [{low:.3g}, {high:.3g}]")
-        print(f"| {name} | {' | '.join(cells)} | {order_words(found, name)} | {leak_words(found, name)} |")
+        values = [values_of(found, name, which, figure) for which in FILES]
+        if values[0].dtype == object or np.isnan(values[0]).any():
+            continue
+        cells = [f"{mean:.3g} [{low:.3g}, {high:.3g}]" for mean, low, high in map(mean_interval, values)]
+        cells.insert(len(METHODS), order_words(found, name, figure))
+        words = [leak_words(found, name)] if last else []
+        print(f"| {titled(name, figure)} | {' | '.join([*cells, *words])} |")
+
+
+def titled(name: str, figure: str) -> str:
+    """Name of a row, with the unit; distances and accuracies have none."""
+    unit = MEASURES[VARIANTS.get(name, (name,))[0]].info.unit
+    if figure == "level" and name in LEVELS:
+        return f"{name}, {LEVELS[name]}"
+    return f"{name}, {unit}" if unit else name
+
+
+def kept_values(people: int, numbers: range, names: Sequence[str], folder: Path) -> None:
+    """Measure replicates that are not there yet."""
+    folder.mkdir(exist_ok=True)
+    for replicate in numbers:
+        place = folder / f"{replicate}.parquet"
+        if not place.exists():
+            rows = pl.DataFrame(replicate_values(people, replicate, names), infer_schema_length=None)
+            rows.write_parquet(place)
 
 
 def main() -> None:
-    given = [int(word) for word in sys.argv[1:4] if word.isdigit()]
-    people, replicates, first = (*given, *(4000, 5, 1)[len(given) :])
-    kept = Path(f"/tmp/risk-order-{people}")
-    kept.mkdir(exist_ok=True)
-    for replicate in range(first, first + replicates):
-        place = kept / f"{replicate}.parquet"
-        if not place.exists():
-            pl.DataFrame(
-                replicate_values(people, replicate, risk_measures()), infer_schema_length=None
-            ).write_parquet(place)
-    print_table(pl.concat([pl.read_parquet(p) for p in sorted(kept.glob("*.parquet"))]))
+    given = [int(word) for word in sys.argv[1:5] if word.isdigit()]
+    people, replicates, many, first = (*given, *(4000, 24, 400, 1)[len(given) :])
+    common = [name for name in risk_measures() if name not in RARE]
+    kept = Path(tempfile.gettempdir())
+    parts = [
+        (kept / f"risk-order-{people}-common", replicates, common),
+        (kept / f"risk-order-{people}-margins", replicates, list(VARIANTS)),
+        (kept / f"risk-order-{people}-rare", many, RARE),
+    ]
+    for folder, count, names in parts:
+        kept_values(people, range(first, first + count), names, folder)
+    frames = [pl.read_parquet(p) for folder, _, _ in parts for p in sorted(folder.glob("*.parquet"))]
+    found = pl.concat(frames, how="vertical_relaxed")
+    for figure in ("level", "added"):
+        print_table(found, figure)
+        print()
 
 
 if __name__ == "__main__":

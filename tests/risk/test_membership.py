@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalenius import DaleniusError, Table, make_synthesizer
+from dalenius import DaleniusError, Pair, Table, make_synthesizer
 from dalenius.data import examples
-from dalenius.risk import best_attack, epsilon_from_attack, epsilon_in_words, shadow_audit
+from dalenius.risk import (
+    best_attack,
+    epsilon_from_attack,
+    epsilon_in_words,
+    membership_density,
+    shadow_audit,
+)
 from dalenius.risk.membership.curve import Curve
+from dalenius.risk.membership.margins import margin_ratios
 
 COLUMNS = ["region", "sex", "age", "income", "bmi", "health"]
 
@@ -23,6 +32,55 @@ def test_curve_against_all_pairs() -> None:
     assert Curve(a, b).tpr_at(0.1) <= 1
     assert Curve(np.ones(50), np.zeros(50)).tpr_at(0.01) == 1
     assert Curve(np.zeros(50), np.zeros(50)).tpr_at(0.01) == 0
+
+
+def test_margin_ratios_by_hand() -> None:
+    rng = np.random.default_rng(1)
+    inside, made, outside = (
+        {c: rng.integers(0, k, n).astype(str) for c, k in (("a", 3), ("b", 4), ("c", 2))}
+        for n in (20, 30, 25)
+    )
+    found = margin_ratios(Pair(inside, made, outside), 2, np.arange(15, 25), np.arange(15))
+    wanted = np.zeros(20), np.zeros(25)
+    for x, y in (("a", "b"), ("a", "c"), ("b", "c")):
+        s = Counter(zip(made[x], made[y], strict=True))
+        r = Counter(zip(outside[x][:15], outside[y][:15], strict=True))
+        cells = 0.5 * len(set(s) | set(r))
+        for who, sums in zip((inside, outside), wanted, strict=True):
+            for i, cell in enumerate(zip(who[x], who[y], strict=True)):
+                sums[i] += np.log((s[cell] + 0.5) / (30 + cells)) - np.log((r[cell] + 0.5) / (15 + cells))
+    assert found[0] == pytest.approx(wanted[0])
+    assert found[1] == pytest.approx(wanted[1][15:])
+
+
+@pytest.mark.slow
+def test_margins_give_members_away_and_epsilon_hides_them() -> None:
+    """Independent columns keep the exact margins of a small file; with ε = 1 they tell much less."""
+    columns = [*COLUMNS, "education", "employment", "marital", "diagnosis", "visits"]
+    found: dict[str, list[float]] = {"independent": [], "private": [], "fresh": []}
+    public = {"domain": "from-data", "grouping": "equal-width"}
+    private = make_synthesizer("loglinear", epsilon=1.0, margins=[("region", "sex")], **public)
+    for seed in range(12):
+        inside, outside, fresh = (examples.survey(200, seed=3 * seed + i).select(columns) for i in range(3))
+        table = Table.from_frame(inside)
+        files = {
+            "independent": make_synthesizer("independent").fit(table, seed=seed).sample(2000, seed=1),
+            "private": private.fit(table, seed=seed).sample(2000, seed=1),
+            "fresh": fresh,
+        }
+        for name, file in files.items():
+            found[name].append(membership_density(Pair(inside, file, outside), margins=1).value)
+    mean = {name: float(np.mean(values)) for name, values in found.items()}
+    assert mean["independent"] > 0.54
+    assert mean["independent"] > mean["private"] + 0.02
+    assert mean["fresh"] < 0.51
+
+
+def test_margins_that_cannot_be_compared_are_refused() -> None:
+    data = {"a": ["x", "y"] * 10, "b": ["u", "v"] * 10}
+    for wrong in (0, 3):
+        with pytest.raises(DaleniusError, match="columns"):
+            membership_density(Pair(data, data, data), margins=wrong)
 
 
 def test_shadow_models_tell_a_bootstrap_from_independent_columns() -> None:

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from dalenius import Pair, Schema, Table
+from dalenius import DaleniusError, Pair, Schema, Table
 from dalenius.cli import app
 from dalenius.counts.measure import MEASURES
 from dalenius.data import examples
-from dalenius.risk import disco, exposed_combinations, risk_page
+from dalenius.risk import disco, exposed_combinations, risk_page, sample_page
 
 SECRETS = ["Zyxwort", "Qvintara", "Mzunguko"]
 
@@ -108,8 +108,78 @@ def test_command(tmp_path: Path) -> None:
     data = CliRunner().invoke(app, [*call, "--json", "--quiet"])
     found = json.loads(data.stdout)
     assert found["results"]["disco"]["value"] > 50
+    with_option = CliRunner().invoke(
+        app, [*call, "--json", "--quiet", "-m", "disco", "--option", "membership-density.margins=1"]
+    )
+    assert "1-way margins" in json.loads(with_option.stdout)["results"]["membership-density"]["sentence"]
+    wrong = CliRunner().invoke(app, [*call, "--option", "membership-density.margin=1"])
+    assert wrong.exit_code == 2
     revealed = CliRunner().invoke(app, [*call, "--reveal"])
     assert any(word in revealed.output for word in SECRETS)
+
+
+def test_page_of_one_file(tmp_path: Path) -> None:
+    people = examples.survey(400, seed=1)
+    file, page = tmp_path / "people.csv", tmp_path / "page.md"
+    people.write_csv(file)
+    call = ["risk", str(file), "--keys", "region,sex,age", "--target", "health"]
+    plain = CliRunner().invoke(app, [*call, "--json", "--quiet"])
+    found = json.loads(plain.stdout)["results"]
+    assert sorted(found) == [
+        "global-risk",
+        "k-anonymity",
+        "l-diversity of health",
+        "suda",
+        "t-closeness of health",
+    ]
+    roles = ["--weight", "weight", "--household", "household_id", "--output", str(page)]
+    weighted = CliRunner().invoke(app, [*call, *roles])
+    assert weighted.exit_code == 0, weighted.output
+    text = page.read_text()
+    assert "population-uniques" in text
+    assert "somebody of the household" in text
+    assert "| poisson |" in text
+    alike = people.group_by("region", "sex", "age").len()
+    unique = alike.filter(pl.col("len") == 1).height
+    assert found["k-anonymity"]["values"]["unique rows"] == unique
+    assert f"| 2 | {unique} |" in text
+    certain = people.with_columns(pl.col("health").cast(pl.String).fill_null("-")).select(
+        (pl.col("health").n_unique().over("region", "sex", "age") == 1).mean() * 100
+    )
+    assert found["l-diversity of health"]["values"]["nothing left to guess, %"] == pytest.approx(
+        certain.item()
+    )
+
+
+@pytest.mark.parametrize("wrong", [["--attacks"], ["--option", "disco.records=true"], ["--holdout", "x.csv"]])
+def test_one_file_cannot_be_compared(wrong: list[str], tmp_path: Path) -> None:
+    first, second, _ = write(tmp_path)
+    shown = CliRunner().invoke(app, ["risk", first, "--keys", "town", *wrong])
+    assert shown.exit_code == 2
+    assert "needs a protected file" in shown.stderr
+    other = CliRunner().invoke(app, ["risk", first, second, "--keys", "town", "--population", "1000"])
+    assert other.exit_code == 2
+
+
+def test_page_of_an_empty_file() -> None:
+    with pytest.raises(DaleniusError, match="no rows"):
+        sample_page({"sex": []}, ["sex"])
+
+
+def test_nothing_confidential_on_the_page_of_one_file() -> None:
+    page = sample_page(files()[0], ["town", "age"], ["ill"], population=1000)
+    assert not any(word in page.to_markdown() + json.dumps(page.to_dict()) for word in SECRETS)
+
+
+def test_audit_command(tmp_path: Path) -> None:
+    file, rows = tmp_path / "people.csv", tmp_path / "rows.csv"
+    examples.survey(150, seed=1).select("region", "sex", "age", "income", "bmi").write_csv(file)
+    call = ["audit", str(file), "--method", "bootstrap", "--runs", "6", "--candidates", "40"]
+    shown = CliRunner().invoke(app, [*call, "--exposed", str(rows), "--json", "--quiet"])
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout)["value"] > 0.7
+    assert pl.read_csv(rows).columns == ["row", "exposure"]
+    assert CliRunner().invoke(app, ["audit", str(file), "--method", "nothing"]).exit_code == 2
 
 
 def test_command_names_a_wrong_column(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from dalenius.risk import (
     compare_outliers,
     disclosure,
     disclosure_of_several,
+    drop_links,
     find_outliers,
     key_scan,
     link_outliers,
@@ -24,6 +25,7 @@ from dalenius.risk import (
     train_control_risk,
     unexpected_disco,
 )
+from dalenius.risk.distance.outlier_rules import peirce_limit
 
 COLUMNS = ["region", "sex", "age", "marital", "health", "income"]
 KEYS = ["region", "sex", "age", "marital"]
@@ -229,6 +231,35 @@ def test_outlier_study_and_check_of_links() -> None:
         )
         row = check_links(pair, linked, ["grade"]).row(0, named=True)
         assert (row["agree"] > row["any record"] + 40) is wanted
+
+
+def test_links_can_be_dropped() -> None:
+    people = credit(3000, 1)
+    left, right = Table.from_frame(people), Table.from_frame(people.sample(fraction=0.8, seed=1))
+    before = link_outliers(left, right, TOLERANCES, ["home", "intent"], candidates="all")
+    kept = drop_links(left, right, TOLERANCES, ["home", "intent"], candidates="all")
+    after = link_outliers(left, kept, TOLERANCES, ["home", "intent"], candidates="all")
+    assert before.unique > 0
+    assert after.unique == 0
+    assert right.rows - kept.rows >= len(np.unique(before.matched[before.candidates == 1]))
+
+
+@pytest.mark.parametrize(
+    ("values", "doubtful", "printed"),
+    [(5, 1, 1.509), (10, 1, 1.878), (10, 2, 1.570), (10, 3, 1.380), (20, 1, 2.209), (60, 1, 2.663)],
+)
+def test_limits_of_peirce_as_in_the_tables(values: int, doubtful: int, printed: float) -> None:
+    # Ross 2003, Journal of Engineering Technology 20(2), table for one unknown quantity
+    scores = np.concatenate([np.full(doubtful - 1, 9.0), np.zeros(values - doubtful + 1)])
+    assert peirce_limit(scores) == pytest.approx(printed, abs=1.1e-3)
+
+
+def test_outliers_by_peirce() -> None:
+    # Ross's ten readings, of which he discards 90.0 and 89.0
+    readings = [101.2, 90.0, 99.0, 102.0, 103.0, 100.2, 89.0, 98.1, 101.5, 102.0]
+    found = find_outliers(Table.from_frame({"x": readings}), ["x"], rule="peirce")
+    assert np.flatnonzero(found).tolist() == [1, 6]
+    assert not find_outliers(Table.from_frame({"x": [1.0, 2.0]}), ["x"], rule="peirce").any()
 
 
 # ---------------------------------------------------------------- population uniques, against the truth

@@ -17,6 +17,7 @@ from dalenius.risk import (
     frequencies,
     k_anonymity,
     l_diversity,
+    membership_density,
     msu_overlap,
     population_uniques,
     sample_risk,
@@ -81,6 +82,7 @@ def test_functions_that_are_not_registered_count_units_too(pairs: tuple[Pair, Pa
         lambda p: msu_overlap(p, KEYS, 3).value,
         lambda p: unexpected_disco(p, "health").value,
         lambda p: attack_number(p, "income", model="tree").value,
+        lambda p: membership_density(p, margins=2).value,
         lambda p: disclosure(p, "health").caps["CAPd"],
         lambda p: disclosure(p, "health").caps["tcap_disclosive"],
     ):

@@ -6,6 +6,7 @@ import typer
 
 from dalenius.cli._console import Commands
 from dalenius.cli.app import serve
+from dalenius.cli.audit import audit
 from dalenius.cli.benchmark import benchmark, cells
 from dalenius.cli.check import check, clean
 from dalenius.cli.demo import demo
@@ -38,6 +39,7 @@ for command in (
     check,
     clean,
     risk,
+    audit,
     plan,
     release,
     verify,

@@ -139,3 +139,20 @@ def assigned(values: list[str] | None) -> dict[str, Any]:
         except json.JSONDecodeError:
             found[name.strip()] = value
     return found
+
+
+def options_by_name(items: list[str] | None) -> dict[str, dict[str, Any]]:
+    """``name.option=value`` options of measures or methods, by name.
+
+    Examples
+    --------
+    >>> options_by_name(["k-marginal.by=region", "k-marginal.order=3"])
+    {'k-marginal': {'by': 'region', 'order': 3}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for place, value in assigned(items).items():
+        measure, dot, name = place.partition(".")
+        if not dot or not name:
+            raise OptionError(f"option {place!r} should be written name.option=value")
+        found.setdefault(measure, {})[name] = value
+    return found

@@ -28,6 +28,15 @@ Holdout = Annotated[
 Measures = Annotated[
     list[str] | None, typer.Option("--measures", "-m", help="Names of measures; see 'dalenius methods'.")
 ]
+MeasureOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="Option of a measure: k-marginal.by=region (values as JSON)."),
+]
 AllMeasures = Annotated[bool, typer.Option("--all", help="Run every measure, also the slow ones.")]
 Report = Annotated[Path | None, typer.Option("--report", "-r", help="Write an HTML report to this file.")]
 Original = Annotated[Path, typer.Argument(help="Confidential data: CSV, Parquet, Excel, SPSS, Stata, SAS …")]
+Method = Annotated[str, typer.Option("--method", "-m", help="Synthesizer; see 'dalenius methods'.")]
+MethodOption = Annotated[list[str] | None, typer.Option("--option", help="Option of the method, name=value.")]
+Epsilon = Annotated[
+    float | None, typer.Option("--epsilon", help="Privacy budget, for methods that take one.")
+]

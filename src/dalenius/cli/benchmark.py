@@ -10,9 +10,9 @@ import typer
 from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed
+from dalenius.cli._console import Terminal, listed, options_by_name
 from dalenius.cli._input import load
-from dalenius.cli.evaluate import measure_options, show_many
+from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import OptionError
 from dalenius.core.result import figure
 from dalenius.core.style import configured
@@ -40,9 +40,7 @@ def benchmark(
         Path | None,
         typer.Option("--recipe", help="Try one method on the file raw and cleaned by this recipe instead."),
     ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", help="Option of a measure: k-marginal.by=region.")
-    ] = None,
+    option: opt.MeasureOption = None,
     method_option: Annotated[
         list[str] | None, typer.Option("--method-option", help="Option of a method: cart.minbucket=10.")
     ] = None,
@@ -61,7 +59,7 @@ def benchmark(
     """Try several methods on one file, each several times, and compare them with intervals and references."""
     terminal = Terminal(quiet, as_json)
     loaded = load(data, schema, terminal)
-    names, chosen = listed(method) or ["cart"], measure_options(method_option)
+    names, chosen = listed(method) or ["cart"], options_by_name(method_option)
     common: dict[str, Any] = {
         "replicates": replicates, "measures": list(MEASURES) if every else listed(measures), "seed": seed,
     }  # fmt: skip
@@ -71,7 +69,7 @@ def benchmark(
         else:
             found = try_methods(
                 loaded.table, {name: chosen.get(name, {}) for name in names}, None, listed(keys), listed(targets),
-                holdout=holdout, options=measure_options(option), progress=show, **common,
+                holdout=holdout, options=options_by_name(option), progress=show, **common,
             )  # fmt: skip
     _show(found, terminal)
     terminal.emit(found.to_dict())

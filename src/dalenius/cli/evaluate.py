@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, assigned, dim, listed
+from dalenius.cli._console import Terminal, dim, listed, options_by_name
 from dalenius.cli._input import load
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
@@ -37,10 +37,7 @@ def evaluate(
     holdout: opt.Holdout = None,
     measures: opt.Measures = None,
     every: opt.AllMeasures = False,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", help="Option of a measure: k-marginal.by=region (values as JSON)."),
-    ] = None,
+    option: opt.MeasureOption = None,
     report: opt.Report = None,
     threshold: Threshold = 10,
     as_json: opt.Json = False,
@@ -57,7 +54,7 @@ def evaluate(
         comparison = compare_files(
             first.table, {name: [one.table for one in files] for name, files in named.items()}, None, listed(keys),
             listed(targets), third.table if third else None, measures=list(MEASURES) if every else listed(measures),
-            options=measure_options(option), progress=show,
+            options=options_by_name(option), progress=show,
         )  # fmt: skip
     if len(protected) == 1:
         only = next(iter(comparison.evaluations.values()))
@@ -72,23 +69,6 @@ def evaluate(
         digests |= {f"holdout: {third.path.name}": third.digest} if third else {}
         write_report(comparison, report, inputs=digests, threshold=threshold)
         terminal.note(f"report written to {report}")
-
-
-def measure_options(items: list[str] | None) -> dict[str, dict[str, Any]]:
-    """``measure.option=value`` options, by measure.
-
-    Examples
-    --------
-    >>> measure_options(["k-marginal.by=region", "k-marginal.order=3"])
-    {'k-marginal': {'by': 'region', 'order': 3}}
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for place, value in assigned(items).items():
-        measure, dot, name = place.partition(".")
-        if not dot or not name:
-            raise OptionError(f"option {place!r} should be written measure.option=value")
-        found.setdefault(measure, {})[name] = value
-    return found
 
 
 def _named(items: list[str]) -> dict[str, list[Path]]:

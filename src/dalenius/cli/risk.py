@@ -1,31 +1,46 @@
-"""`dalenius risk`: the risk page about one protected file."""
+"""`dalenius risk`: the risk page about a protected file, or about one file by itself."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
+import polars as pl
 import typer
 from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed
+from dalenius.cli._console import Terminal, listed, options_by_name
 from dalenius.cli._input import load
+from dalenius.core.errors import OptionError
 from dalenius.core.result import figure
 from dalenius.counts.pair import Pair
 from dalenius.data.atomic import replacing
 from dalenius.risk.page import RiskPage, risk_page
+from dalenius.risk.sample.page import sample_page
 
 
 def risk(
     original: opt.Original,
-    synthetic: Annotated[Path, typer.Argument(help="Protected file.")],
+    synthetic: Annotated[
+        Path | None, typer.Argument(help="Protected file; without it the first file is judged by itself.")
+    ] = None,
     schema: opt.SchemaFile = None,
     keys: opt.Keys = None,
     targets: opt.Targets = None,
     holdout: opt.Holdout = None,
     measures: opt.Measures = None,
+    option: opt.MeasureOption = None,
     attacks: Annotated[bool, typer.Option("--attacks", help="Run the attacks too (slower).")] = False,
+    weight: Annotated[
+        str | None, typer.Option("--weight", help="One file: column of sample weights.")
+    ] = None,
+    household: Annotated[
+        str | None, typer.Option("--household", help="One file: column of households.")
+    ] = None,
+    population: Annotated[
+        int | None, typer.Option("--population", help="One file: people it was drawn from.", min=1)
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the page as Markdown.")] = None,
     reveal: Annotated[
         bool, typer.Option("--reveal", help="Name the values of the most exposed records: confidential.")
@@ -33,18 +48,35 @@ def risk(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Measure what an intruder could learn from a protected file."""
+    """Measure what an intruder could learn from a protected file, or from a file that is released as it is."""
     terminal = Terminal(quiet, as_json)
-    first, second = load(original, schema, terminal), load(synthetic, None, terminal)
-    third = load(holdout, None, terminal) if holdout is not None else None
-    pair = Pair(
-        first.table, second.table, third.table if third else None, keys=listed(keys), targets=listed(targets)
-    )
-    with terminal.progress("measuring") as show:
-        page = risk_page(pair, listed(measures), attacks=attacks, reveal=reveal, progress=show)
+    if synthetic is None:
+        _refuse(
+            "needs a protected file",
+            holdout=holdout,
+            measures=measures,
+            option=option,
+            attacks=attacks,
+            reveal=reveal,
+        )
+        table = load(original, schema, terminal).table
+        roles = {role: name for role, name in (("weight", weight), ("household", household)) if name}
+        table = table.with_schema(table.schema.with_roles(**roles))
+        with terminal.progress("measuring") as show:
+            page = sample_page(table, listed(keys), listed(targets), population=population, progress=show)
+    else:
+        _refuse("is about one file by itself", weight=weight, household=household, population=population)
+        first, second = load(original, schema, terminal).table, load(synthetic, None, terminal).table
+        third = load(holdout, None, terminal).table if holdout is not None else None
+        pair = Pair(first, second, third, keys=listed(keys), targets=listed(targets))
+        options = options_by_name(option)
+        with terminal.progress("measuring") as show:
+            page = risk_page(
+                pair, listed(measures), attacks=attacks, reveal=reveal, options=options, progress=show
+            )
+        for note in pair.notes:
+            terminal.note(note)
     _show(page, terminal)
-    for note in pair.notes:
-        terminal.note(note)
     terminal.emit(page.to_dict())
     if output is not None:
         with replacing(output) as temporary:
@@ -52,25 +84,44 @@ def risk(
         terminal.note(f"risk page written to {output}")
 
 
+def _refuse(why: str, **options: object) -> None:
+    """Raise when an option of the other use was given."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise OptionError(
+            f"--{given[0]} {why}: 'dalenius risk ORIGINAL PROTECTED' compares files, 'dalenius risk FILE' looks at one"
+        )
+
+
 def _show(page: RiskPage, terminal: Terminal) -> None:
     terminal.say(page.intruder + "\n")
     grid = Grid("figure", "value", "beside it", box=None, header_style="bold")
-    for result in page.results.values():
+    for name, result in page.results.items():
         trust = "" if result.trusted else " (not trusted)"
         spread = f" {result.interval}" if result.interval is not None else ""
         beside = ", ".join(
-            f"{name} {figure(value, result.unit)}" for name, value in result.yardsticks.items()
+            f"{word} {figure(value, result.unit)}" for word, value in result.yardsticks.items()
         )
-        title = result.info.title if result.info else result.name
-        grid.add_row(title, figure(result.value, result.unit) + spread + trust, beside)
+        grid.add_row(
+            result.info.title if result.info else name,
+            figure(result.value, result.unit) + spread + trust,
+            beside,
+        )
     terminal.say(grid)
     for result in page.results.values():
         terminal.say(f"\n{result.sentence}")
     for line in page.cannot_be_read:
         terminal.note(f"without a holdout: {line}")
+    for name, table in page.shown_tables.items():
+        terminal.say(f"\n{name}")
+        terminal.say(_grid(table))
     if page.exposed is not None and page.exposed.table is not None and page.exposed.table.height:
         terminal.say(f"\n{page.exposed.sentence}")
-        exposed = Grid(*page.exposed.table.columns, box=None, header_style="bold")
-        for row in page.exposed.table.rows():
-            exposed.add_row(*(figure(x) if isinstance(x, float) else str(x) for x in row))
-        terminal.say(exposed)
+        terminal.say(_grid(page.exposed.table))
+
+
+def _grid(table: pl.DataFrame) -> Grid:
+    grid = Grid(*table.columns, box=None, header_style="bold")
+    for row in table.rows():
+        grid.add_row(*("" if x is None else figure(x) if isinstance(x, float) else str(x) for x in row))
+    return grid

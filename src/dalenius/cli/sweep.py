@@ -35,9 +35,7 @@ def sweep(
     replicates: Annotated[
         int, typer.Option("--replicates", help="Synthetic files for each epsilon.", min=1)
     ] = 5,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", help="Option of the method, name=value.")
-    ] = None,
+    option: opt.MethodOption = None,
     chart: Annotated[
         Path | None, typer.Option("--chart", help="Write the chart to this file (.html, .svg, .png).")
     ] = None,

@@ -39,9 +39,7 @@ Target = Annotated[
 
 def synth(
     data: opt.Original,
-    method: Annotated[
-        str, typer.Option("--method", "-m", help="Synthesizer; see 'dalenius methods'.")
-    ] = "cart",
+    method: opt.Method = "cart",
     output: Output = None,
     schema: opt.SchemaFile = None,
     columns: Annotated[list[str] | None, typer.Option("--columns", help="Only these columns.")] = None,
@@ -51,14 +49,10 @@ def synth(
     ] = False,
     rows: Rows = None,
     copies: Annotated[int, typer.Option("--copies", help="How many synthetic files to make.", min=1)] = 1,
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", help="Privacy budget, for methods that take one.")
-    ] = None,
+    epsilon: opt.Epsilon = None,
     entity: Entity = None,
     target: Target = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", help="Option of the method, name=value.")
-    ] = None,
+    option: opt.MethodOption = None,
     plan: Annotated[Path | None, typer.Option("--plan", help="Options of the method in a YAML file.")] = None,
     save: Annotated[
         Path | None, typer.Option("--save-model", help="Also save the fitted model here.")

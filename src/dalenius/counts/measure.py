@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -52,6 +52,20 @@ class Measure:
 
 
 MEASURES: Registry[Measure] = Registry("measure")
+
+
+def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[Measure]:
+    """Measures of these names, and those that options are given for.
+
+    Examples
+    --------
+    >>> chosen_measures([], {})
+    []
+    """
+    found = [MEASURES[name] for name in dict.fromkeys([*names, *options])]
+    for chosen in found:
+        chosen.check_options(options.get(chosen.info.name, {}))
+    return found
 
 
 def measure(info: MeasureInfo) -> Callable[[Callable[..., Result]], Callable[..., Result]]:

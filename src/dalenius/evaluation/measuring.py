@@ -13,7 +13,7 @@ import dalenius.risk
 import dalenius.utility  # noqa: F401 (both rooms register their measures)
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
-from dalenius.counts.measure import MEASURES, Measure
+from dalenius.counts.measure import MEASURES, chosen_measures
 from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Schema
@@ -157,7 +157,8 @@ def evaluate_pair(
     """
     results: dict[str, Result] = {}
     skipped: dict[str, str] = {}
-    for chosen in _chosen(measures, options or {}):
+    named = measures if measures is not None else _default()
+    for chosen in chosen_measures(named, options or {}):
         lacking = chosen.lacks(pair)
         if lacking:
             skipped[chosen.info.name] = f"needs {' and '.join(lacking)}"
@@ -170,14 +171,6 @@ def evaluate_pair(
 
 FIRST = ("two-way-utility", "one-way-utility")
 """What a reader sees first of the utility figures: which pairs and columns are good, usable and bad."""
-
-
-def _chosen(measures: Sequence[str] | None, options: Options) -> list[Measure]:
-    named = list(measures) if measures is not None else _default()
-    found = [MEASURES[name] for name in dict.fromkeys([*named, *options])]
-    for chosen in found:
-        chosen.check_options(options.get(chosen.info.name, {}))
-    return found
 
 
 def _default() -> list[str]:

@@ -17,7 +17,13 @@ from dalenius.risk.distance.closest import dcr, identical_matches, nndr
 from dalenius.risk.distance.identifiability import epsilon_identifiability, shared_neighbour_identifiability
 from dalenius.risk.distance.new_rows import new_row_curve, new_rows
 from dalenius.risk.distance.outlier_rules import find_outliers
-from dalenius.risk.distance.outliers import check_links, compare_outliers, link_outliers, outlier_linkage
+from dalenius.risk.distance.outliers import (
+    check_links,
+    compare_outliers,
+    drop_links,
+    link_outliers,
+    outlier_linkage,
+)
 from dalenius.risk.distance.space import Space
 from dalenius.risk.epsilon import (
     attack_table,
@@ -35,6 +41,7 @@ from dalenius.risk.page import RiskPage, exposed_combinations, risk_page
 from dalenius.risk.sample.anonymity import k_anonymity, l_diversity, t_closeness
 from dalenius.risk.sample.frequencies import frequencies
 from dalenius.risk.sample.individual import individual_risk, sample_risk
+from dalenius.risk.sample.page import sample_page
 from dalenius.risk.sample.population import population_uniques
 from dalenius.risk.sample.suda import msu_overlap, suda
 from dalenius.risk.split import train_control_risk
@@ -74,6 +81,7 @@ __all__ = [
     "disclosure",
     "disclosure_of_several",
     "disco",
+    "drop_links",
     "epsilon_from_attack",
     "epsilon_identifiability",
     "epsilon_in_words",
@@ -103,6 +111,7 @@ __all__ = [
     "replicated_uniques",
     "rho_from_attack",
     "risk_page",
+    "sample_page",
     "sample_risk",
     "shadow_audit",
     "shared_neighbour_identifiability",

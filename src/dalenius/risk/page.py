@@ -6,7 +6,7 @@ Combinations of keys are described by pattern (how rare each key's value is), ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.result import Result, figure
-from dalenius.counts.measure import MEASURES
+from dalenius.counts.measure import MEASURES, chosen_measures
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.tabular.cells import check_keys
@@ -128,7 +128,7 @@ def _revealed(
 
 @dataclass(frozen=True)
 class RiskPage:
-    """One page for a release board.
+    """One page for a release board; with ``tables`` those of the results are shown too.
 
     Examples
     --------
@@ -146,6 +146,13 @@ class RiskPage:
     results: dict[str, Result]
     exposed: Result | None
     cannot_be_read: tuple[str, ...]
+    tables: bool = False
+
+    @property
+    def shown_tables(self) -> dict[str, pl.DataFrame]:
+        """Tables to be printed under the figures, by name."""
+        found = {name: result.table for name, result in self.results.items()} if self.tables else {}
+        return {name: table for name, table in found.items() if table is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -178,20 +185,24 @@ class RiskPage:
             )
             lines.append(f"| {title} | {figure(result.value, result.unit)}{spread}{trust} | {beside} |")
         lines += ["", *(f"- {result.sentence}" for result in self.results.values())]
+        for name, table in self.shown_tables.items():
+            lines += ["", f"## {name}", "", *_markdown(table)]
         if self.cannot_be_read:
             lines += ["", "## What cannot be read without a holdout", ""]
             lines += [f"- {name}" for name in self.cannot_be_read]
         if self.exposed is not None and self.exposed.table is not None:
-            lines += ["", "## Most exposed", "", self.exposed.sentence, ""]
-            columns = self.exposed.table.columns
-            lines += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-            lines += [f"| {' | '.join(_cell(x) for x in row)} |" for row in self.exposed.table.rows()]
+            lines += ["", "## Most exposed", "", self.exposed.sentence, "", *_markdown(self.exposed.table)]
         lines += ["", "## What the figures do not know", "", *(f"- {question}" for question in CONTEXT)]
         return "\n".join(lines) + "\n"
 
 
+def _markdown(table: pl.DataFrame) -> list[str]:
+    rows = [f"| {' | '.join(_cell(x) for x in row)} |" for row in table.rows()]
+    return [f"| {' | '.join(table.columns)} |", f"|{'---|' * len(table.columns)}", *rows]
+
+
 def _cell(value: Any) -> str:
-    return figure(value) if isinstance(value, float) else str(value)
+    return figure(value) if isinstance(value, float) else "" if value is None else str(value)
 
 
 def risk_page(
@@ -200,6 +211,7 @@ def risk_page(
     *,
     attacks: bool = False,
     reveal: bool = False,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> RiskPage:
     """Measure and put together the risk page.
@@ -212,19 +224,20 @@ def risk_page(
         Run the attacks too (seconds to minutes).
     reveal
         List the most exposed combinations by value.
+    options
+        Options of single measures, by name: ``{"membership-density": {"margins": 1}}``. They are measured too.
     """
-    every = [m for m in MEASURES.values() if m.info.family == "risk"]
-    if measures is not None:
-        chosen = [MEASURES[name] for name in measures]
-    else:
-        chosen = [m for m in every if m.info.default or (attacks and m.info.name in ATTACKS)]
+    infos = [m.info for m in MEASURES.values() if m.info.family == "risk"]
+    usual = [info.name for info in infos if info.default or (attacks and info.name in ATTACKS)]
+    given = options or {}
+    chosen = chosen_measures(measures if measures is not None else usual, given)
     results = {}
     for measure in chosen:
         if measure.lacks(pair):
             continue
         if progress is not None:
             progress(measure.info.title)
-        results[measure.info.name] = measure(pair)
+        results[measure.info.name] = measure(pair, **given.get(measure.info.name, {}))
     unreadable = [r.info.title for r in results.values() if not r.trusted and r.info is not None]
     lacking = [m.info.title for m in chosen if "holdout" in m.lacks(pair)]
     exposed = exposed_combinations(pair, reveal=reveal) if pair.keys else None

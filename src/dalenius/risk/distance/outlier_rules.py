@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
+from scipy import special
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.later import stats
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 
-Rule = Literal["zscore", "tukey", "robust", "mahalanobis"]
+Rule = Literal["zscore", "tukey", "robust", "peirce", "mahalanobis"]
 
 
 def find_outliers(
@@ -29,9 +30,10 @@ def find_outliers(
     ----------
     rule
         "zscore": |x - mean| > 3 sd (sample sd); "tukey": outside the fences at 1.5 interquartile ranges; "robust":
-        median and 1.4826 MAD instead of mean and sd; "mahalanobis": jointly extreme (chi-square at 0.999).
+        median and 1.4826 MAD instead of mean and sd; "peirce": as many sds as Peirce's criterion finds for the number
+        of values and of extreme ones; "mahalanobis": jointly extreme (chi-square at 0.999).
     limit
-        Another number of sds, fences or probability.
+        Another number of sds, fences or probability (Peirce's criterion has none).
     combine
         Extreme in any of the columns, or in all.
     reference
@@ -65,13 +67,49 @@ def _extreme(x: AnyArray, base: AnyArray, rule: str, limit: float | None) -> Any
         low, high = np.quantile(known, [0.25, 0.75])
         width = (1.5 if limit is None else limit) * (high - low)
         return (x < low - width) | (x > high + width)
-    if rule not in ("zscore", "robust"):
-        raise OptionError(f"unknown rule {rule!r}; use zscore, tukey, robust or mahalanobis")
-    middle = known.mean() if rule == "zscore" else np.median(known)
-    spread = known.std(ddof=1) if rule == "zscore" else 1.4826 * np.median(np.abs(known - middle))
+    if rule not in ("zscore", "robust", "peirce"):
+        raise OptionError(f"unknown rule {rule!r}; use {', '.join(get_args(Rule))}")
+    middle = np.median(known) if rule == "robust" else known.mean()
+    spread = 1.4826 * np.median(np.abs(known - middle)) if rule == "robust" else known.std(ddof=1)
     if spread == 0:
         return np.zeros(len(x), bool)
-    return np.abs(x - middle) > (3.0 if limit is None else limit) * spread
+    usual = peirce_limit(np.abs(known - middle) / spread) if rule == "peirce" else 3.0
+    return np.abs(x - middle) > (usual if limit is None else limit) * spread
+
+
+def peirce_limit(scores: AnyArray) -> float:
+    """Number of sds beyond which Peirce's criterion (1852, in Gould's form of 1855) finds a value doubtful.
+
+    One doubtful value is supposed first, then one more than were found, until no more are found.
+
+    Examples
+    --------
+    >>> round(peirce_limit(np.zeros(10)), 3)
+    1.878
+    """
+    found = -1
+    while True:
+        limit = _peirce(len(scores), found + 2)
+        now = int(np.count_nonzero(scores > limit))
+        if now <= found + 1:
+            return limit
+        found = now - 1
+
+
+def _peirce(values: int, doubtful: int) -> float:
+    """Limit for so many values and doubtful ones; logarithms, as the powers do not fit in a number."""
+    n, k = values, doubtful
+    if n <= k + 1:
+        return float("inf")
+    power = special.xlogy(k, k) + special.xlogy(n - k, n - k) - special.xlogy(n, n)
+    ratio = 1.0
+    for _ in range(1000):
+        lam = np.exp((power - k * np.log(ratio)) / (n - k))
+        limit = np.sqrt(max(1 + (n - 1 - k) / k * (1 - lam**2), 0.0))
+        before, ratio = ratio, float(np.exp(-0.5) * special.erfcx(limit / np.sqrt(2)))
+        if abs(ratio - before) < 1e-12 * ratio:
+            break
+    return float(limit)
 
 
 def _joint(x: AnyArray, base: AnyArray, probability: float) -> AnyArray:

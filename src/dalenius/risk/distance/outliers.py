@@ -125,6 +125,34 @@ def link_outliers(
     return Linkage(rows, counts[:, -1], np.where(last >= 0, theirs[last], -1), table)
 
 
+def drop_links(
+    left: Table,
+    right: Table,
+    tolerances: Mapping[str, float],
+    exact: Sequence[str] = (),
+    *,
+    candidates: Literal["outliers", "all"] = "outliers",
+    rule: Rule = "zscore",
+) -> Table:
+    """Take records out of a protected table that are the only candidate of an outlier, until no outlier has just one.
+
+    Who lost one of two candidates has one left, and a file without its extremes has other outliers: therefore again.
+
+    Examples
+    --------
+    >>> a = Table.from_frame({"x": [0.37 * i for i in range(99)] + [900.5]})
+    >>> b = Table.from_frame({"x": [0.36 * i for i in range(99)] + [900.0]})
+    >>> drop_links(a, b, {"x": 1.0}, candidates="all").rows
+    99
+    """
+    while True:
+        found = link_outliers(left, right, tolerances, exact, candidates=candidates, rule=rule)
+        only = found.matched[found.candidates == 1]
+        if not len(only):
+            return right
+        right = right.take(np.delete(np.arange(right.rows), only))
+
+
 def _common_codes(
     left: Table, right: Table, names: Sequence[str], rows: AnyArray, theirs: AnyArray
 ) -> tuple[AnyArray, AnyArray]:

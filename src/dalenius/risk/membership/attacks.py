@@ -2,7 +2,7 @@
 
 *distance*: a person close to a protected record was in the data. *density ratio*: a person is suspicious when protected
 records are denser around him than people outside are, so that common people are not accused (the idea of DOMIAS, van
-Breugel et al. 2023, with nearest-neighbour densities).
+Breugel et al. 2023, with densities by nearest neighbours or by margins).
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.space import Index, Metric, Space
 from dalenius.risk.membership.curve import Curve
+from dalenius.risk.membership.margins import margin_ratios
 from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
 
@@ -72,7 +74,7 @@ def membership_distance(
         "than around a person outside it.",
         better="lower",
         bounds=(0, 1),
-        reference="van Breugel et al. 2023 (DOMIAS), with nearest-neighbour densities",
+        reference="van Breugel et al. 2023 (DOMIAS); Homer et al. 2008 for margins",
         needs=frozenset({"holdout"}),
         default=False,
         random=True,
@@ -82,11 +84,20 @@ def membership_density(
     pair: Pair,
     metric: Metric = "gower",
     neighbours: int = 1,
+    margins: int | None = None,
     most: int = 5000,
     seed: Seed = SEED,
     records: bool = False,
 ) -> Result:
     """Membership inference from the ratio of densities; half of the holdout is the reference, half the outsiders.
+
+    Parameters
+    ----------
+    neighbours
+        Densities are told by the mean distance to so many neighbours: sharp on copied records.
+    margins
+        Tell densities by all margins of so many columns instead (1, 2 or 3): sharp on files that keep exact margins
+        and copy nobody.
 
     Examples
     --------
@@ -95,29 +106,49 @@ def membership_density(
     >>> membership_density(Pair(people, people, others), neighbours=1).value > 0.9
     True
     """
-    space = Space.of(pair, metric=metric)
-    assert space.holdout is not None  # the registry asks for a holdout
-    if len(space.holdout) < 4:
+    held = pair.holdout
+    assert held is not None  # the registry asks for a holdout
+    if held.rows < 4:
         raise DataError(
             "the holdout has fewer than 4 rows; the density attack needs half of it as a reference"
         )
     inside, outside = Units.of(pair), Units.of_holdout(pair)
+    rows = inside.rows_of_some(most, seed, "members")
+    others, reference = _outsiders(outside, most, seed)
+    if margins is not None:
+        every, strangers = margin_ratios(pair, margins, others, reference)
+        members, by = every[rows], f"the ratio of {margins}-way margins"
+    else:
+        members, strangers = _nearby_ratios(pair, metric, neighbours, rows, others, reference)
+        by = "the density ratio"
+    curve = Curve(inside.subset(rows).most(members), outside.subset(others).most(strangers))
+    shown = pl.DataFrame({"row": rows, "score": members}) if records else None
+    return _result("membership-density", by, curve, shown)
+
+
+def _outsiders(outside: Units, most: int, seed: Seed) -> tuple[AnyArray, AnyArray]:
+    """Rows of the holdout that are accused, and those of the other half, which is the reference."""
     first = generator(seed, "split").permutation(outside.count) < outside.count // 2
     half = first[outside.owners_of_rows]
-    reference, rest = space.holdout.take(np.flatnonzero(half)), np.flatnonzero(~half)
+    rest = np.flatnonzero(~half)
+    return rest[outside.subset(rest).rows_of_some(most, seed, "outsiders")], np.flatnonzero(half)
+
+
+def _nearby_ratios(
+    pair: Pair, metric: Metric, neighbours: int, rows: AnyArray, others: AnyArray, reference: AnyArray
+) -> tuple[AnyArray, AnyArray]:
+    """Logarithms of the ratios of distances to the reference and to the protected file."""
+    space = Space.of(pair, metric=metric)
+    assert space.holdout is not None
     k = max(1, min(neighbours, len(space.protected), len(reference)))
-    synthetic, real = Index(space, space.protected), Index(space, reference)
-    rows = inside.rows_of_some(most, seed, "members")
-    others = rest[outside.subset(rest).rows_of_some(most, seed, "outsiders")]
+    synthetic, real = Index(space, space.protected), Index(space, space.holdout.take(reference))
     scores = []
     for points in (space.original.take(rows), space.holdout.take(others)):
         near = synthetic.search(points, k).distance.mean(axis=1)
         usual = real.search(points, k).distance.mean(axis=1)
         # the ratio of two densities falls with the ratio of the distances; 0/0 tells nothing
         scores.append(np.log((usual + 1e-9) / (near + 1e-9)))
-    curve = Curve(inside.subset(rows).most(scores[0]), outside.subset(others).most(scores[1]))
-    shown = pl.DataFrame({"row": rows, "score": scores[0]}) if records else None
-    return _result("membership-density", "the density ratio", curve, shown)
+    return scores[0], scores[1]
 
 
 def _result(name: str, by: str, curve: Curve, records: pl.DataFrame | None) -> Result:

@@ -108,6 +108,9 @@ class SampleRisk:
             f"An intruder who knows {', '.join(self.keys)} of everybody would re-identify {figure(self.expected)} of "
             f"the {units.count:,} {units.noun} ({figure(100 * self.mean, '%')}) by matching them with the population."
         )
+        if self.household is not None:
+            share = figure(100 * float(self.household.mean()), "%")
+            text += f" For {share} of the rows somebody of the household would be."
         if not self.frequencies.weighted:
             text += " There are no weights, so every person is taken to be in the file: the worst case."
         return Result(

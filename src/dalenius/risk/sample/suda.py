@@ -25,6 +25,8 @@ from dalenius.risk.sample.keys import KeyCodes
 from dalenius.risk.units import Units
 
 MOST_COLUMNS = 16
+DIS_FRACTION = 0.01
+"""Sampling fraction when none is known, as in sdcMicro."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ class Suda:
 
 
 def suda(
-    data: Any, keys: Sequence[str] | None = None, *, dis_fraction: float = 0.01, original_scores: bool = True,
+    data: Any, keys: Sequence[str] | None = None, *, dis_fraction: float = DIS_FRACTION, original_scores: bool = True,
     max_size: int | None = None,
 ) -> Suda:  # fmt: skip
     """SUDA and DIS-SUDA scores; a missing value is never part of an MSU.

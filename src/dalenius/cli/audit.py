@@ -1,0 +1,55 @@
+"""`dalenius audit`: what a synthesizer itself gives away, by repeated syntheses of random halves of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalenius.cli import _options as opt
+from dalenius.cli._console import Terminal, assigned
+from dalenius.cli._input import load
+from dalenius.data.atomic import replacing
+from dalenius.risk.membership.shadow import shadow_audit
+from dalenius.synth import SYNTHESIZERS, make_synthesizer
+
+
+def audit(
+    data: opt.Original,
+    method: opt.Method = "cart",
+    epsilon: opt.Epsilon = None,
+    option: opt.MethodOption = None,
+    schema: opt.SchemaFile = None,
+    runs: Annotated[
+        int, typer.Option("--runs", help="Syntheses; a candidate is in half of them.", min=4)
+    ] = 16,
+    candidates: Annotated[int, typer.Option("--candidates", help="People tested.", min=2)] = 200,
+    exposed: Annotated[
+        Path | None,
+        typer.Option(
+            "--exposed", help="Write row numbers, the most exposed first, as CSV: for the data holder."
+        ),
+    ] = None,
+    seed: opt.SeedOption = 0,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Tell members from outsiders by repeated syntheses: the strongest membership attack, on the method itself."""
+    terminal = Terminal(quiet, as_json)
+    SYNTHESIZERS[method]  # a wrong name is told before a long file is read
+    options = assigned(option) | ({} if epsilon is None else {"epsilon": epsilon})
+    synthesizer = make_synthesizer(method, **options)
+    table = load(data, schema, terminal).table
+    with terminal.progress("synthesizing") as show:
+        found = shadow_audit(
+            table, synthesizer, runs=runs, candidates=candidates, seed=seed,
+            progress=lambda done, every: show(f"{done} of {every} syntheses"),
+        )  # fmt: skip
+    result = found.result()
+    terminal.say(result.sentence)
+    terminal.emit(result.to_dict())
+    if exposed is not None:
+        with replacing(exposed) as temporary:
+            found.exposure().write_csv(temporary)
+        terminal.note(f"row numbers and exposure written to {exposed}: confidential")
