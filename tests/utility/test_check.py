@@ -92,3 +92,11 @@ def test_after_synthesis(messy: pl.DataFrame) -> None:
         ("impossible-values", "bmi"),
     } <= seen  # fmt: skip
     assert check_protected(Pair(messy, messy, schema=schema(messy))).findings == ()
+
+
+def test_numbers_with_words_among_them() -> None:
+    few = audit({"visits": [str(i % 12) for i in range(90)] + ["10+"] * 10})
+    assert [f.evidence for f in few.of("numbers-and-words")] == ["numbers, but words in 10 of 100 rows"]
+    many = audit({"pay": [str(100 + 7 * i) for i in range(80)] + ["refused"] * 20})
+    assert many.of("number-as-text")[0].evidence.endswith("words in 20 rows")
+    assert not audit({"code": [f"A{i % 20}" for i in range(100)]}).of("numbers-and-words")

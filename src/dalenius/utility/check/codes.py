@@ -17,6 +17,8 @@ CODE_GAP = 1.5
 WORDS = frozenset({"", "na", "n/a", "null", "nan", ".", "none"})
 MANY, VERY_MANY = 16, 20
 RARE = 5
+SEVERAL = 10
+"""Levels that read as numbers, from which on a column is taken for one of numbers."""
 
 
 def missing_codes(table: Table) -> list[Finding]:
@@ -166,10 +168,16 @@ def _levels(name: str, vector: Vector, values: AnyArray) -> list[Finding]:
     found = []
     numeric = [str(level).strip().lstrip("+-").replace(".", "", 1).isdigit() for level in vector.levels]
     plain = [str(level) == str(level).lstrip("0") or len(str(level)) == 1 for level in vector.levels]
+    words = int(counts[~np.array(numeric, bool)].sum())
     if len(numeric) > 30 and np.mean(numeric) >= 0.95 and all(plain):
         text, told = f"{used} levels that read as numbers", "give it kind integer or continuous"
+        text += f", words in {words:,} rows" if words else ""
         step = {"do": "read-as-number", "column": name}
         found.append(_simple("number-as-text", name, "warning", text, len(values), told, step))
+    elif sum(numeric) >= SEVERAL and 0 < words < len(values) / 2:
+        text = f"numbers, but words in {words:,} of {len(values):,} rows"
+        told = "if the words mean no answer, declare them as missing codes and give it kind integer or continuous"
+        found.append(_simple("numbers-and-words", name, "warning", text, words, told))
     elif used >= MANY and vector.column.kind is not Kind.ORDERED:
         text = f"{used} unordered levels ({2 ** min(used - 1, 60) - 1:,} ways to split them)"
         told = "synthesize it last, order it, or merge levels"
