@@ -168,10 +168,18 @@ def print_table(found: pl.DataFrame, figure: str) -> None:
         values = [values_of(found, name, which, figure) for which in FILES]
         if values[0].dtype == object or np.isnan(values[0]).any():
             continue
-        cells = [f"{mean:.3g} [{low:.3g}, {high:.3g}]" for mean, low, high in map(mean_interval, values)]
+        cells = [shown(*mean_interval(each)) for each in values]
         cells.insert(len(METHODS), order_words(found, name, figure))
         words = [leak_words(found, name)] if last else []
         print(f"| {titled(name, figure)} | {' | '.join([*cells, *words])} |")
+
+
+def shown(mean: float, low: float, high: float) -> str:
+    """Mean and interval, to the digit that the interval leaves."""
+    half = (high - low) / 2
+    digits = min(max(-math.floor(math.log10(half)), 0), 5) if half > 0 else 0
+    first, second, third = (f"{round(x, digits) + 0.0:.{digits}f}" for x in (mean, low, high))
+    return f"{first} [{second}, {third}]"
 
 
 def titled(name: str, figure: str) -> str:
