@@ -14,7 +14,7 @@ from dalenius import DaleniusError, Pair, Schema, Table
 from dalenius.cli import app
 from dalenius.counts.measure import MEASURES
 from dalenius.data import examples
-from dalenius.risk import disco, exposed_combinations, risk_page, sample_page
+from dalenius.risk import disco, exposed_combinations, risk_page, sample_page, sample_risk
 
 SECRETS = ["Zyxwort", "Qvintara", "Mzunguko"]
 
@@ -161,9 +161,52 @@ def test_one_file_cannot_be_compared(wrong: list[str], tmp_path: Path) -> None:
     assert other.exit_code == 2
 
 
-def test_page_of_an_empty_file() -> None:
-    with pytest.raises(DaleniusError, match="no rows"):
-        sample_page({"sex": []}, ["sex"])
+ODD_FILES = {
+    "one row": {"a": ["x"], "b": [1]},
+    "all keys missing": {"a": [None, None, None], "b": ["u", "v", "u"]},
+    "all targets missing": {"a": ["x", "y", "x"], "b": [None, None, None]},
+    "constant": {"a": ["x"] * 5, "b": ["u"] * 5},
+    "not finite": {"a": [1.0, float("nan"), float("inf"), -float("inf"), 2.0], "b": [1, 2, 3, 4, 5]},
+    "ten thousand categories": {"a": [f"c{i}" for i in range(10_000)], "b": list(range(10_000))},
+}
+
+
+@pytest.mark.parametrize("name", ODD_FILES)
+@pytest.mark.parametrize("population", [None, 20_000])
+def test_page_of_an_odd_file(name: str, population: float | None) -> None:
+    page = sample_page(ODD_FILES[name], ["a"], ["b"], population=population)
+    assert all(result.value == result.value for result in page.results.values())
+    assert "k-anonymity" in page.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("data", "target", "population", "text"),
+    [
+        ({"sex": []}, [], None, "no rows"),
+        ({"sex": ["f", "m"]}, ["sex"], None, "a key and a target"),
+        ({"sex": ["f", "m"]}, ["income"], None, "no column 'income'"),
+        ({"sex": ["f", "m"]}, [], 1, "smaller than the sample"),
+    ],
+)
+def test_what_a_page_of_one_file_refuses(data: dict, target: list[str], population: float, text: str) -> None:
+    with pytest.raises(DaleniusError, match=text):
+        sample_page(data, ["sex"], target, population=population)
+
+
+def test_names_of_columns_do_not_break_the_page() -> None:
+    page = sample_page({"a|b\nc": ["x", "y", "y"], "d": ["u", "v", "u"]}, ["a|b\nc"], ["d"])
+    lines = page.to_markdown().splitlines()
+    assert any(line.startswith("| a\\|b c |") for line in lines)
+
+
+def test_risk_without_weights_but_a_known_population() -> None:
+    data = {"sex": ["f", "m", "m", "m"], "w": [25.0] * 4}
+    known = sample_risk(data, ["sex"], population=100)
+    assert known.risk.tolist() == sample_risk(data, ["sex"], weight="w").risk.tolist()
+    assert known.mean < sample_risk(data, ["sex"]).mean
+    for wrong, text in (("sex", "numbers is needed"), ("gap", "empty, zero or negative")):
+        with pytest.raises(DaleniusError, match=text):
+            sample_risk(data | {"gap": [1.0, 2.0, 1.0, None]}, ["sex"], weight=wrong)
 
 
 def test_nothing_confidential_on_the_page_of_one_file() -> None:

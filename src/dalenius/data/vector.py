@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dalenius.core.errors import DataError
 from dalenius.data.schema import Column, Level
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -107,6 +108,19 @@ class Vector:
         result = self.data.astype(np.float64)
         if self.state is not None:
             result[~self.present] = np.nan
+        return result
+
+    def amounts(self) -> npt.NDArray[np.float64]:
+        """All rows as numbers, also where a few different numbers were taken for categories (a constant weight)."""
+        if self.is_number:
+            return self.floats()
+        try:
+            levels = np.array([float(str(level)) for level in self.levels])
+        except ValueError:
+            name, kind = self.column.name, self.column.kind
+            raise DataError(f"column {name!r} is {kind}; a column of numbers is needed here") from None
+        result = np.full(len(self), np.nan)
+        result[self.present] = levels[self.values]
         return result
 
     @cached_property

@@ -198,11 +198,13 @@ class RiskPage:
 
 def _markdown(table: pl.DataFrame) -> list[str]:
     rows = [f"| {' | '.join(_cell(x) for x in row)} |" for row in table.rows()]
-    return [f"| {' | '.join(table.columns)} |", f"|{'---|' * len(table.columns)}", *rows]
+    return [f"| {' | '.join(map(_cell, table.columns))} |", f"|{'---|' * len(table.columns)}", *rows]
 
 
 def _cell(value: Any) -> str:
-    return figure(value) if isinstance(value, float) else "" if value is None else str(value)
+    if isinstance(value, float):
+        return figure(value)
+    return "" if value is None else " ".join(str(value).replace("|", "\\|").split())
 
 
 def risk_page(

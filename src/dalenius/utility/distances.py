@@ -121,7 +121,7 @@ def weighted_distances(
 def _weights(table: Table, name: str | None) -> AnyArray:
     if name is None:
         return np.ones(table.rows)
-    weights = table[name].floats()
+    weights = table[name].amounts()
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise DataError(f"column {name!r} has weights that are missing or negative; correct them first")
     return weights

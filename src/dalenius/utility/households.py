@@ -63,7 +63,7 @@ def household_counts(
     code = np.unique(table[household].categories.codes, return_inverse=True)[1].astype(np.int64)
     size = int(code.max()) + 1 if len(code) else 0
     members = np.bincount(code, minlength=size)
-    own = table[weight].floats() if weight is not None else np.ones(table.rows)
+    own = table[weight].amounts() if weight is not None else np.ones(table.rows)
     mean = np.bincount(code, own, minlength=size) / np.maximum(members, 1)
     grown = np.ones(table.rows, dtype=bool) if age is None else table[age].floats() >= adult
     adults = np.bincount(code, grown, minlength=size)

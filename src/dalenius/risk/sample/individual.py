@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from dalenius.core.result import Result, figure
 from dalenius.data.schema import Role
 from dalenius.data.vector import AnyArray
 from dalenius.risk.sample.frequencies import Frequencies, frequencies
-from dalenius.risk.sample.keys import KeyCodes, column_values
+from dalenius.risk.sample.keys import KeyCodes, check_population, column_values
 
 Method = Literal["approximate", "exact"]
 
@@ -129,10 +129,16 @@ def sample_risk(
     *,
     weight: str | None = None,
     household: str | None = None,
+    population: float | None = None,
     alpha: float = 1.0,
     method: Method = "approximate",
 ) -> SampleRisk:
     """Individual, household and global risk of a sample.
+
+    Parameters
+    ----------
+    population
+        Number of people the sample was drawn from, where there are no weights: everybody stands for as many.
 
     Examples
     --------
@@ -140,6 +146,9 @@ def sample_risk(
     2.0
     """
     found = frequencies(data, keys, weight=weight, alpha=alpha)
+    if population is not None and not found.weighted:
+        check_population(population, found.units.count)
+        found = replace(found, Fk=found.fk * population / found.units.count, weighted=True)
     risk = individual_risk(found, method)
     owners = column_values(data, household, Role.HOUSEHOLD)
     shared = None if owners is None else household_risk(risk, owners)

@@ -81,11 +81,25 @@ def column_values(data: Any, name: str | None, role: Role) -> AnyArray | None:
     found = [name] if name is not None else table.schema.by_role(role)
     if not found:
         return None
-    if not table[found[0]].is_number:
+    if role is not Role.WEIGHT and not table[found[0]].is_number:
         return table[found[0]].categories.codes
-    values = table[found[0]].floats()
+    values = table[found[0]].amounts()
     if role is Role.WEIGHT and not (np.isfinite(values).all() and (values > 0).all()):
         raise DataError(
             f"weight column {found[0]!r} has empty, zero or negative weights; give every row a weight above 0"
         )
     return values
+
+
+def check_population(population: float, units: int) -> None:
+    """Raise when a population is smaller than the sample drawn from it.
+
+    Examples
+    --------
+    >>> check_population(1000, 100)
+    """
+    if not population >= units:
+        raise OptionError(
+            f"a population of {population:,.0f} is smaller than the sample of {units:,}; say how many people the "
+            "sample was drawn from"
+        )

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, OptionError
 from dalenius.core.result import Result, figure
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
@@ -56,6 +56,9 @@ def sample_page(
         raise DataError("the file has no rows; there is nothing to measure")
     used = KeyCodes.of(table, keys).names
     wanted = list(targets) if targets is not None else table.schema.by_role(Role.TARGET)
+    both = [name for name in wanted if name in used]
+    if both:
+        raise OptionError(f"column {both[0]!r} is a key and a target; name it as one of them")
     weights = column_values(table, None, Role.WEIGHT)
     people = population if population is not None or weights is None else float(weights.sum())
     rows = KeyCodes.of(table, used).units.count
@@ -63,7 +66,7 @@ def sample_page(
     size = None if len(used) <= ALL_SUBSETS else 3
     steps: dict[str, Callable[[], Result]] = {
         "k-anonymity": lambda: k_anonymity(table, used),
-        "global-risk": lambda: sample_risk(table, used).result(),
+        "global-risk": lambda: sample_risk(table, used, population=people).result(),
         "suda": lambda: suda(table, used, max_size=size, dis_fraction=fraction).result(),
     }
     if people is not None:

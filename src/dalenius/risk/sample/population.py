@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 from scipy.optimize import minimize
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
 from dalenius.counts.ipf import fit_dense
 from dalenius.data.schema import Role
 from dalenius.data.vector import AnyArray
-from dalenius.risk.sample.keys import KeyCodes, column_values
+from dalenius.risk.sample.keys import KeyCodes, check_population, column_values
 
 MOST_CELLS = 2_000_000
 """Cells of the table of all keys up to which the model with pairs is fitted."""
@@ -94,8 +94,9 @@ def population_uniques(
     weights = column_values(data, weight, Role.WEIGHT)
     size = float(weights.sum()) if population is None and weights is not None else population
     units = codes.units
-    if size is None or size < units.count:
+    if size is None:
         raise OptionError("say how many people the sample was drawn from: population=…, or a weight column")
+    check_population(size, units.count)
     ids, groups = codes.groups()
     counts = units.owners(ids, groups)
     # one row stands for each unit that is alone with its keys
@@ -144,11 +145,12 @@ def _independent(codes: KeyCodes) -> AnyArray:
 def _pitman(counts: AnyArray, population: float) -> float:
     """Expected uniques among N people under Pitman's formula with parameters fitted to the sample."""
     n, kinds = int(counts.sum()), len(counts)
+    if kinds == n:  # all alone in the sample: nothing speaks against all being alone in the population
+        return population
     sizes, times = np.unique(counts, return_counts=True)
 
     def loss(x: AnyArray) -> float:
-        alpha = 1 / (1 + np.exp(-x[0]))
-        theta = np.exp(x[1]) - alpha
+        alpha, theta = _bounded(x)
         steps = np.arange(1, kinds)
         first = np.log(theta + alpha * steps).sum()
         second = gammaln(theta + n) - gammaln(theta + 1)
@@ -158,7 +160,12 @@ def _pitman(counts: AnyArray, population: float) -> float:
     best = minimize(
         loss, np.array([0.0, np.log(max(kinds, 2) / 2)]), method="Nelder-Mead", options={"maxiter": 400}
     )
-    alpha = 1 / (1 + np.exp(-best.x[0]))
-    theta = np.exp(best.x[1]) - alpha
+    alpha, theta = _bounded(best.x)
     logs = np.log(population) + gammaln(population + theta + alpha - 1) + gammaln(theta + 1)
     return float(np.exp(logs - gammaln(population + theta) - gammaln(theta + alpha)))
+
+
+def _bounded(x: AnyArray) -> tuple[float, float]:
+    """Parameters 0 < alpha < 1 and theta > -alpha from two free numbers, kept where logarithms of gammas are exact."""
+    alpha = float(expit(np.clip(x[0], -30, 30)))
+    return alpha, float(np.exp(np.clip(x[1], -30, 30))) - alpha

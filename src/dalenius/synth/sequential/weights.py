@@ -34,9 +34,7 @@ def read_weights(vector: Vector) -> Floats:
     [0.5, 1.5]
     """
     name = vector.column.name
-    if not vector.is_number:
-        raise DataError(f"weight column {name!r} is {vector.column.kind}; a weight must be a number")
-    w = vector.floats()
+    w = vector.amounts()
     bad = int(np.count_nonzero(~(np.isfinite(w) & (w > 0))))
     if bad:
         raise DataError(
