@@ -28,6 +28,8 @@ from dalenius.synth.syndiffix import (
 from dalenius.synth.syndiffix.buckets import buckets_of
 from dalenius.synth.syndiffix.noise.salt import SALT_FILE, resolve_salt
 
+from .people import mixed, with_entity
+
 OFF = Anonymity.off()
 QUIET = Method(anonymity=OFF, rake=False, threads=1)
 
@@ -99,25 +101,6 @@ def test_precision_is_snapped():
     held = model.buckets[0]
     values = model.outlooks[0].axis.reals(held.low[:, 0])
     assert np.all(values % 0.25 == 0)
-
-
-def mixed(rows=1500, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=rows).round(2)
-    return pl.DataFrame(
-        {
-            "id": rng.permutation(np.arange(10_000, 10_000 + rows)),
-            "x": x,
-            "n": rng.poisson(np.exp(x / 2) * 30),
-            "s": rng.choice(["anna", "bert", "cleo", "dora"], rows, p=[0.5, 0.3, 0.15, 0.05]),
-            "g": rng.choice(["u", "v"], rows),
-            "h": np.where(x > 0, "up", "down"),
-        }
-    )
-
-
-def with_entity(frame, name="id"):
-    return Table.from_frame(frame, Schema.infer(frame).with_roles(entity=name))
 
 
 def drawn(table, threads=1, **options):
@@ -253,6 +236,16 @@ def test_store_round_trip(tmp_path: Path):
         BucketStore.open(tmp_path / "bad")
 
 
+def assert_same(memory, pushed):
+    """The grounds of two sources have the same trees and give the same people."""
+    for combination, tree in memory.forest.trees.items():
+        other = pushed.forest.trees[combination]
+        assert tree.node_set() == other.node_set(), combination
+        assert np.array_equal(np.sort(tree.noisy), np.sort(other.noisy))
+    one, two = (held.model().sample(seed=1).to_frame("polars") for held in (memory, pushed))
+    assert one.equals(two)
+
+
 @pytest.mark.parametrize("precision", [{}, {"x": 0.25}])
 def test_a_group_by_in_duckdb_gives_the_same_forest(precision):
     frame = mixed(2000)
@@ -265,12 +258,7 @@ def test_a_group_by_in_duckdb_gives_the_same_forest(precision):
     )
     for held in (memory, pushed):
         held.forest.build([(0, 1, 2, 3)])
-    for combination, tree in memory.forest.trees.items():
-        other = pushed.forest.trees[combination]
-        assert tree.node_set() == other.node_set(), combination
-        assert np.array_equal(np.sort(tree.noisy), np.sort(other.noisy))
-    one, two = (held.model().sample(seed=1).to_frame("polars") for held in (memory, pushed))
-    assert one.equals(two)
+    assert_same(memory, pushed)
 
 
 def test_a_group_by_in_duckdb_knows_several_rows_per_entity():
@@ -287,12 +275,7 @@ def test_a_group_by_in_duckdb_knows_several_rows_per_entity():
     assert not pushed.units.is_single
     memory.forest.build([(0, 1)])
     pushed.forest.build([(0, 1)])
-    for combination, tree in memory.forest.trees.items():
-        other = pushed.forest.trees[combination]
-        assert tree.node_set() == other.node_set(), combination
-        assert np.array_equal(np.sort(tree.noisy), np.sort(other.noisy))
-    one, two = (held.model().sample(seed=1).to_frame("polars") for held in (memory, pushed))
-    assert one.equals(two)
+    assert_same(memory, pushed)
 
 
 def test_the_salt_is_made_once_and_kept(tmp_path, monkeypatch):

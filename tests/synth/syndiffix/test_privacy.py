@@ -9,30 +9,14 @@ import polars as pl
 import pytest
 
 from dalenius.counts.pair import Pair
-from dalenius.data import Schema, Table, examples
+from dalenius.data import Table, examples
 from dalenius.risk.apparent import apparent_matches
 from dalenius.synth import synthesize
 from dalenius.synth.syndiffix import Anonymity, Ground, Method, SynDiffix
 from dalenius.synth.syndiffix.noise._kernels import is_low
 from dalenius.synth.syndiffix.noise.make import make_noise
 
-
-def people(rows=1500, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=rows).round(2)
-    return pl.DataFrame(
-        {
-            "id": rng.permutation(np.arange(10_000, 10_000 + rows)),
-            "x": x,
-            "n": rng.poisson(np.exp(x / 2) * 30),
-            "s": rng.choice(["anna", "bert", "cleo", "dora"], rows, p=[0.5, 0.3, 0.15, 0.05]),
-            "g": rng.choice(["u", "v"], rows),
-        }
-    )
-
-
-def with_entity(frame):
-    return Table.from_frame(frame, Schema.infer(frame).with_roles(entity="id"))
+from .people import mixed, with_entity
 
 
 def test_low_count_pass_rates():
@@ -44,7 +28,7 @@ def test_low_count_pass_rates():
 
 def test_noise_is_sticky_across_tables():
     """The same cell has the same noisy count in every table that contains it, whatever the order of columns."""
-    table = with_entity(people())
+    table = with_entity(mixed())
     wide = Ground.of(table, b"s", Method(threads=1))
     wide.model(["x", "n", "s", "g"])
     narrow = Ground.of(table, b"s", Method(threads=1), ["g", "s"])
@@ -83,7 +67,7 @@ def test_values_of_single_entities_do_not_come_out():
 
 def test_no_bucket_of_few_people_shows_its_range():
     """Every range of a single column's buckets holds at least 3 people."""
-    table = with_entity(people())
+    table = with_entity(mixed())
     for salt in (b"1", b"2", b"3"):
         ground = Ground.of(table, salt, Method(threads=1))
         for i, margin in enumerate(ground.margins):
@@ -96,7 +80,7 @@ def test_no_bucket_of_few_people_shows_its_range():
 
 
 def test_the_same_columns_and_salt_give_the_same_buckets():
-    table = with_entity(people(800))
+    table = with_entity(mixed(800))
     one, two = (Ground.of(table, b"s", Method(threads=1)).model(["x", "s"]).buckets[0] for _ in range(2))
     other = Ground.of(table, b"t", Method(threads=1)).model(["x", "s"]).buckets[0]
     assert np.array_equal(one.low, two.low)
