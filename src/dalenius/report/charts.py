@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -27,7 +28,7 @@ class Charts:
     def add(self, chart: Any) -> str:
         """Keep a chart and return the name its place on the page must carry."""
         name = f"chart{len(self.specs) + 1}"
-        self.specs[name] = configured(chart).to_dict(validate=False)
+        self.specs[name] = _only_what_is_drawn(configured(chart).to_dict(validate=False))
         return name
 
     def to_json(self) -> str:
@@ -43,6 +44,30 @@ class Charts:
         exact = json.dumps(plain({"shared": shared, "charts": charts}), default=str, allow_nan=False)
         rounded = json.loads(exact, parse_float=lambda digits: float(f"{float(digits):.5g}"))
         return json.dumps(rounded, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+
+
+def _only_what_is_drawn(spec: dict[str, Any]) -> dict[str, Any]:
+    """The specification without the fields of its data that it does not name: a page holds nothing nobody sees."""
+    rest = {key: value for key, value in spec.items() if key != "datasets"}
+    named = " ".join(_words(rest))
+    datasets = {
+        name: [{field: cell for field, cell in row.items() if _unescaped(field) in named} for row in rows]
+        for name, rows in spec.get("datasets", {}).items()
+    }
+    return rest | ({"datasets": datasets} if datasets else {})
+
+
+def _words(part: Any) -> Iterator[str]:
+    if isinstance(part, str):
+        yield _unescaped(part)
+    elif isinstance(part, dict | list):
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from _words(inner)
+
+
+def _unescaped(field: str) -> str:
+    """Vega-Lite writes a point or a bracket in a field's name after a backslash."""
+    return field.replace("\\", "")
 
 
 @cache

@@ -13,6 +13,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,9 @@ def _runner(pid: Any, folder: Path) -> psutil.Process | None:
     try:
         process = psutil.Process(int(pid or 0))
         words = process.cmdline()
+        if not words:  # a process has no words for an instant while it starts
+            time.sleep(0.1)
+            words = process.cmdline()
     except (psutil.Error, ValueError):
         return None
     return process if RUNNER in words and str(folder) in words else None
