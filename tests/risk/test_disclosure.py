@@ -13,10 +13,16 @@ from dalenius import DaleniusError, Pair
 from dalenius.risk import (
     Exclusions,
     apparent_matches,
+    dcap,
     disclosure,
     disco,
+    group_disclosure,
+    msu_overlap,
+    multi_target,
+    multi_target_chart,
     replicated_uniques,
     specific_risk,
+    tcap_ratio,
     tolerance_disco,
     uniques,
 )
@@ -89,6 +95,16 @@ SPECIFIC = [
 ]  # fmt: skip
 
 
+def test_precision_improvement_of_the_paper() -> None:
+    # spec psd11, 3a: matches / all of SynDiffix, beside the baseline; the same arithmetic
+    for right, matched, base, wanted in (
+        (6, 10, 0.2, 0.5),
+        (115, 943, 0.073019, 0.0528),
+        (1162, 1184, 0.979085, 0.1116),
+    ):
+        assert specific_risk(right / matched, base) == pytest.approx(wanted, abs=1e-4)
+
+
 @pytest.mark.parametrize(("inside", "outside", "wanted"), SPECIFIC)
 def test_specific_risk(inside: float, outside: float, wanted: float) -> None:
     assert round(specific_risk(inside / 100, outside / 100), 2) == wanted
@@ -115,6 +131,11 @@ def test_shapes_that_must_hold(rows: list, other: list) -> None:
     assert f["Dorig"] <= f["CAPd"] + e
     assert f["baseCAPd"] <= f["CAPd"] + e
     assert f["UiO"] <= f["Dorig"] + e
+    if f["iS"] > 0:  # the printed pairs of the paper (spec psd17, A6) are this identity
+        assert f["tcap_found"] == pytest.approx(100 * f["DiSCO"] / f["iS"])
+        assert f["dcap_found"] == pytest.approx(100 * f["dcap"] / f["iS"])
+    if f["DiS"] > 0:
+        assert f["tcap_disclosive"] == pytest.approx(100 * f["DiSCO"] / f["DiS"])
     if f["iS"] > 0 and f["DiS"] > 0:
         assert f["tcap_disclosive"] + e >= f["tcap_found"] >= f["DiSCO"] - e
     fewer = disclosure(Pair(frame(rows), frame(other)), "t", ["a"])
@@ -173,9 +194,23 @@ def test_tolerance_zero_is_disco() -> None:
     gt = {"k": rng.integers(0, 30, 200), "x": rng.integers(0, 40, 200)}
     sd = {"k": rng.integers(0, 30, 60), "x": rng.integers(0, 40, 60)}
     pair = Pair(gt, sd)
-    assert tolerance_disco(pair, "x", 0, ["k"]) == pytest.approx(
-        disclosure(pair, "x", ["k"]).attribute["DiSCO"]
-    )
+    found = tolerance_disco(pair, "x", 0, ["k"], records=True)
+    assert found.value == pytest.approx(disclosure(pair, "x", ["k"]).attribute["DiSCO"])
+    assert 100 * found.records["correct"].mean() == pytest.approx(found.value)
+    assert tolerance_disco(pair, "x", 0, ["k"], relative=True).value == pytest.approx(found.value)
+    with pytest.raises(DaleniusError):
+        tolerance_disco(pair, "x", -1, ["k"])
+
+
+def test_tolerance_beside_people_outside() -> None:
+    rng = np.random.default_rng(1)
+    draw = lambda: {"k": np.arange(200).astype(str), "x": rng.uniform(100, 1000, 200)}  # noqa: E731
+    people, outside = draw(), draw()
+    found = tolerance_disco(Pair(people, people, outside), "x", 0.1, ["k"], relative=True)
+    assert found.value == 100
+    assert found.interval.low > 90
+    assert found.yardsticks["holdout"] < 40
+    assert "not in the data" in found.sentence
 
 
 def test_records_add_up_and_are_only_made_on_request() -> None:
@@ -234,7 +269,104 @@ def test_apparent_matches() -> None:
     same = apparent_matches(Pair(people, people), ["a", "b"], ["t"])
     assert same.value == 1
     assert same.values["coverage"] == pytest.approx(uniques(Pair(people, people), ["a", "b"])["UiO"])
+    assert same.records is None
+    told = apparent_matches(Pair(people, people), ["a", "b"], ["t"], records=True).records
+    assert told["told_t"].all()
+    constant = people | {"u": ["one"] * 300}
+    both = [
+        apparent_matches(Pair(constant, constant), ["a", "b"], perfect_baseline=p)
+        for p in ("exclude", "zero")
+    ]
+    assert [found.values["mean improvement"] for found in both] == [1, 0.5]
+    assert both[0].interval.low < same.interval.low, "the worst of two targets has a wider interval"
+    with pytest.raises(DaleniusError):
+        apparent_matches(Pair(people, people), ["a", "b"], perfect_baseline="keep")
     other = people | {"t": rng.permutation(people["t"])}
     assert apparent_matches(Pair(people, other), ["a", "b"], ["t"]).value < 0.3
     with pytest.raises(DaleniusError):
         apparent_matches(Pair(people, people), ["a"], ["t"])
+
+
+def test_exclusions_by_target_as_objects_and_as_plain_data() -> None:
+    rng = np.random.default_rng(2)
+    people = {
+        "k": rng.integers(0, 40, 300).astype(str),
+        "ill": rng.choice(["no", "yes"], 300, p=[0.9, 0.1]),
+        "rich": rng.choice(["poor", "well"], 300),
+    }
+    pair = Pair(people, people, keys=["k"], targets=["ill", "rich"])
+    plain = disco(pair)
+    with pytest.raises(DaleniusError, match="no such level"):
+        disco(pair, exclusions=Exclusions(target_levels=["no"]))  # 'rich' has no such level
+    for exclusions in ({"ill": Exclusions(target_levels=["no"])}, {"ill": {"target_levels": ["no"]}}):
+        found = disco(pair, exclusions=exclusions)
+        assert found.values["ill"] < plain.values["ill"]
+        assert found.values["rich"] == plain.values["rich"]
+        table = multi_target(pair, exclusions=exclusions)
+        assert dict(table.select("target", "protected").rows()) == pytest.approx(dict(found.values))
+        assert dcap(pair, exclusions=exclusions).values["ill"] < dcap(pair).values["ill"]
+    limited = disco(pair, exclusions={"denom_lim": 1})
+    assert max(limited.values.values()) <= plain.value
+    assert "Left out as no news: cells of more than 1 records" in limited.sentence
+    assert "Left out" not in plain.sentence
+    one = disco(pair, exclusions={"ill": {"target_levels": "no"}})  # one value need not be a list
+    assert "Left out as no news: named target values of 'ill' (" in one.sentence, (
+        "whichever target is the worst"
+    )
+    for wrong in ({"nothing": {"denom_lim": 1}}, {"ill": {"nothing": 1}}, {"ill": 3}):
+        with pytest.raises(DaleniusError):
+            disco(pair, exclusions=wrong)
+
+
+def test_keys_that_cannot_be_found_are_said_in_the_sentence() -> None:
+    original = {"k": [str(i % 40) for i in range(200)], "t": ["a", "b"] * 100}
+    other = {"k": [f"z{i % 40}" for i in range(200)], "t": ["a", "b"] * 100}
+    pair = Pair(original, other, keys=["k"], targets=["t"])
+    assert "check the coding" in disco(pair).sentence
+    assert "check the coding" in dcap(pair).sentence
+
+
+def test_several_targets_are_drawn_for_every_figure() -> None:
+    pair = Pair(GT, SD, keys=["sex", "area"], targets=["t"])
+    for name in ("DiSCO", "dcap"):
+        table = multi_target(pair, attribute=name)
+        assert {"UiO", "UiOiS", "repU"} <= set(table.columns)
+        assert len(multi_target_chart(table).to_dict()["layer"]) == 3
+    for result in (disco(pair), dcap(pair)):
+        assert len(result.chart().to_dict()["layer"]) == 3
+
+
+def test_one_way_arithmetic_of_the_paper() -> None:
+    # spec psd17, A6: 2,482 of 2,605 disclosive records at one level are 95.28 %, and 2,605 of 5,000 are DiSCO 52.10
+    level = ["NO"] * 2482 + ["YES"] * 123 + ["NO", "YES"] * 1197 + ["NO"]
+    key = [str(i) for i in range(2605)] + ["shared"] * 2395
+    found = disclosure(Pair({"k": key, "t": level}, {"k": key, "t": level}), "t", ["k"])
+    assert found.attribute["DiSCO"] == pytest.approx(52.10)
+    assert found.one_way["disclosive_at_level"] == 2482
+    assert found.one_way["level_share_of_disclosive"] == pytest.approx(95.28, abs=0.005)
+    strict = disclosure(Pair({"k": key, "t": level}, {"k": key, "t": level}), "t", ["k"], one_way=(2482, 90))
+    assert strict.one_way is None, "both thresholds are strict"
+
+
+def test_msu_overlap_beside_people_outside() -> None:
+    rng = np.random.default_rng(6)
+    people, made, outside = ({c: rng.integers(0, 12, 200).astype(str) for c in "abc"} for _ in range(3))
+    found = msu_overlap(Pair(people, made, outside), records=True)
+    assert found.interval.low < found.value < found.interval.high
+    assert found.yardsticks["holdout"] == pytest.approx(found.value, abs=0.1), (
+        "fresh people are like outsiders"
+    )
+    assert found.records["common"].sum() == found.values["common"]
+    assert not msu_overlap(Pair(people, made)).trusted
+
+
+def test_tables_planned_for_publication() -> None:
+    rng = np.random.default_rng(7)
+    people, made, outside = ({c: rng.integers(0, 9, 150).astype(str) for c in "abt"} for _ in range(3))
+    pair = Pair(people, made, outside, keys=["a", "b"], targets=["t"])
+    found = group_disclosure(pair)
+    assert found.value == pytest.approx(100 * tcap_ratio(pair, ["a", "b"], "t", nu=0.9))
+    assert found.value <= found.interval.high < 100
+    assert group_disclosure(Pair(people, people, outside, keys=["a", "b"], targets=["t"])).value == 100
+    with pytest.raises(DaleniusError, match="no table has a protected column"):
+        group_disclosure(pair, [["a", "b"]])

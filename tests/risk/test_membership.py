@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalenius import DaleniusError, Pair, Table, make_synthesizer
+from dalenius.core.random import Seed, generator
 from dalenius.data import examples
 from dalenius.risk import (
     best_attack,
@@ -117,3 +118,18 @@ def test_epsilon_in_words_is_monotone() -> None:
     assert best_attack(float("inf")) == 1
     with pytest.raises(DaleniusError):
         best_attack(-1)
+
+
+def test_a_release_that_ignores_the_data_rules_out_no_budget() -> None:
+    rng = np.random.default_rng(8)
+    data = {c: rng.normal(size=120) for c in "xy"}
+
+    def noise(table: Table, seed: Seed) -> Table:
+        made = generator(seed, "noise").normal(size=(60, 2))
+        return Table.from_frame({"x": made[:, 0], "y": made[:, 1]})
+
+    floors = [
+        shadow_audit(data, noise, runs=6, candidates=50, seed=s).result().values["ε at least"]
+        for s in range(5)
+    ]
+    assert max(floors) == 0, "what few false accusations hide must not be read as a leak"

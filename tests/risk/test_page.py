@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from dalenius import DaleniusError, Pair, Schema, Table
+from dalenius import Pair, Schema, Table
 from dalenius.cli import app
 from dalenius.counts.measure import MEASURES
 from dalenius.data import examples
-from dalenius.risk import disco, exposed_combinations, risk_page, sample_page, sample_risk
+from dalenius.risk import disco, exposed_combinations, further_figures, risk_page, sample_page
 
 SECRETS = ["Zyxwort", "Qvintara", "Mzunguko"]
 
@@ -118,37 +118,149 @@ def test_command(tmp_path: Path) -> None:
     assert any(word in revealed.output for word in SECRETS)
 
 
-def test_page_of_one_file(tmp_path: Path) -> None:
-    people = examples.survey(400, seed=1)
-    file, page = tmp_path / "people.csv", tmp_path / "page.md"
-    people.write_csv(file)
-    call = ["risk", str(file), "--keys", "region,sex,age", "--target", "health"]
-    plain = CliRunner().invoke(app, [*call, "--json", "--quiet"])
-    found = json.loads(plain.stdout)["results"]
-    assert sorted(found) == [
+FURTHER = [
+    "unique-exact-matches",
+    "shared-neighbours",
+    "k-anonymity",
+    "msu-overlap",
+    "isolation-gain",
+    "apparent-matches",
+    "group-disclosure",
+    "unexpected-disco of ill",
+    "key-scan of ill",
+    "unexpected-disco of pay",
+    "key-scan of pay",
+    "attack-number of pay",
+]
+
+
+def test_second_looks_are_complete_and_silent() -> None:
+    original, protected = files()
+    pair = Pair(original, protected, original.head(60), keys=["town", "age"], targets=["ill", "pay"])
+    page = risk_page(pair, ["disco"], further=True)
+    assert list(page.results) == ["disco", *FURTHER]
+    assert all(result.interval is not None for name, result in page.results.items() if name != "k-anonymity")
+    assert page.results["k-anonymity"].value == page.results["k-anonymity"].yardsticks["original"] == 1
+    assert all(result.yardsticks for result in page.results.values() if result.name != "apparent-matches")
+    text = page.to_markdown()
+    assert "| key-scan of ill |" in text
+    assert "## key-scan of ill" in text
+    assert not any(word in text + json.dumps(page.to_dict()) for word in SECRETS)
+    # a whole copy: every second look says so
+    assert page.results["unique-exact-matches"].value == 100
+    assert page.results["msu-overlap"].value == 1
+    assert page.results["group-disclosure"].value == 100
+    bare = risk_page(Pair(original, protected), [], further=True)
+    assert list(bare.results) == FURTHER[:2]
+    assert any("shared-neighbours" in line for line in bare.cannot_be_read)
+
+
+def test_command_writes_records_and_leaves_disclosures_out(tmp_path: Path) -> None:
+    first, second, third = write(tmp_path)
+    call = [
+        "risk",
+        first,
+        second,
+        "--keys",
+        "town,age",
+        "--target",
+        "ill",
+        "--holdout",
+        third,
+        "--quiet",
+        "--json",
+    ]
+    shown = CliRunner().invoke(app, [*call, "--further", "--records", str(tmp_path / "rows")])
+    assert shown.exit_code == 0, shown.output
+    found = json.loads(shown.stdout)["results"]
+    assert "isolation-gain" in found
+    rows = pl.read_csv(tmp_path / "rows" / "disco.csv")
+    assert 100 * rows["correct"].mean() == pytest.approx(found["disco"]["value"])
+    assert (tmp_path / "rows" / "unexpected-disco-of-ill.csv").exists()
+    out = '{"ill": {"denom_lim": 1}}'
+    limited = CliRunner().invoke(app, [*call, "-m", "disco", "--option", f"disco.exclusions={out}"])
+    less = json.loads(limited.stdout)["results"]["disco"]
+    assert less["value"] <= found["disco"]["value"]
+    assert "Left out as no news" in less["sentence"]
+    wrong = CliRunner().invoke(app, [*call, "--option", 'disco.exclusions={"nobody": {}}'])
+    assert wrong.exit_code == 2
+    alone = tmp_path / "alone"
+    one = CliRunner().invoke(
+        app, ["risk", first, "--keys", "town,age", "--target", "ill", "--records", str(alone)]
+    )
+    assert one.exit_code == 0, one.output
+    assert sorted(path.stem for path in alone.iterdir()) == [
         "global-risk",
         "k-anonymity",
-        "l-diversity of health",
+        "l-diversity-of-ill",
         "suda",
-        "t-closeness of health",
+        "t-closeness-of-ill",
     ]
-    roles = ["--weight", "weight", "--household", "household_id", "--output", str(page)]
-    weighted = CliRunner().invoke(app, [*call, *roles])
-    assert weighted.exit_code == 0, weighted.output
-    text = page.read_text()
-    assert "population-uniques" in text
-    assert "somebody of the household" in text
-    assert "| poisson |" in text
-    alike = people.group_by("region", "sex", "age").len()
-    unique = alike.filter(pl.col("len") == 1).height
-    assert found["k-anonymity"]["values"]["unique rows"] == unique
-    assert f"| 2 | {unique} |" in text
-    certain = people.with_columns(pl.col("health").cast(pl.String).fill_null("-")).select(
-        (pl.col("health").n_unique().over("region", "sex", "age") == 1).mean() * 100
+    risk = pl.read_csv(alone / "global-risk.csv")
+    assert (risk["risk"] == 1 / risk["same_keys"]).all()
+    assert pl.read_csv(alone / "suda.csv").columns[:3] == ["row", "suda", "dis_suda"]
+
+
+def test_scenario_grid_on_the_page() -> None:
+    columns = ["region", "sex", "age", "health"]
+    people, outside = (examples.survey(200, seed=s).select(columns) for s in (1, 2))
+    pair = Pair(people, people, outside, keys=columns[:3], targets=["health"])
+    found = further_figures(pair, attacks=True)["attack-grid of health"]
+    assert found.value == pytest.approx(found.yardsticks["original"], abs=3), (
+        "a copy tells what the original tells"
     )
-    assert found["l-diversity of health"]["values"]["nothing left to guess, %"] == pytest.approx(
-        certain.item()
+    assert found.value > found.yardsticks["outsiders"]
+    assert found.trusted
+    assert "attack-grid of health" not in further_figures(pair)
+    assert (
+        "holdout"
+        in further_figures(Pair(people, people, keys=columns[:3], targets=["health"]), attacks=True)[
+            "attack-grid of health"
+        ].sentence
     )
+
+
+def test_command_groups_numbers(tmp_path: Path) -> None:
+    first, second, third = write(tmp_path)
+    call = [
+        "risk",
+        first,
+        second,
+        "--keys",
+        "age,pay",
+        "--target",
+        "ill",
+        "--holdout",
+        third,
+        "--quiet",
+        "--json",
+    ]
+    fine, coarse = (
+        json.loads(CliRunner().invoke(app, [*call, "--further", *more]).stdout)
+        for more in ([], ["--groups", "4"])
+    )
+    for name in ("disco", "replicated-uniques", "key-scan of ill"):
+        assert (
+            fine["results"][name]["yardsticks"]["original"]
+            > coarse["results"][name]["yardsticks"]["original"]
+        )
+    assert fine["exposed"]["value"] == fine["results"]["replicated-uniques"]["value"]
+    assert coarse["exposed"]["value"] == coarse["results"]["replicated-uniques"]["value"]
+    assert "known in groups" in coarse["intruder"]
+    assert CliRunner().invoke(app, ["risk", first, "--keys", "age", "--groups", "4"]).exit_code == 2
+
+
+def test_columns_of_one_file_alone_are_noted() -> None:
+    original, protected = files()
+    pair = Pair(original.drop("pay"), protected.drop("age"))
+    assert pair.notes == ["'age', 'pay' is not in every file and is not compared"]
+
+
+def test_pages_tell_several_targets_apart() -> None:
+    page = sample_page(files()[0], ["town"], ["ill", "pay"])
+    text = page.to_markdown()
+    assert "| l-diversity of ill |" in text
+    assert "| l-diversity of pay |" in text
 
 
 @pytest.mark.parametrize("wrong", [["--attacks"], ["--option", "disco.records=true"], ["--holdout", "x.csv"]])
@@ -159,54 +271,6 @@ def test_one_file_cannot_be_compared(wrong: list[str], tmp_path: Path) -> None:
     assert "needs a protected file" in shown.stderr
     other = CliRunner().invoke(app, ["risk", first, second, "--keys", "town", "--population", "1000"])
     assert other.exit_code == 2
-
-
-ODD_FILES = {
-    "one row": {"a": ["x"], "b": [1]},
-    "all keys missing": {"a": [None, None, None], "b": ["u", "v", "u"]},
-    "all targets missing": {"a": ["x", "y", "x"], "b": [None, None, None]},
-    "constant": {"a": ["x"] * 5, "b": ["u"] * 5},
-    "not finite": {"a": [1.0, float("nan"), float("inf"), -float("inf"), 2.0], "b": [1, 2, 3, 4, 5]},
-    "ten thousand categories": {"a": [f"c{i}" for i in range(10_000)], "b": list(range(10_000))},
-}
-
-
-@pytest.mark.parametrize("name", ODD_FILES)
-@pytest.mark.parametrize("population", [None, 20_000])
-def test_page_of_an_odd_file(name: str, population: float | None) -> None:
-    page = sample_page(ODD_FILES[name], ["a"], ["b"], population=population)
-    assert all(result.value == result.value for result in page.results.values())
-    assert "k-anonymity" in page.to_markdown()
-
-
-@pytest.mark.parametrize(
-    ("data", "target", "population", "text"),
-    [
-        ({"sex": []}, [], None, "no rows"),
-        ({"sex": ["f", "m"]}, ["sex"], None, "a key and a target"),
-        ({"sex": ["f", "m"]}, ["income"], None, "no column 'income'"),
-        ({"sex": ["f", "m"]}, [], 1, "smaller than the sample"),
-    ],
-)
-def test_what_a_page_of_one_file_refuses(data: dict, target: list[str], population: float, text: str) -> None:
-    with pytest.raises(DaleniusError, match=text):
-        sample_page(data, ["sex"], target, population=population)
-
-
-def test_names_of_columns_do_not_break_the_page() -> None:
-    page = sample_page({"a|b\nc": ["x", "y", "y"], "d": ["u", "v", "u"]}, ["a|b\nc"], ["d"])
-    lines = page.to_markdown().splitlines()
-    assert any(line.startswith("| a\\|b c |") for line in lines)
-
-
-def test_risk_without_weights_but_a_known_population() -> None:
-    data = {"sex": ["f", "m", "m", "m"], "w": [25.0] * 4}
-    known = sample_risk(data, ["sex"], population=100)
-    assert known.risk.tolist() == sample_risk(data, ["sex"], weight="w").risk.tolist()
-    assert known.mean < sample_risk(data, ["sex"]).mean
-    for wrong, text in (("sex", "numbers is needed"), ("gap", "empty, zero or negative")):
-        with pytest.raises(DaleniusError, match=text):
-            sample_risk(data | {"gap": [1.0, 2.0, 1.0, None]}, ["sex"], weight=wrong)
 
 
 def test_nothing_confidential_on_the_page_of_one_file() -> None:
@@ -223,6 +287,26 @@ def test_audit_command(tmp_path: Path) -> None:
     assert json.loads(shown.stdout)["value"] > 0.7
     assert pl.read_csv(rows).columns == ["row", "exposure"]
     assert CliRunner().invoke(app, ["audit", str(file), "--method", "nothing"]).exit_code == 2
+    with_control = CliRunner().invoke(
+        app, [*call, "--keys", "region,age", "--target", "income", "--json", "--quiet"]
+    )
+    rows = json.loads(with_control.stdout)["control"]
+    assert [row["figure"] for row in rows] == ["DiSCO", "dcap"]
+    assert rows[0]["inside"] > rows[0]["outside"], "a bootstrap gives those inside away"
+    assert CliRunner().invoke(app, [*call, "--keys", "region"]).exit_code == 2
+
+
+def test_epsilon_command_goes_both_ways() -> None:
+    there = CliRunner().invoke(app, ["epsilon", "1", "--json", "--quiet"])
+    found = json.loads(there.stdout)["value"]
+    assert found == pytest.approx(0.0272, abs=1e-4)
+    back = CliRunner().invoke(app, ["epsilon", "--found", str(found), "--json", "--quiet"])
+    assert json.loads(back.stdout)["value"] == pytest.approx(1)
+    assert "rules out every budget below" in CliRunner().invoke(app, ["epsilon", "--found", "0.5"]).output
+    chance = CliRunner().invoke(app, ["epsilon", "--found", "0", "--json", "--quiet"])
+    assert json.loads(chance.stdout)["value"] == 0
+    for wrong in ([], ["1", "--found", "0.5"], ["--found", "2"], ["--accused", "0", "1"]):
+        assert CliRunner().invoke(app, ["epsilon", *wrong]).exit_code == 2
 
 
 def test_command_names_a_wrong_column(tmp_path: Path) -> None:

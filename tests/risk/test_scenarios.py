@@ -21,6 +21,7 @@ from dalenius.risk import (
     find_outliers,
     key_scan,
     link_outliers,
+    multi_target_of_several,
     population_uniques,
     train_control_risk,
     unexpected_disco,
@@ -47,6 +48,21 @@ def test_several_syntheses_share_breaks_and_are_summed_up(people: pl.DataFrame) 
     assert found["Dorig"].n_unique() == 1, "the original's own figures do not depend on the synthesis"
     with pytest.raises(DaleniusError):
         disclosure_of_several(people, [], "income", KEYS)
+
+
+def test_targets_are_averaged_over_syntheses(people: pl.DataFrame) -> None:
+    model = make_synthesizer("cart").fit(Table.from_frame(people), seed=1)
+    made = [model.sample(seed=s) for s in (1, 2, 3)]
+    found = multi_target_of_several(people, made, KEYS, ["health", "income"], grouped=True)
+    for row in found.to_dicts():
+        one = disclosure_of_several(people, made, row["target"], KEYS, grouped=True)
+        mean, low, high = one["DiSCO"].to_list()[3:]
+        assert [row["protected"], row["smallest"], row["largest"]] == pytest.approx([mean, low, high])
+        assert row["repU"] == pytest.approx(one["repU"].to_list()[3])
+        assert row["original"] == pytest.approx(one["Dorig"].to_list()[0])
+    assert found["protected"].is_sorted()
+    with pytest.raises(DaleniusError):
+        multi_target_of_several(people, [], KEYS)
 
 
 def test_key_scan_covers_every_set(people: pl.DataFrame) -> None:

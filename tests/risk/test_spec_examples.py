@@ -21,6 +21,7 @@ from dalenius.risk import (
     link_outliers,
     msu_overlap,
     new_row_curve,
+    outlier_limits,
     shared_neighbour_identifiability,
     table_risk,
     tcap_ratio,
@@ -97,15 +98,32 @@ def test_isolation_figures() -> None:
         0.1: 0.090484,
         0.5: 0.303265,
         1: 0.367879,
+        1.5: 0.334695,
         2: 0.270671,
         3: 0.149361,
     }.items():
         assert iso.misspecified_isolation_probability(c) == pytest.approx(value, abs=1e-6)
-    curve = {1: 0.4096, 5: 2.048, 6: 2.411265, 10: 3.2805, 20: 4.072531, 50: 4.611841, 100: 4.802980}
+    curve = {  # figure 1 of the paper, n = 5
+        1: 0.4096, 2: 0.8192, 3: 1.2288, 4: 1.6384, 5: 2.048, 6: 2.411265, 7: 2.698875, 8: 2.930908, 9: 3.121475,
+        10: 3.2805, 15: 3.794173, 20: 4.072531, 25: 4.246733, 30: 4.365932, 40: 4.518439, 50: 4.611841, 100: 4.802980,
+    }  # fmt: skip
     for k, value in curve.items():
         assert iso.expected_isolations(5, k) == pytest.approx(value, abs=1e-6)
+    for k in (1, 5, 30):
+        best = iso.optimal_guess_weight(5, k)
+        assert iso.expected_isolations_weights(np.full(k, best), 5) == pytest.approx(curve[k], abs=1e-6)
+    for share, factor in {0.5: 1.442695, 0.9: 9.491222, 0.95: 19.495726, 0.99: 99.499162}.items():
+        assert iso.guesses_needed(10**6, share) / 10**6 == pytest.approx(factor, rel=1e-5)
     assert [iso.guesses_needed(1000, a) for a in (0.5, 0.9, 0.95, 0.99)] == [1442, 9483, 19477, 99401]
     assert iso.population_unique_probability(1e-8, 10**6, 10**4) == pytest.approx(0.990149, abs=1e-6)
+    # r = 0.1: e^(-(1-r)/100) = 0.991040; a weight of 1/n: e^(-(1-r)/r) = 1.0112e-43; Governor Weld: N P(B) = 0.5447
+    assert iso.population_unique_probability(1e-9, 10**7, 10**6) == pytest.approx(0.991040, abs=1e-6)
+    assert iso.population_unique_probability(1e-8, 10**10, 10**8) == pytest.approx(1.0112e-43, rel=1e-3)
+    assert iso.population_unique_probability(0.5447e-6, 10**6) == pytest.approx(0.58, abs=1e-4)
+    assert iso.population_unique_probability(1e-4, 10**4, 10**4) == 1, "everybody is in the file"
+    assert iso.max_weight_for_uniqueness(10**6, 10**4, 0.990149) == pytest.approx(1e-8, rel=1e-3)
+    large = 10**7
+    assert iso.partition_lower_bound(large, large, 0.25) / large == pytest.approx(0.227449, abs=1e-6)
     assert float(iso.isolation_probability(1e-8, 10**4)) == pytest.approx(9.999e-5, rel=1e-5)
     assert iso.partition_lower_bound(100, 100, 0.25) == pytest.approx(22.830544, abs=1e-6)
     halves = np.repeat([0.75 / 100, 1.25 / 100], 50)
@@ -170,6 +188,19 @@ def test_tables_and_minimal_uniques() -> None:
     assert (risk.common, risk.protected, risk.original, risk.risk) == (1, 2, 2, 0.5)
     assert tcap_ratio(pair, ["k1", "k2"], "t") == risk.risk
     assert table_risk(pair, ["k1", "t"], ["t"], nu=None).risk == 0.5
+    assert table_risk(pair, ["k1", "t"], ["t"], geo="k2", nu=None) == risk
+    for share in (1.0, 0.9, 0.3):  # a lower share leaves more values out as no news
+        fewer = table_risk(pair, ["k1", "k2", "t"], ["t"], nu=share)
+        assert fewer.protected <= risk.protected
+    assert table_risk(pair, ["k1", "k2", "t"], ["t"], nu=0.3).protected == 1, (
+        "4 is the value of a third of all"
+    )
+    assert table_risk(Pair(GT2, GT2), ["k1", "k2", "t"], ["t"]).risk == 1
+    odd = Pair(
+        {"k": [1, 1, 4], "t": [3, 3, 4]}, {"k": [1, 4, 9], "t": [3, 5, 7]}
+    )  # the original has no key 9
+    assert tcap_ratio(odd, ["k"], "t") == pytest.approx(1 / 3)
+    assert tcap_ratio(odd, ["k"], "t", unmatched="drop") == pytest.approx(1 / 2)
     assert math.isnan(table_risk(pair, ["k2", "t"], ["t"], nu=None).risk)
     overlap = msu_overlap(pair, ["k1", "k2", "t"], max_size=3, grouped=False)
     assert overlap.value == pytest.approx(1 / 3)
@@ -185,6 +216,7 @@ def test_outlier_similarities() -> None:
     np.testing.assert_allclose(incomes, [1, 1, 0.840896, 0.5, 0.499307], atol=5e-7)
     for decay in ("gauss", "exp", "linear", "squared"):
         assert similarity(np.array([10.0]), 5, 5, decay)[0] == pytest.approx(0.5)
+    assert similarity(np.array([5.0, 5.1]), 5, 5, "step").tolist() == [1, 0]
     assert (levenshtein("RENT", "OWN"), levenshtein("OWN", "OWN")) == (0.25, 1.0)
 
 
@@ -206,6 +238,12 @@ def test_outlier_pair_of_table_five() -> None:
     )  # fmt: skip
     assert (found.pairs, found.unique, found.linked) == (1, 1, 1)
     assert found.by_knowledge["pairs"].to_list() == [1, 1, 1]
+    assert found.unique_similarity == (1.0, 1.0), "ages are equal, incomes within 1,000"
+    wide = link_outliers(
+        Table.from_frame(left, schema), Table.from_frame(right, schema), {"age": 10, "income": 262},
+        ["home", "loan"], rows=np.array([0]), candidates="all",
+    )  # fmt: skip
+    assert wide.unique_similarity == (0.75, 0.75), "at the limit of one number, equal in the other"
 
 
 def test_outlier_rules() -> None:
@@ -216,6 +254,20 @@ def test_outlier_rules() -> None:
     for rule in ("zscore", "tukey", "robust"):
         assert find_outliers(table, ["x"], rule)[-1]
     assert find_outliers(table, ["x", "y"], "mahalanobis")[-1]
+    x = table["x"].floats()
+    for rule in ("zscore", "tukey", "robust", "peirce"):
+        limits = outlier_limits(table, ["x", "y"], rule)
+        low, high, outliers = limits.select("low", "high", "outliers").row(0)
+        assert outliers == int(find_outliers(table, ["x"], rule).sum()) == int(((x < low) | (x > high)).sum())
+    assert outlier_limits(table, ["x"]).select("middle", "spread").row(0) == pytest.approx(
+        (x.mean(), x.std(ddof=1))
+    )
+    low, high = np.quantile(x, [0.25, 0.75])
+    fences = outlier_limits(table, ["x"], "tukey").select("low", "high").row(0)
+    assert fences == pytest.approx((low - 1.5 * (high - low), high + 1.5 * (high - low)))
+    assert outlier_limits(Table.from_frame({"x": [1.5, 1.5]}), ["x"])["low"].to_list() == [None]
+    with pytest.raises(DaleniusError):
+        outlier_limits(table, ["x"], "mahalanobis")
     assert find_outliers(table, ["x", "y"], combine="all").sum() == 0
 
 

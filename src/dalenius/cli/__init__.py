@@ -10,6 +10,7 @@ from dalenius.cli.audit import audit
 from dalenius.cli.benchmark import benchmark, cells
 from dalenius.cli.check import check, clean
 from dalenius.cli.demo import demo
+from dalenius.cli.epsilon import epsilon
 from dalenius.cli.evaluate import evaluate
 from dalenius.cli.methods import methods, version
 from dalenius.cli.release import plan, release, verify
@@ -40,6 +41,7 @@ for command in (
     clean,
     risk,
     audit,
+    epsilon,
     plan,
     release,
     verify,

@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
+import polars as pl
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
 from rich.text import Text
 from typer.core import TyperGroup
 
 from dalenius.core.errors import DaleniusError, OptionError
+from dalenius.core.result import figure
 
 BAD_INPUT, INTERNAL = 2, 70
 """Exit codes: something in the call or the data is wrong; something in Dalenius is wrong."""
@@ -61,15 +65,24 @@ def _fail(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
+class PlainConsole(Console):
+    """Console on which a name from the data cannot steer the terminal: control characters are shown, not sent."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Render text, line ends and tabs as they are."""
+        shown = "".join(c if category(c) != "Cc" or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+        return super().render_str(shown, **options)
+
+
 class Terminal:
     """Where a command writes: people on stderr and stdout, machines on stdout with ``--json``."""
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet = quiet
         self.as_json = as_json
-        # No markup: names and categories come from the data, and "[old]" is one of them, not a style.
-        self.out = Console(highlight=False, markup=False)
-        self.err = Console(stderr=True, highlight=False, markup=False)
+        # No markup, no emoji: names and categories come from the data, and "[old]" is one of them, not a style.
+        self.out = PlainConsole(highlight=False, markup=False, emoji=False)
+        self.err = PlainConsole(stderr=True, highlight=False, markup=False, emoji=False)
 
     def say(self, *parts: Any) -> None:
         """Print for a person, unless quiet or JSON is wanted."""
@@ -97,10 +110,24 @@ class Terminal:
         if self.quiet or not self.err.is_terminal:
             yield lambda text: None
             return
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
         with Progress(*columns, console=self.err, transient=True) as bar:
             task = bar.add_task(what)
             yield lambda text: bar.update(task, description=f"{what}: {text}")
+
+
+def shown_table(table: pl.DataFrame) -> Grid:
+    """A frame for the terminal: numbers as a person writes them.
+
+    Examples
+    --------
+    >>> shown_table(pl.DataFrame({"k": [2], "per cent": [12.3456]})).row_count
+    1
+    """
+    grid = Grid(*table.columns, box=None, header_style="bold")
+    for row in table.rows():
+        grid.add_row(*("" if x is None else figure(x) if isinstance(x, float) else str(x) for x in row))
+    return grid
 
 
 def dim(text: str) -> Text:

@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, assigned
+from dalenius.cli._console import Terminal, assigned, listed, shown_table
 from dalenius.cli._input import load
+from dalenius.core.errors import OptionError
 from dalenius.data.atomic import replacing
 from dalenius.risk.membership.shadow import shadow_audit
+from dalenius.risk.split import train_control_risk
 from dalenius.synth import SYNTHESIZERS, make_synthesizer
 
 
@@ -21,6 +23,8 @@ def audit(
     epsilon: opt.Epsilon = None,
     option: opt.MethodOption = None,
     schema: opt.SchemaFile = None,
+    keys: opt.Keys = None,
+    targets: opt.Targets = None,
     runs: Annotated[
         int, typer.Option("--runs", help="Syntheses; a candidate is in half of them.", min=4)
     ] = 16,
@@ -35,8 +39,14 @@ def audit(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Tell members from outsiders by repeated syntheses: the strongest membership attack, on the method itself."""
+    """Tell members from outsiders by repeated syntheses: the strongest membership attack, on the method itself.
+
+    With --keys and --target also: how much of what can be read off comes from having been in the data (a fifth of it is
+    kept away from the method).
+    """
     terminal = Terminal(quiet, as_json)
+    if bool(keys) != bool(targets):
+        raise OptionError("--keys and --target go together: what is known, and what would be learnt from it")
     SYNTHESIZERS[method]  # a wrong name is told before a long file is read
     options = assigned(option) | ({} if epsilon is None else {"epsilon": epsilon})
     synthesizer = make_synthesizer(method, **options)
@@ -46,9 +56,15 @@ def audit(
             table, synthesizer, runs=runs, candidates=candidates, seed=seed,
             progress=lambda done, every: show(f"{done} of {every} syntheses"),
         )  # fmt: skip
+        known, wanted = listed(keys), listed(targets)
+        control = (
+            train_control_risk(table, synthesizer, known, wanted, seed=seed) if known and wanted else None
+        )
     result = found.result()
     terminal.say(result.sentence)
-    terminal.emit(result.to_dict())
+    if control is not None:
+        terminal.say(shown_table(control))
+    terminal.emit(result.to_dict() | ({} if control is None else {"control": control.to_dicts()}))
     if exposed is not None:
         with replacing(exposed) as temporary:
             found.exposure().write_csv(temporary)

@@ -5,46 +5,71 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 import typer
 from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed, options_by_name
+from dalenius.cli._console import Terminal, listed, options_by_name, shown_table
 from dalenius.cli._input import load
 from dalenius.core.errors import OptionError
 from dalenius.core.result import figure
 from dalenius.counts.pair import Pair
 from dalenius.data.atomic import replacing
+from dalenius.data.grouping import Grouping
 from dalenius.risk.page import RiskPage, risk_page
 from dalenius.risk.sample.page import sample_page
+
+Synthetic = Annotated[
+    Path | None, typer.Argument(help="Protected file; without it the first file is judged by itself.")
+]
+Attacks = Annotated[bool, typer.Option("--attacks", help="Run the attacks too (slower).")]
+Further = Annotated[
+    bool,
+    typer.Option(
+        "--further", help="Add second looks: apparent matches, what is news, sets of keys, tables, isolation."
+    ),
+]
+Groups = Annotated[
+    int | None,
+    typer.Option(
+        "--groups", help="Group numbers among keys and targets into so many quantile groups.", min=2
+    ),
+]
+Weight = Annotated[str | None, typer.Option("--weight", help="One file: column of sample weights.")]
+Household = Annotated[str | None, typer.Option("--household", help="One file: column of households.")]
+Population = Annotated[
+    int | None, typer.Option("--population", help="One file: people it was drawn from.", min=1)
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the page as Markdown.")]
+Reveal = Annotated[
+    bool, typer.Option("--reveal", help="Name the values of the most exposed records: confidential.")
+]
+Records = Annotated[
+    Path | None,
+    typer.Option(
+        "--records", help="Write one row per record, a CSV per figure, to this folder: confidential."
+    ),
+]
 
 
 def risk(
     original: opt.Original,
-    synthetic: Annotated[
-        Path | None, typer.Argument(help="Protected file; without it the first file is judged by itself.")
-    ] = None,
+    synthetic: Synthetic = None,
     schema: opt.SchemaFile = None,
     keys: opt.Keys = None,
     targets: opt.Targets = None,
     holdout: opt.Holdout = None,
     measures: opt.Measures = None,
     option: opt.MeasureOption = None,
-    attacks: Annotated[bool, typer.Option("--attacks", help="Run the attacks too (slower).")] = False,
-    weight: Annotated[
-        str | None, typer.Option("--weight", help="One file: column of sample weights.")
-    ] = None,
-    household: Annotated[
-        str | None, typer.Option("--household", help="One file: column of households.")
-    ] = None,
-    population: Annotated[
-        int | None, typer.Option("--population", help="One file: people it was drawn from.", min=1)
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the page as Markdown.")] = None,
-    reveal: Annotated[
-        bool, typer.Option("--reveal", help="Name the values of the most exposed records: confidential.")
-    ] = False,
+    attacks: Attacks = False,
+    further: Further = False,
+    groups: Groups = None,
+    weight: Weight = None,
+    household: Household = None,
+    population: Population = None,
+    output: Output = None,
+    reveal: Reveal = False,
+    records: Records = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -52,28 +77,33 @@ def risk(
     terminal = Terminal(quiet, as_json)
     if synthetic is None:
         _refuse(
-            "needs a protected file",
-            holdout=holdout,
-            measures=measures,
-            option=option,
-            attacks=attacks,
-            reveal=reveal,
-        )
+            "needs a protected file", holdout=holdout, measures=measures, option=option, attacks=attacks,
+            further=further, groups=groups, reveal=reveal,
+        )  # fmt: skip
         table = load(original, schema, terminal).table
         roles = {role: name for role, name in (("weight", weight), ("household", household)) if name}
         table = table.with_schema(table.schema.with_roles(**roles))
         with terminal.progress("measuring") as show:
-            page = sample_page(table, listed(keys), listed(targets), population=population, progress=show)
+            page = sample_page(
+                table,
+                listed(keys),
+                listed(targets),
+                population=population,
+                records=records is not None,
+                progress=show,
+            )
     else:
         _refuse("is about one file by itself", weight=weight, household=household, population=population)
         first, second = load(original, schema, terminal).table, load(synthetic, None, terminal).table
         third = load(holdout, None, terminal).table if holdout is not None else None
-        pair = Pair(first, second, third, keys=listed(keys), targets=listed(targets))
+        grouping = Grouping.fit(first, groups=groups) if groups else None
+        pair = Pair(first, second, third, keys=listed(keys), targets=listed(targets), grouping=grouping)
         options = options_by_name(option)
         with terminal.progress("measuring") as show:
             page = risk_page(
-                pair, listed(measures), attacks=attacks, reveal=reveal, options=options, progress=show
-            )
+                pair, listed(measures), attacks=attacks, further=further, grouped=groups is not None, reveal=reveal,
+                records=records is not None, options=options, progress=show,
+            )  # fmt: skip
         for note in pair.notes:
             terminal.note(note)
     _show(page, terminal)
@@ -82,6 +112,19 @@ def risk(
         with replacing(output) as temporary:
             temporary.write_text(page.to_markdown(), encoding="utf-8")
         terminal.note(f"risk page written to {output}")
+    if records is not None:
+        _write_records(page, records, terminal)
+
+
+def _write_records(page: RiskPage, folder: Path, terminal: Terminal) -> None:
+    """One file for each figure that has rows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {name: result.records for name, result in page.results.items() if result.records is not None}
+    for name, rows in written.items():
+        safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)
+        with replacing(folder / f"{safe}.csv") as temporary:
+            rows.write_csv(temporary)
+    terminal.note(f"{len(written)} files with one row per record written to {folder}: confidential")
 
 
 def _refuse(why: str, **options: object) -> None:
@@ -114,14 +157,7 @@ def _show(page: RiskPage, terminal: Terminal) -> None:
         terminal.note(f"without a holdout: {line}")
     for name, table in page.shown_tables.items():
         terminal.say(f"\n{name}")
-        terminal.say(_grid(table))
+        terminal.say(shown_table(table))
     if page.exposed is not None and page.exposed.table is not None and page.exposed.table.height:
         terminal.say(f"\n{page.exposed.sentence}")
-        terminal.say(_grid(page.exposed.table))
-
-
-def _grid(table: pl.DataFrame) -> Grid:
-    grid = Grid(*table.columns, box=None, header_style="bold")
-    for row in table.rows():
-        grid.add_row(*("" if x is None else figure(x) if isinstance(x, float) else str(x) for x in row))
-    return grid
+        terminal.say(shown_table(page.exposed.table))

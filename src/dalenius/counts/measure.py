@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from numbers import Integral, Real
+from types import UnionType
+from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.registry import MeasureInfo, Registry
@@ -30,25 +32,79 @@ class Measure:
 
     def __call__(self, pair: Pair, /, **options: Any) -> Result:
         """Measure the pair; an error says what it lacks."""
-        lacking = self.lacks(pair)
+        lacking = self.lacks(pair, options)
         if lacking:
             raise DataError(
                 f"{self.info.title} needs {' and '.join(lacking)}; name them in the schema or in the call"
             )
         return self.function(pair, **options).with_info(self.info)
 
+    @property
+    def options(self) -> list[str]:
+        """Names of the options the measure takes."""
+        return [name for name in inspect.signature(self.function).parameters if name != "pair"]
+
     def check_options(self, options: Mapping[str, Any]) -> None:
-        """Raise when the measure has no option of a name."""
-        known = [name for name in inspect.signature(self.function).parameters if name != "pair"]
+        """Raise when the measure has no option of a name, or an option is of another kind (a word for a number)."""
+        known = self.options
         unknown = [name for name in options if name not in known]
         if unknown:
             there = f"there are: {', '.join(known)}" if known else "it has none"
             raise OptionError(f"measure {self.info.name!r} has no option {unknown[0]!r}; {there}")
+        hints = get_type_hints(self.function)
+        for name, value in options.items():
+            if not _fits(value, hints[name]):
+                kind = _words(hints[name])
+                raise OptionError(
+                    f"option {name!r} of measure {self.info.name!r} is {value!r}; it should be {kind}"
+                )
 
-    def lacks(self, pair: Pair) -> list[str]:
-        """What the pair would need to have for this measure, and has not."""
-        has = {"keys": bool(pair.keys), "targets": bool(pair.targets), "holdout": pair.holdout is not None}
+    def lacks(self, pair: Pair, options: Mapping[str, Any] | None = None) -> list[str]:
+        """What the pair would need to have for this measure, and has not; keys and targets may be options."""
+        given = options or {}
+        has = {
+            "keys": bool(given.get("keys", pair.keys)),
+            "targets": bool(given.get("targets", pair.targets)),
+            "holdout": pair.holdout is not None,
+        }
         return sorted(need for need in self.info.needs if not has[need])
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the kind a parameter asks for, as far as that is plain.
+
+    Examples
+    --------
+    >>> _fits(5, int | None), _fits("five", int | None), _fits(True, int), _fits("sex", Sequence[str])
+    (True, False, False, False)
+    """
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, part) for part in get_args(hint))
+    if origin is Literal:
+        return value in get_args(hint)
+    if origin in (Sequence, Mapping):
+        return isinstance(value, origin) and not isinstance(value, str)
+    if hint in (int, float):
+        return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
+    return not isinstance(hint, type) or isinstance(value, hint)
+
+
+def _words(hint: Any) -> str:
+    """Say what a parameter asks for.
+
+    Examples
+    --------
+    >>> _words(int | None), _words(Sequence[str]), _words(Literal["a", "b"])
+    ('int or None', 'list', "'a' or 'b'")
+    """
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return " or ".join(_words(part) for part in get_args(hint))
+    if origin is Literal:
+        return " or ".join(map(repr, get_args(hint)))
+    plain = {Sequence: "list", Mapping: "mapping", type(None): "None"}
+    return plain.get(origin or hint, getattr(hint, "__name__", str(hint)))
 
 
 MEASURES: Registry[Measure] = Registry("measure")

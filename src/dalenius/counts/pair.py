@@ -83,13 +83,16 @@ class Pair:
     ) -> None:
         base = Table.from_frame(original, schema)
         others = [other for other in (protected, holdout) if other is not None]
-        tables = _harmonise(base, others)
+        sources = [_Source(other) for other in others]
+        tables = _harmonise(base, sources)
         self.original: Table = tables[0]
         self.protected: Table = tables[1]
         self.holdout: Table | None = tables[2] if holdout is not None else None
-        self.notes: list[str] = _notes(base, tables)
+        self.notes: list[str] = _notes(base, tables, sources[0])
         if self.original.rows == 0 or self.protected.rows == 0:
             raise DataError("original and protected file need at least one row each to be compared")
+        if self.holdout is not None and self.holdout.rows == 0:
+            raise DataError("the holdout has no rows; leave it out, or give people who are not in the data")
         full = base.schema.with_roles(keys=keys, targets=targets)
         self._take_roles(full)
         self._grouping = grouping
@@ -211,10 +214,18 @@ class Pair:
 
     def swap_in(self, protected: Any) -> Pair:
         """The same original, keys, targets and grouping with another protected file."""
-        return Pair(
-            self.original, protected, self.holdout, schema=self.schema.select(self.original.names),
-            keys=self.keys, targets=self.targets, grouping=self.grouping,
-        )  # fmt: skip
+        # the original as it was made comparable: its schema may speak of another kind than the files share
+        other = Pair(
+            self.original,
+            protected,
+            self.holdout,
+            keys=self.keys,
+            targets=self.targets,
+            grouping=self.grouping,
+        )
+        # the column that owns rows need not be in every file
+        other.unit, other.units, other.holdout_units = self.unit, self.units, self.holdout_units
+        return other
 
 
 def _unit_codes(
@@ -225,22 +236,35 @@ def _unit_codes(
     if not owners or owners[0] not in base:
         return None, None, None
     name = owners[0]
-    codes = np.unique(base[name].categories.codes, return_inverse=True)[1]
+    codes = owner_codes(base[name])
     source = _Source(holdout) if holdout is not None else None
     if source is None or name not in source:
         return name, codes, None
     held = source.encoded(replace(base[name].column, levels=None, bounds=None))
-    return name, codes, np.unique(held.categories.codes, return_inverse=True)[1]
+    return name, codes, owner_codes(held)
 
 
-def _harmonise(base: Table, others: Sequence[Any]) -> list[Table]:
+def owner_codes(vector: Vector) -> IntArray:
+    """Number the owners of rows; a row whose owner is not known is its own.
+
+    Examples
+    --------
+    >>> owner_codes(Table.from_frame({"person": ["a", None, "a", None]})["person"]).tolist()
+    [0, 1, 0, 2]
+    """
+    codes = vector.categories.codes.astype(np.int64)
+    gaps = np.flatnonzero(~vector.present)
+    codes[gaps] = vector.categories.size + np.arange(len(gaps))
+    return np.unique(codes, return_inverse=True)[1]
+
+
+def _harmonise(base: Table, sources: Sequence[_Source]) -> list[Table]:
     """Encode every file like the original, over their common columns; where kinds clash, take the weaker one."""
-    sources = [_Source(other) for other in others]
     common = [name for name in base.names if all(name in source for source in sources)]
     if not common:
         raise DataError("the files have no column in common; check that the names are spelled alike")
     own = _Source(base)
-    encoded: list[list[Vector]] = [[] for _ in range(len(others) + 1)]
+    encoded: list[list[Vector]] = [[] for _ in range(len(sources) + 1)]
     for name in common:
         vectors = _one_kind(name, base[name].column, [own, *sources])
         for place, vector in zip(encoded, vectors, strict=True):
@@ -258,6 +282,11 @@ class _Source:
         self.rows = max((len(raw.data) for raw in self.raws.values()), default=0)
         if self.table is not None:
             self.rows = self.table.rows
+
+    @property
+    def names(self) -> list[str]:
+        """Columns of the file."""
+        return self.table.names if self.table is not None else list(self.raws)
 
     def __contains__(self, name: str) -> bool:
         return name in self.table if self.table is not None else name in self.raws
@@ -287,8 +316,9 @@ def _weaker(kind: Kind) -> list[Kind]:
     return [kind, Kind.CATEGORICAL] if kind.is_number else [kind]
 
 
-def _notes(base: Table, tables: Sequence[Table]) -> list[str]:
+def _notes(base: Table, tables: Sequence[Table], protected: _Source) -> list[str]:
     lost = [name for name in base.names if name not in tables[0]]
+    lost += [name for name in protected.names if name not in base]
     found = [f"{names(lost)} is not in every file and is not compared"] if lost else []
     for name in tables[0].names:
         has_gaps = [table[name].state is not None for table in tables[:2]]

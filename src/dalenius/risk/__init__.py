@@ -2,7 +2,7 @@
 
 from dalenius.core.attack_terms import best_attack
 from dalenius.risk.apparent import apparent_matches
-from dalenius.risk.attack.grid import attack_grid
+from dalenius.risk.attack.grid import attack_grid, attack_grid_chart
 from dalenius.risk.attack.linkability import linkability
 from dalenius.risk.attack.numbers import attack_number
 from dalenius.risk.attack.outcome import Outcome
@@ -10,13 +10,19 @@ from dalenius.risk.attack.repeats import attribute_inference
 from dalenius.risk.attack.secret import inference
 from dalenius.risk.attack.singling_out import singling_out
 from dalenius.risk.attack.trained import ATTACKERS, Attack, attacker
-from dalenius.risk.attribution import dcap, disco, multi_target, tolerance_disco
+from dalenius.risk.attribution import (
+    dcap,
+    disco,
+    multi_target,
+    multi_target_chart,
+    multi_target_of_several,
+)
 from dalenius.risk.cap.gcap import CapScores, cap_scores, gcap
 from dalenius.risk.distance.adversarial import adversarial
 from dalenius.risk.distance.closest import dcr, identical_matches, nndr
-from dalenius.risk.distance.identifiability import epsilon_identifiability, shared_neighbour_identifiability
+from dalenius.risk.distance.identifiability import epsilon_identifiability
 from dalenius.risk.distance.new_rows import new_row_curve, new_rows
-from dalenius.risk.distance.outlier_rules import find_outliers
+from dalenius.risk.distance.outlier_rules import find_outliers, outlier_limits
 from dalenius.risk.distance.outliers import (
     check_links,
     compare_outliers,
@@ -24,8 +30,10 @@ from dalenius.risk.distance.outliers import (
     link_outliers,
     outlier_linkage,
 )
+from dalenius.risk.distance.shared import shared_neighbour_identifiability, shared_neighbour_profile
 from dalenius.risk.distance.space import Space
 from dalenius.risk.epsilon import (
+    attack_in_words,
     attack_table,
     best_attack_gaussian,
     best_attack_zcdp,
@@ -34,6 +42,7 @@ from dalenius.risk.epsilon import (
     mu_from_attack,
     rho_from_attack,
 )
+from dalenius.risk.further import further_figures, isolation_gain_of
 from dalenius.risk.identity import replicated_rows, replicated_uniques, unique_exact_matches, uniques
 from dalenius.risk.membership.attacks import membership_density, membership_distance
 from dalenius.risk.membership.shadow import ShadowAudit, shadow_audit
@@ -45,12 +54,13 @@ from dalenius.risk.sample.page import sample_page
 from dalenius.risk.sample.population import population_uniques
 from dalenius.risk.sample.suda import msu_overlap, suda
 from dalenius.risk.split import train_control_risk
-from dalenius.risk.tables import all_tables, table_risk, tcap_ratio, weap
+from dalenius.risk.tables import all_tables, group_disclosure, table_risk, tcap_ratio, weap
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
 from dalenius.risk.tabular.exclusions import Exclusions
 from dalenius.risk.tabular.expected import unexpected_disco
 from dalenius.risk.tabular.scan import key_scan
 from dalenius.risk.tabular.several import disclosure_of_several
+from dalenius.risk.tabular.tolerance import tolerance_disco
 
 __all__ = [
     "ATTACKERS",
@@ -66,6 +76,8 @@ __all__ = [
     "all_tables",
     "apparent_matches",
     "attack_grid",
+    "attack_grid_chart",
+    "attack_in_words",
     "attack_number",
     "attack_table",
     "attacker",
@@ -88,10 +100,13 @@ __all__ = [
     "exposed_combinations",
     "find_outliers",
     "frequencies",
+    "further_figures",
     "gcap",
+    "group_disclosure",
     "identical_matches",
     "individual_risk",
     "inference",
+    "isolation_gain_of",
     "k_anonymity",
     "key_scan",
     "l_diversity",
@@ -102,9 +117,12 @@ __all__ = [
     "msu_overlap",
     "mu_from_attack",
     "multi_target",
+    "multi_target_chart",
+    "multi_target_of_several",
     "new_row_curve",
     "new_rows",
     "nndr",
+    "outlier_limits",
     "outlier_linkage",
     "population_uniques",
     "replicated_rows",
@@ -115,6 +133,7 @@ __all__ = [
     "sample_risk",
     "shadow_audit",
     "shared_neighbour_identifiability",
+    "shared_neighbour_profile",
     "singling_out",
     "specific_risk",
     "suda",

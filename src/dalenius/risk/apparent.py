@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -26,12 +26,29 @@ from dalenius.risk.units import Units
 
 
 def apparent_matches(
-    pair: Pair, keys: Sequence[str] | None = None, targets: Sequence[str] | None = None, *, weak: float = 0.5
+    pair: Pair,
+    keys: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    *,
+    weak: float = 0.5,
+    perfect_baseline: Literal["exclude", "zero"] = "exclude",
+    records: bool = False,
 ) -> Result:
     """Precision of apparent matches and its improvement over a baseline, per target.
 
     The baseline is the accuracy of a sparse logistic regression from the keys, fitted on 70 % of the original and tried
-    on the other 30 %. The value is the largest improvement (P - B) / (1 - B); ``weak`` is the author's own limit.
+    on the other 30 %. The value is the largest improvement (P - B) / (1 - B), its interval widened for the choice among
+    several targets (Bonferroni).
+
+    Parameters
+    ----------
+    weak
+        Improvement from which the sentence calls it at or above the limit: the author's own judgement.
+    perfect_baseline
+        A target that the baseline always guesses cannot be improved on: leave it out, or count it as 0 (as the paper's
+        own code does).
+    records
+        Give one row per matched original too: which of its targets the match tells (confidential).
 
     Examples
     --------
@@ -44,46 +61,70 @@ def apparent_matches(
     wanted = (
         list(targets) if targets is not None else pair.targets or [c for c in pair.columns if c not in known]
     )
-    if len(known) < 2:
-        raise OptionError("apparent matches need at least two keys")
+    if len(known) < 2 or perfect_baseline not in ("exclude", "zero"):
+        raise OptionError("apparent matches need at least two keys, and perfect_baseline 'exclude' or 'zero'")
     check_keys(pair, known)
     mine, theirs = _matched_rows(pair, known)
+    right = {target: _told(pair, known, target, mine, theirs) for target in wanted}
     rows: list[dict[str, Any]] = []
     for target in wanted:
-        check_keys(pair, known, target)
-        aligned = pair.categories(target, grouped=False)
-        right = aligned.original.codes[mine] == aligned.protected.codes[theirs]
-        precision = float(np.mean(right)) if len(mine) else math.nan
         base = _baseline(pair, known, target)
-        gain = (precision - base) / (1 - base) if base < 1 and len(mine) else math.nan
+        precision = float(np.mean(right[target])) if len(mine) else math.nan
+        gain = _improvement(precision, base, perfect_baseline)
         rows.append({"target": target, "precision": precision, "baseline": base, "improvement": gain})
-    table = pl.DataFrame(rows)
     gains: list[float] = [row["improvement"] for row in rows if not math.isnan(row["improvement"])]
-    units = Units.of(pair)
-    coverage = 100 * len(mine) / units.count
     worst = max(gains, default=0.0)
-    verdict = (
-        "no loss" if worst <= 0 else ("below" if worst < weak else "at or above") + f" the limit of {weak:g}"
-    )
     return Result(
         name="apparent-matches",
         value=worst,
-        sentence=f"{figure(coverage, '%')} of the original {units.noun} are single on the keys and meet one single "
-        f"protected record; its other values are right at most {figure(worst)} of the way from a baseline to "
-        f"certainty: {verdict}.",
+        sentence=_sentence(pair, len(mine), worst, weak),
         interval=_interval(rows, worst, len(mine)),
-        values={"coverage": coverage, "median improvement": float(np.median(gains)) if gains else 0.0},
-        table=table,
+        values={
+            "coverage": 100 * len(mine) / Units.of(pair).count,
+            "mean improvement": float(np.mean(gains)) if gains else 0.0,
+            "median improvement": float(np.median(gains)) if gains else 0.0,
+        },
+        table=pl.DataFrame(rows),
         trusted=len(mine) > 0,
+        records=pl.DataFrame({"row": mine} | {f"told_{name}": flags for name, flags in right.items()})
+        if records
+        else None,
+    )
+
+
+def _told(pair: Pair, keys: Sequence[str], target: str, mine: AnyArray, theirs: AnyArray) -> AnyArray:
+    """Whether each match tells the true value of a target."""
+    check_keys(pair, keys, target)
+    aligned = pair.categories(target, grouped=False)
+    right: AnyArray = aligned.original.codes[mine] == aligned.protected.codes[theirs]
+    return right
+
+
+def _improvement(precision: float, base: float, perfect_baseline: str) -> float:
+    """Place a precision between its baseline (0) and certainty (1); NaN where there is nothing to improve on."""
+    if base < 1 or math.isnan(precision):
+        return (precision - base) / (1 - base) if base < 1 else math.nan
+    return 0.0 if perfect_baseline == "zero" else math.nan
+
+
+def _sentence(pair: Pair, matches: int, worst: float, weak: float) -> str:
+    units = Units.of(pair)
+    verdict = (
+        "no loss" if worst <= 0 else ("below" if worst < weak else "at or above") + f" the limit of {weak:g}"
+    )
+    return (
+        f"{figure(100 * matches / units.count, '%')} of the original {units.noun} are single on the keys and meet one "
+        f"single protected record; its other values are right at most {figure(worst)} of the way from a baseline to "
+        f"certainty: {verdict}."
     )
 
 
 def _interval(rows: list[dict[str, Any]], worst: float, matches: int) -> Interval | None:
     """Interval of the worst target's improvement, from the Wilson interval of its precision."""
-    row = next((r for r in rows if r["improvement"] == worst), None)
+    row = next((r for r in rows if r["improvement"] == worst and r["baseline"] < 1), None)
     if row is None:
         return None
-    spread, base = wilson(row["precision"] * matches, matches), row["baseline"]
+    spread, base = wilson(row["precision"] * matches, matches, 1 - 0.05 / len(rows)), row["baseline"]
     return Interval((spread.low - base) / (1 - base), (spread.high - base) / (1 - base))
 
 

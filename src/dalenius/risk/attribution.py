@@ -7,23 +7,24 @@ whose true value is the one found there. Definitions: spec psd17, section 2.4 (R
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError, OptionError
+from dalenius.core.errors import OptionError
 from dalenius.core.later import altair as alt
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, RISK
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.risk.needs import chosen_targets
 from dalenius.risk.tabular.by_unit import outside_figures
-from dalenius.risk.tabular.cells import Cells, check_keys
+from dalenius.risk.tabular.cells import Cells
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
-from dalenius.risk.tabular.exclusions import Exclusions
+from dalenius.risk.tabular.exclusions import AnyExclusions, exclusions_by_target
 from dalenius.risk.tabular.figures import NONE
 from dalenius.risk.units import Units
 
@@ -56,10 +57,16 @@ def disco(
     keys: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
     grouped: bool = False,
-    exclusions: Exclusions = NONE,
+    exclusions: AnyExclusions = NONE,
     records: bool = False,
 ) -> Result:
     """DiSCO for every target; the value is that of the worst one.
+
+    Parameters
+    ----------
+    exclusions
+        Disclosures to leave out because they carry no news: for all targets, or by target. Plain data will do:
+        ``{"diagnosis": {"target_levels": ["none"]}}``.
 
     Examples
     --------
@@ -71,9 +78,10 @@ def disco(
     100.0
     """
     known = list(keys) if keys is not None else pair.keys
-    wanted = list(targets) if targets is not None else pair.targets
+    wanted = chosen_targets(pair, targets)
     units = Units.of(pair)
-    found = {t: disclosure(pair, t, known, exclusions=exclusions, grouped=grouped) for t in wanted}
+    out = exclusions_by_target(exclusions, wanted)
+    found = {t: disclosure(pair, t, known, exclusions=out[t], grouped=grouped) for t in wanted}
     table = pl.DataFrame([_row(pair, t, d) for t, d in found.items()], schema_overrides=_OPTIONAL)
     table = table.sort("DiSCO", descending=True)
     worst = table.row(0, named=True)
@@ -83,12 +91,12 @@ def disco(
         name="disco",
         value=worst["DiSCO"],
         unit="%",
-        sentence=_sentence(worst, units.noun, len(known), len(wanted)),
+        sentence=_sentence(worst, units.noun, len(known), len(wanted)) + _remarks(found),
         interval=units.interval(worst["DiSCO"]),
         yardsticks=yardsticks,
         values={row["target"]: row["DiSCO"] for row in table.to_dicts()},
         table=table if has_holdout else table.drop("holdout", "specific"),
-        chart=lambda: multi_target_chart(table),
+        chart=lambda: multi_target_chart(table.rename({"Dorig": "original", "DiSCO": "protected"})),
         records=found[worst["target"]].records() if records else None,
     )
 
@@ -123,12 +131,26 @@ def _sentence(worst: dict[str, Any], noun: str, keys: int, targets: int) -> str:
     )
     if worst["checks"]:
         text += f" The {worst['checks']} say that part of it is what anybody would have guessed."
-    if worst["holdout"] is not None:
-        return text + (
-            f" For people who are not in the data the same reading succeeds for {figure(worst['holdout'], '%')}: "
-            "that much is general knowledge, not a leak."
-        )
-    return text + " Without a holdout it cannot be told how much of this is general knowledge."
+    return text + _beside(worst["holdout"])
+
+
+def _beside(outside: float | None) -> str:
+    if outside is None:
+        return " Without a holdout it cannot be told how much of this is general knowledge."
+    return (
+        f" For people who are not in the data the same reading succeeds for {figure(outside, '%')}: that much is "
+        "general knowledge, not a leak."
+    )
+
+
+def _remarks(found: Mapping[str, Disclosure]) -> str:
+    """What a reader must know about the figures: disclosures left out, and keys that cannot tell anything."""
+    left_out = {target: one.exclusions.in_words() for target, one in found.items()}
+    alike = len(set(left_out.values())) == 1
+    words = [w if alike else f"{w} of {t!r}" for t, w in left_out.items() if w][: 1 if alike else None]
+    text = f" Left out as no news: {'; '.join(words)} (shares are still of everybody)." if words else ""
+    warnings = dict.fromkeys(warning for one in found.values() for warning in one.warnings)
+    return text + "".join(f" Note that {warning}." for warning in warnings)
 
 
 def multi_target(
@@ -137,11 +159,13 @@ def multi_target(
     targets: Sequence[str] | None = None,
     *,
     attribute: str = "DiSCO",
-    exclusions: Exclusions = NONE,
+    exclusions: AnyExclusions = NONE,
     grouped: bool = False,
     compat: Any = None,
 ) -> pl.DataFrame:
     """One row per target, sorted by the protected file's figure: original, protected, and which checks fired.
+
+    `multi_target_chart` draws it.
 
     Parameters
     ----------
@@ -149,6 +173,8 @@ def multi_target(
         Default: the pair's targets, or every compared column that is not a key.
     attribute
         "DiSCO", "DiSDiO", "dcap", "tcap_found" or "tcap_disclosive".
+    exclusions
+        Disclosures to leave out: for all targets, or by target.
 
     Examples
     --------
@@ -159,20 +185,18 @@ def multi_target(
     if attribute not in COMPARATOR:
         raise OptionError(f"unknown attribute measure {attribute!r}; use one of {', '.join(COMPARATOR)}")
     known = list(keys) if keys is not None else pair.keys
-    wanted = (
-        list(targets) if targets is not None else pair.targets or [c for c in pair.columns if c not in known]
-    )
-    rows = []
+    others = [c for c in pair.columns if c not in known]
+    wanted = chosen_targets(pair, targets if targets is not None else pair.targets or others)
+    out, rows = exclusions_by_target(exclusions, wanted), []
     for target in wanted:
-        found = disclosure(pair, target, known, exclusions=exclusions, grouped=grouped, compat=compat)
+        found = disclosure(pair, target, known, exclusions=out[target], grouped=grouped, compat=compat)
         figures = {**found.attribute, **found.caps}
         rows.append(
             {
                 "target": target,
                 "original": figures[COMPARATOR[attribute]],
                 "protected": figures[attribute],
-                "UiO": found.identity["UiO"],
-                "repU": found.identity["repU"],
+                **{name: found.identity[name] for name in ("UiO", "UiOiS", "repU")},
                 "one_way": found.one_way is not None,
                 "two_way_pairs": found.two_way.height,
                 "checks": found.flag,
@@ -181,14 +205,58 @@ def multi_target(
     return pl.DataFrame(rows).sort("protected", maintain_order=True)
 
 
+def multi_target_of_several(
+    original: Any,
+    syntheses: Sequence[Any],
+    keys: Sequence[str],
+    targets: Sequence[str] | None = None,
+    **options: Any,
+) -> pl.DataFrame:
+    """`multi_target` of m syntheses of one original: figures are means over the syntheses (spec psd17, 2.11).
+
+    Identity figures are means too; synthpop takes them from the first synthesis. ``smallest`` and ``largest`` are the
+    range of the protected figure; a check counts when it fired in any synthesis.
+
+    Examples
+    --------
+    >>> original = {"k": ["a", "b", "c"], "t": ["x", "y", "x"]}
+    >>> other = {"k": ["a", "b", "d"], "t": ["x", "x", "x"]}
+    >>> found = multi_target_of_several(original, [original, other], ["k"])
+    >>> [round(v, 1) for v in found.select("protected", "smallest", "largest", "repU").row(0)]
+    [66.7, 33.3, 100.0, 83.3]
+    """
+    if not syntheses:
+        raise OptionError("there is no synthesis to measure; give at least one")
+    first = Pair(original, syntheses[0], keys=keys, targets=targets)
+    pairs = [first, *(first.swap_in(other) for other in syntheses[1:])]
+    several = pl.concat([multi_target(pair, keys, targets, **options) for pair in pairs])
+    figures = ("original", "protected", "UiO", "UiOiS", "repU")
+    found = several.group_by("target", maintain_order=True).agg(
+        pl.col(*figures).mean(),
+        pl.col("protected").min().alias("smallest"),
+        pl.col("protected").max().alias("largest"),
+        pl.col("one_way").any(),
+        pl.col("two_way_pairs").max(),
+        pl.col("checks").sort_by(pl.col("checks").str.len_chars()).last(),
+    )
+    return found.sort("protected", maintain_order=True)
+
+
 def multi_target_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
-    """Draw one line per target: a mark for the original, another for the protected file."""
-    renamed = table.select(
-        (pl.col("target") + pl.when(pl.col("checks") != "").then(" (" + pl.col("checks") + ")").otherwise(pl.lit("")))
-        .alias("target"),
-        pl.col("Dorig").alias("original"),
-        pl.col("DiSCO").alias("protected"),
-    )  # fmt: skip
+    """Draw the table of `multi_target`: one line per target, a mark for the original, another for the protected file.
+
+    The highest is at the top; the label says which checks fired.
+
+    Examples
+    --------
+    >>> pair = Pair({"k": [1, 2], "a": [1, 2], "b": [1, 1]}, {"k": [1, 1], "a": [1, 2], "b": [1, 1]})
+    >>> multi_target_chart(multi_target(pair, ["k"], attribute="dcap")).to_dict()["layer"][0]["mark"]["type"]
+    'rule'
+    """
+    checks = pl.when(pl.col("checks") != "").then(" (" + pl.col("checks") + ")").otherwise(pl.lit(""))
+    renamed = table.sort("protected", descending=True).select(
+        (pl.col("target") + checks).alias("target"), "original", "protected"
+    )
     order = renamed["target"].to_list()
     y = alt.Y("target:N", sort=order, title=None)
     x = alt.X("original:Q", title="% of original records", scale=alt.Scale(domain=[0, 100]))
@@ -223,9 +291,10 @@ def dcap(
     keys: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
     grouped: bool = False,
+    exclusions: AnyExclusions = NONE,
     records: bool = False,
 ) -> Result:
-    """DCAP of every target, with the whole family beside it; the value is the worst target's gain over the base.
+    """DCAP of every target, with the whole CAP family beside it in the table; the value is that of the worst target.
 
     Examples
     --------
@@ -234,12 +303,13 @@ def dcap(
     100.0
     """
     known = list(keys) if keys is not None else pair.keys
-    wanted = list(targets) if targets is not None else pair.targets
-    found = {target: disclosure(pair, target, known, grouped=grouped) for target in wanted}
+    wanted = chosen_targets(pair, targets)
+    out = exclusions_by_target(exclusions, wanted)
+    found = {t: disclosure(pair, t, known, exclusions=out[t], grouped=grouped) for t in wanted}
     rows = []
     for target, one in found.items():
-        outside = outside_figures(pair, one.cells)["dcap"] if one.cells.has_holdout else None
-        rows.append({"target": target, **one.caps, "holdout": outside})
+        outside = outside_figures(pair, one.cells, out[target])["dcap"] if one.cells.has_holdout else None
+        rows.append({"target": target, **one.caps, "holdout": outside, "checks": one.flag})
     table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("dcap", descending=True)
     worst = table.row(0, named=True)
     units = Units.of(pair)
@@ -250,16 +320,18 @@ def dcap(
         f"Guessing {worst['target']!r} from a protected record with the same keys is right for "
         f"{figure(worst['dcap'], '%')} of the original {units.noun}; guessing from the margin alone for "
         f"{figure(worst['baseCAPd'], '%')}, from the original itself for {figure(worst['CAPd'], '%')}."
+        + _beside(worst["holdout"])
     )
     return Result(
         name="dcap",
         value=worst["dcap"],
         unit="%",
-        sentence=sentence,
+        sentence=sentence + _remarks(found),
         interval=units.interval(worst["dcap"]),
         yardsticks=yardsticks,
         values={row["target"]: row["dcap"] for row in table.to_dicts()},
         table=table if pair.holdout is not None else table.drop("holdout"),
+        chart=lambda: multi_target_chart(table.rename({"CAPd": "original", "dcap": "protected"})),
         records=_chances(found[worst["target"]].cells) if records else None,
     )
 
@@ -269,39 +341,3 @@ def _chances(cells: Cells) -> pl.DataFrame:
     at = cells.cell_of_row
     chance = np.divide(cells.s, cells.s_q, out=np.zeros(len(cells.s)), where=cells.s_q > 0)
     return pl.DataFrame({"row": np.arange(len(at)), "chance": chance[at]})
-
-
-def tolerance_disco(
-    pair: Pair, target: str, tolerance: float, keys: Sequence[str] | None = None, grouped_keys: bool = False
-) -> float:
-    """DiSCO of a number that counts as learnt when it is met within a tolerance (spec psd17, 2.9; an extension).
-
-    A key combination is disclosive when its protected values lie within twice the tolerance; the guess is their
-    middle. Tolerance 0 gives DiSCO back, missing values left out.
-
-    Examples
-    --------
-    >>> pair = Pair({"k": ["a", "b"], "x": [100, 200]}, {"k": ["a", "a"], "x": [98, 104]})
-    >>> tolerance_disco(pair, "x", 5, ["k"]), tolerance_disco(pair, "x", 2, ["k"])
-    (50.0, 0.0)
-    """
-    known = list(keys) if keys is not None else pair.keys
-    check_keys(pair, known, target)
-    if not pair.original[target].is_number:
-        raise DataError(
-            f"column {target!r} is {pair.original[target].column.kind}; a tolerance needs numbers"
-        )
-    groups = pair.groups(known, grouped_keys)
-    x, y = pair.original[target].floats(), pair.protected[target].floats()
-    low, high = np.full(len(groups), np.inf), np.full(len(groups), -np.inf)
-    there = ~np.isnan(y)
-    np.minimum.at(low, groups.protected[there], y[there])
-    np.maximum.at(high, groups.protected[there], y[there])
-    # A gap among the protected values leaves the intruder unsure
-    unsure = np.bincount(groups.protected, ~there, minlength=len(groups)) > 0
-    known_range = (high >= low) & ~unsure
-    narrow = known_range & (np.where(known_range, high, 0) - np.where(known_range, low, 0) <= 2 * tolerance)
-    guess = np.where(narrow, (np.where(narrow, low, 0) + np.where(narrow, high, 0)) / 2, np.nan)[
-        groups.original
-    ]
-    return Units.of(pair).share(np.abs(guess - x) <= tolerance)

@@ -44,6 +44,7 @@ def best_attack_gaussian(mu: float, fpr: float = 0.01) -> float:
     >>> round(best_attack_gaussian(1.0), 4)
     0.0924
     """
+    check_rates(mu, fpr, 0.0)
     normal = NormalDist()
     return normal.cdf(normal.inv_cdf(fpr) + mu)
 
@@ -56,6 +57,7 @@ def best_attack_zcdp(rho: float, fpr: float = 0.01) -> float:
     >>> best_attack_zcdp(0.5) == best_attack_gaussian(1.0)
     True
     """
+    check_rates(rho, fpr, 0.0)
     return best_attack_gaussian(math.sqrt(2 * rho), fpr)
 
 
@@ -125,4 +127,34 @@ def epsilon_in_words(epsilon: float, fpr: float = 0.01, delta: float = 0.0) -> R
         "times what guessing finds.",
         table=attack_table(fpr=fpr, delta=delta),
         yardsticks={"chance": fpr},
+    )
+
+
+def attack_in_words(found: float, fpr: float = 0.01, delta: float = 0.0) -> Result:
+    """What an attack's success says about the budget: the way back from `epsilon_in_words`.
+
+    Examples
+    --------
+    >>> print(attack_in_words(0.0272).sentence)
+    An attack that finds 2.72 % of the people in the data and falsely accuses 1 % of outsiders rules out every budget
+    below ε = 1.
+    """
+    least = epsilon_from_attack(found, fpr, delta)
+    return Result(
+        name="attack-in-words",
+        value=least,
+        sentence=f"An attack that finds {figure(100 * found, '%')} of the people in the data and falsely accuses "
+        f"{figure(100 * fpr, '%')} of outsiders "
+        + (
+            f"rules out every budget below ε = {figure(least)}."
+            if least > 0
+            else "is no better than chance, so that it rules out no budget."
+        ),
+        table=pl.DataFrame(
+            {
+                "budget": ["ε", "μ (Gaussian)", "ρ (one Gaussian release)"],
+                "at least": [least, mu_from_attack(found, fpr), rho_from_attack(found, fpr)],
+            }
+        ),
+        yardsticks={"chance": 0.0},
     )

@@ -19,6 +19,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray
+from dalenius.risk.needs import compared_columns, one_of
 from dalenius.risk.tabular.cells import check_keys
 from dalenius.risk.units import Units
 
@@ -37,6 +38,7 @@ def uniques(
     {'UiO': 33.3, 'UiS': 100.0, 'UiOiS': 33.3, 'repU': 33.3}
     """
     check_keys(pair, keys)
+    one_of("denominator", denominator, ("original", "synthetic"))
     groups = pair.groups(keys, grouped)
     found = _figures(groups, Units.of(pair), pair.protected.rows)
     if denominator == "synthetic":
@@ -142,7 +144,7 @@ def _records(groups: PairGroups, units: Units) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReplicatedRows:
     """Protected rows that repeat a unique original, and the four-line table that goes with them.
 
@@ -208,7 +210,7 @@ def replicated_rows(
     return ReplicatedRows(pair.protected.take(~gone), replicated, present, table)
 
 
-def unique_exact_matches(pair: Pair) -> Result:
+def unique_exact_matches(pair: Pair, records: bool = False) -> Result:
     """Unique original records found whole in the protected file (SDNist; spec psd11, 2.5 A).
 
     Not a risk by itself: a file with few columns has such matches by chance, so the holdout's rate stands beside it.
@@ -216,14 +218,15 @@ def unique_exact_matches(pair: Pair) -> Result:
     Examples
     --------
     >>> pair = Pair({"a": ["x", "y", "y"], "b": [1, 2, 2]}, {"a": ["x", "z"], "b": [1, 2]})
-    >>> round(unique_exact_matches(pair).value, 1)
-    33.3
+    >>> found = unique_exact_matches(pair)
+    >>> round(found.value, 1), found.values["matches"], found.values["uniques"]
+    (33.3, 1.0, 1.0)
     """
-    groups, units = pair.groups(pair.columns, grouped=False), Units.of(pair)
+    groups, units = pair.groups(compared_columns(pair), grouped=False), Units.of(pair)
     d = units.owners(groups.original, len(groups))
     s = np.bincount(groups.protected, minlength=len(groups))
-    value = units.share(((d == 1) & (s > 0))[groups.original])
-    alone = units.share((d == 1)[groups.original])
+    unique, found = (d == 1)[groups.original], ((d == 1) & (s > 0))[groups.original]
+    value, alone = units.share(found), units.share(unique)
     yardsticks = {"original": alone}
     if groups.holdout is not None:
         held = Units.of_holdout(pair)
@@ -237,8 +240,16 @@ def unique_exact_matches(pair: Pair) -> Result:
         "occur whole in the protected file" + _beside(yardsticks) + ".",
         interval=units.interval(value),
         yardsticks=yardsticks,
-        values={"of all": value, "of uniques": 100 * value / alone if alone else float("nan")},
+        values={
+            "matches": float(units.any(found).sum()),
+            "uniques": float(units.any(unique).sum()),
+            "of all": value,
+            "of uniques": 100 * value / alone if alone else float("nan"),
+        },
         trusted=groups.holdout is not None or value > 0,
+        records=pl.DataFrame({"row": np.arange(len(found)), "unique": unique, "found_whole": found})
+        if records
+        else None,
     )
 
 

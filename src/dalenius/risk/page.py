@@ -6,7 +6,7 @@ Combinations of keys are described by pattern (how rare each key's value is), ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,11 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.result import Result, figure
-from dalenius.counts.measure import MEASURES, chosen_measures
+from dalenius.counts.measure import MEASURES, Measure, chosen_measures
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
+from dalenius.risk.further import TABLES, further_figures
+from dalenius.risk.needs import at_least
 from dalenius.risk.tabular.cells import check_keys
 from dalenius.risk.units import Units
 
@@ -40,7 +42,11 @@ CONTEXT = (
 
 
 def exposed_combinations(
-    pair: Pair, keys: Sequence[str] | None = None, most: int = 10, reveal: bool = False
+    pair: Pair,
+    keys: Sequence[str] | None = None,
+    most: int = 10,
+    reveal: bool = False,
+    grouped: bool = False,
 ) -> Result:
     """The most exposed combinations of keys: single in the original and single in the protected file.
 
@@ -50,6 +56,8 @@ def exposed_combinations(
         How many patterns (or, revealed, combinations) are listed.
     reveal
         Name the values themselves. Only for the eyes of people who may see the original.
+    grouped
+        Group numeric keys by the pair's grouping.
 
     Examples
     --------
@@ -59,13 +67,14 @@ def exposed_combinations(
     """
     used = list(keys) if keys is not None else pair.keys
     check_keys(pair, used)
-    groups, units = pair.groups(used, grouped=False), Units.of(pair)
+    at_least("most", most, 0)
+    groups, units = pair.groups(used, grouped), Units.of(pair)
     d = units.owners(groups.original, len(groups))
     s = np.bincount(groups.protected, minlength=len(groups))
     hit = np.flatnonzero((d == 1) & (s == 1))
-    shares = np.column_stack([_shares(pair, name, groups.codes(name)[hit]) for name in used])
+    shares = np.column_stack([_shares(pair, name, groups.codes(name)[hit], grouped) for name in used])
     if reveal:
-        table = _revealed(pair, used, groups.codes, hit, shares, most)
+        table = _revealed(pair, used, groups.codes, hit, shares, most, grouped)
     else:
         table = _patterns(used, shares, most, units.count)
     total = 100 * len(hit) / units.count if units.count else 0.0
@@ -80,8 +89,8 @@ def exposed_combinations(
     )
 
 
-def _shares(pair: Pair, name: str, codes: AnyArray) -> AnyArray:
-    every = pair.categories(name, grouped=False).original.codes
+def _shares(pair: Pair, name: str, codes: AnyArray, grouped: bool) -> AnyArray:
+    every = pair.categories(name, grouped).original.codes
     counts = np.bincount(every, minlength=int(codes.max(initial=0)) + 1)
     shares: AnyArray = counts[codes] / len(every)
     return shares
@@ -114,12 +123,12 @@ def _revealed(
     hit: AnyArray,
     shares: AnyArray,
     most: int,
+    grouped: bool,
 ) -> pl.DataFrame:
     order = np.argsort(shares.prod(axis=1), kind="stable")[:most]
     columns = {
         name: [
-            str(pair.categories(name, grouped=False).original.labels[c])
-            for c in codes(name)[hit][order].tolist()
+            str(pair.categories(name, grouped).original.labels[c]) for c in codes(name)[hit][order].tolist()
         ]
         for name in used
     }
@@ -128,7 +137,7 @@ def _revealed(
 
 @dataclass(frozen=True)
 class RiskPage:
-    """One page for a release board; with ``tables`` those of the results are shown too.
+    """One page for a release board; ``tables`` names the results whose tables are shown too.
 
     Examples
     --------
@@ -146,12 +155,12 @@ class RiskPage:
     results: dict[str, Result]
     exposed: Result | None
     cannot_be_read: tuple[str, ...]
-    tables: bool = False
+    tables: tuple[str, ...] = ()
 
     @property
     def shown_tables(self) -> dict[str, pl.DataFrame]:
         """Tables to be printed under the figures, by name."""
-        found = {name: result.table for name, result in self.results.items()} if self.tables else {}
+        found = {name: self.results[name].table for name in self.tables}
         return {name: table for name, table in found.items() if table is not None}
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,27 +180,28 @@ class RiskPage:
         lines = [
             "# Disclosure risk",
             "",
-            self.intruder,
+            _line(self.intruder),
             "",
             "| figure | value | beside it |",
             "|---|---|---|",
         ]
-        for result in self.results.values():
-            title = result.info.title if result.info else result.name
+        for name, result in self.results.items():
+            title = result.info.title if result.info else _cell(name)
             trust = "" if result.trusted else " (not trusted)"
             spread = f" {result.interval}" if result.interval is not None else ""
             beside = ", ".join(
-                f"{name} {figure(value, result.unit)}" for name, value in result.yardsticks.items()
+                f"{word} {figure(value, result.unit)}" for word, value in result.yardsticks.items()
             )
             lines.append(f"| {title} | {figure(result.value, result.unit)}{spread}{trust} | {beside} |")
-        lines += ["", *(f"- {result.sentence}" for result in self.results.values())]
+        lines += ["", *(f"- {_line(result.sentence)}" for result in self.results.values())]
         for name, table in self.shown_tables.items():
-            lines += ["", f"## {name}", "", *_markdown(table)]
+            lines += ["", f"## {_line(name)}", "", *_markdown(table)]
         if self.cannot_be_read:
             lines += ["", "## What cannot be read without a holdout", ""]
             lines += [f"- {name}" for name in self.cannot_be_read]
         if self.exposed is not None and self.exposed.table is not None:
-            lines += ["", "## Most exposed", "", self.exposed.sentence, "", *_markdown(self.exposed.table)]
+            said = _line(self.exposed.sentence)
+            lines += ["", "## Most exposed", "", said, "", *_markdown(self.exposed.table)]
         lines += ["", "## What the figures do not know", "", *(f"- {question}" for question in CONTEXT)]
         return "\n".join(lines) + "\n"
 
@@ -204,7 +214,12 @@ def _markdown(table: pl.DataFrame) -> list[str]:
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return figure(value)
-    return "" if value is None else " ".join(str(value).replace("|", "\\|").split())
+    return "" if value is None else _line(str(value).replace("|", "\\|"))
+
+
+def _line(text: str) -> str:
+    """Text on one line: a column's name may hold line ends, which would end a paragraph or a row."""
+    return " ".join(text.split())
 
 
 def risk_page(
@@ -212,7 +227,10 @@ def risk_page(
     measures: Sequence[str] | None = None,
     *,
     attacks: bool = False,
+    further: bool = False,
+    grouped: bool = False,
     reveal: bool = False,
+    records: bool = False,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> RiskPage:
@@ -224,45 +242,83 @@ def risk_page(
         Names of risk measures; default: the cheap ones.
     attacks
         Run the attacks too (seconds to minutes).
+    further
+        Add second looks: whole unique records, apparent matches, what is news in DiSCO, sets of keys, tables, special
+        uniques, isolation gain, shared neighbours.
+    grouped
+        Group numeric keys and targets by the pair's grouping; otherwise every number is a category.
     reveal
         List the most exposed combinations by value.
+    records
+        Let results hold one row per record too (confidential, not on the page).
     options
         Options of single measures, by name: ``{"membership-density": {"margins": 1}}``. They are measured too.
+
+    Examples
+    --------
+    >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40)), "ill": ["yes", "no", "no", "no"] * 10}
+    >>> page = risk_page(Pair(data, data, keys=["sex", "age"], targets=["ill"]), ["disco"], records=True)
+    >>> page.results["disco"].value, page.results["disco"].records.height
+    (100.0, 40)
     """
     infos = [m.info for m in MEASURES.values() if m.info.family == "risk"]
     usual = [info.name for info in infos if info.default or (attacks and info.name in ATTACKS)]
     given = options or {}
     chosen = chosen_measures(measures if measures is not None else usual, given)
-    results = {}
-    for measure in chosen:
-        if measure.lacks(pair):
-            continue
-        if progress is not None:
-            progress(measure.info.title)
-        results[measure.info.name] = measure(pair, **given.get(measure.info.name, {}))
-    unreadable = [r.info.title for r in results.values() if not r.trusted and r.info is not None]
-    lacking = [m.info.title for m in chosen if "holdout" in m.lacks(pair)]
-    exposed = exposed_combinations(pair, reveal=reveal) if pair.keys else None
-    without = tuple(f"{title}: not trusted" for title in unreadable) + tuple(
-        f"{t}: not measured" for t in lacking
-    )
+    wanted = {name: True for name, on in (("records", records), ("grouped", grouped)) if on}
+    results = _measured(pair, chosen, {*(measures or ()), *given}, given, wanted, progress)
+    more = further_figures(pair, grouped, records, attacks, progress) if further else {}
+    results |= more
+    untold = [m.info.title for m in chosen if "holdout" in m.lacks(pair)]
     return RiskPage(
-        _intruder(pair),
+        _intruder(pair, grouped),
         tuple(pair.keys),
         tuple(pair.targets),
         results,
-        exposed,
-        without if pair.holdout is None else (),
+        exposed_combinations(pair, reveal=reveal, grouped=grouped) if pair.keys else None,
+        _cannot_be_read(results, untold) if pair.holdout is None else (),
+        tuple(name for name in more if name.startswith(TABLES)),
     )
 
 
-def _intruder(pair: Pair) -> str:
+def _measured(
+    pair: Pair,
+    chosen: Sequence[Measure],
+    asked: Set[str],
+    options: Mapping[str, Mapping[str, Any]],
+    wanted: Mapping[str, bool],
+    progress: Callable[[str], None] | None,
+) -> dict[str, Result]:
+    """Results of measures; ``wanted`` are options of the page that a measure may have or not."""
+    results = {}
+    for measure in chosen:
+        own = options.get(measure.info.name, {})
+        lacking = measure.lacks(pair, own)
+        # a figure that was asked for is never left out in silence: without a holdout the page says so
+        if "holdout" in lacking or (lacking and measure.info.name not in asked):
+            continue
+        if progress is not None:
+            progress(measure.info.title)
+        extra = {name: on for name, on in wanted.items() if name in measure.options}
+        results[measure.info.name] = measure(pair, **{**extra, **own})
+    return results
+
+
+def _cannot_be_read(results: Mapping[str, Result], untold: Sequence[str]) -> tuple[str, ...]:
+    """Titles of figures that mean nothing without a holdout, or were not measured for want of one."""
+    unreadable = [r.info.title if r.info else name for name, r in results.items() if not r.trusted]
+    return (*(f"{title}: not trusted" for title in unreadable), *(f"{t}: not measured" for t in untold))
+
+
+def _intruder(pair: Pair, grouped: bool) -> str:
     known = ", ".join(pair.keys) or "nothing that was named (name keys)"
     wanted = ", ".join(pair.targets) or "nothing that was named (name targets)"
     text = (
         f"The intruder has the protected file ({pair.protected.rows:,} records) and nothing else, takes it for real, "
         f"knows of some people in the original ({pair.original.rows:,} records): {known}; and wants to learn: {wanted}."
     )
+    if grouped:
+        text += " Numbers among these are known in groups."
     if pair.unit is not None:
         text += f" Figures count units of protection (column {pair.unit}), not rows."
     if pair.holdout is None:

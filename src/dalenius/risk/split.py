@@ -50,6 +50,10 @@ def train_control_risk(
     """
     if not 0 < control < 1:
         raise OptionError("the control part is a share of the rows between 0 and 1")
+    if not targets:
+        raise OptionError(
+            "no targets are named; say which columns would hurt if learnt, as in targets=['ill']"
+        )
     table = Table.from_frame(data)
     order = generator(seed, "control").permutation(table.rows)
     cut = max(1, round(control * table.rows))

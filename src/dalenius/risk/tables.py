@@ -6,15 +6,19 @@ table is the share of its disclosive cells that are disclosive, with the same va
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
+import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.intervals import wilson
+from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
+from dalenius.risk.needs import one_of
 from dalenius.risk.tabular.cells import Cells, count_cells
 
 
@@ -68,6 +72,11 @@ def table_risk(
     """Group disclosure of one table: each synthetic column in turn is what the others disclose.
 
     ``nu`` leaves out values that at least that share of all original records have: a naive guess would do.
+
+    Examples
+    --------
+    >>> table_risk(Pair({"k": [1, 2], "t": [3, 4]}, {"k": [1, 2], "t": [3, 5]}), ["k", "t"], ["t"]).risk
+    0.5
     """
     common = protected = original = 0
     for target in [name for name in columns if name in synthetic]:
@@ -104,6 +113,7 @@ def tcap_ratio(
     >>> tcap_ratio(Pair(gt, {"k": [1, 4, 9], "t": [3, 5, 7]}), ["k"], "t")
     0.3333333333333333
     """
+    one_of("unmatched", unmatched, ("count", "drop"))
     cells = count_cells(pair, keys, target, grouped)
     pure = cells.pure_s & _news(cells, nu)
     if unmatched == "drop":
@@ -136,9 +146,65 @@ def weap(
     return share, found
 
 
-def planned_tables(
-    pair: Pair, tables: Sequence[Sequence[str]], synthetic: Sequence[str]
-) -> Iterator[tuple[str, TableRisk]]:
-    """Risk of each table an office plans to publish."""
-    for columns in tables:
-        yield " × ".join(columns), table_risk(pair, columns, synthetic)
+def group_disclosure(
+    pair: Pair,
+    tables: Sequence[Sequence[str]] | None = None,
+    synthetic: Sequence[str] | None = None,
+    *,
+    geo: str | None = None,
+    nu: float | None = 0.9,
+    grouped: bool = True,
+) -> Result:
+    """Group disclosure in the tables an office plans to publish from the protected file.
+
+    Parameters
+    ----------
+    tables
+        Columns of each table; default: all keys by each target. `all_tables` lists every cross-tabulation.
+    synthetic
+        Columns that were protected, and that a table may give away; default: the targets.
+    geo
+        Area that every table is made for.
+    nu
+        Values of at least this share of all original records are no news.
+
+    Examples
+    --------
+    >>> gt = {"k1": [1, 1, 4, 4, 4, 5], "k2": [2, 2, 12, 12, 12, 12], "t": [3, 3, 4, 4, 9, 10]}
+    >>> sd = {"k1": [1, 1, 4, 4, 4, 5], "k2": [2, 2, 12, 12, 12, 12], "t": [3, 5, 4, 4, 4, 10]}
+    >>> found = group_disclosure(Pair(gt, sd), [["k1", "k2", "t"], ["k1", "t"]], ["t"], grouped=False)
+    >>> found.value, found.table["table"].to_list()
+    (50.0, ['k1 × k2 × t', 'k1 × t'])
+    """
+    wanted = list(synthetic) if synthetic is not None else pair.targets
+    planned = [list(t) for t in tables] if tables is not None else [[*pair.keys, t] for t in wanted]
+    if not any(set(columns) & set(wanted) for columns in planned):
+        raise OptionError(
+            "no table has a protected column; name tables, and which of their columns are protected"
+        )
+    found = [table_risk(pair, columns, wanted, geo, nu, grouped) for columns in planned]
+    common, shown = sum(r.common for r in found), sum(r.protected for r in found)
+    yardsticks, beside = {}, "without a holdout it cannot be told how many would by chance"
+    if pair.holdout is not None:
+        others = pair.swap_in(pair.holdout)
+        fresh = [table_risk(others, columns, wanted, geo, nu, grouped) for columns in planned]
+        cells = sum(r.protected for r in fresh)
+        yardsticks["holdout"] = 100 * sum(r.common for r in fresh) / cells if cells else float("nan")
+        beside = f"in tables of people who are not in the data it is {figure(yardsticks['holdout'], '%')}"
+    rows = [
+        {"table": " × ".join(columns), "protected": r.protected, "original": r.original, "common": r.common,
+         "true, %": 100 * r.risk, "remaining, %": 100 * r.remaining}
+        for columns, r in zip(planned, found, strict=True)
+    ]  # fmt: skip
+    return Result(
+        name="group-disclosure",
+        value=100 * common / shown if shown else float("nan"),
+        unit="%",
+        sentence=f"{len(planned)} {'table' if len(planned) == 1 else 'tables'} of the protected file have {shown:,} "
+        f"groups of people who all share one protected value; for {common:,} of them it is so in the original too; "
+        f"{beside}.",
+        interval=wilson(common, shown, scale=100) if shown else None,
+        yardsticks=yardsticks,
+        table=pl.DataFrame(rows),
+        trusted=bool(yardsticks),
+    )

@@ -1,7 +1,8 @@
 """Unit of protection: a person, household or firm may own many rows, and it is the unit that is harmed.
 
 When the schema names an entity (or a household) column, shares are shares of units: a unit counts when any of its rows
-does, and samples are samples of units. Without such a column every row is its own unit.
+does, and samples are samples of units. Without such a column every row is its own unit, and so is a row whose cell of
+it is empty.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import numpy as np
 from dalenius.core.intervals import wilson
 from dalenius.core.random import Seed, generator
 from dalenius.core.result import Interval
-from dalenius.counts.pair import Pair
+from dalenius.counts.pair import Pair, owner_codes
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.risk.sampling import some_rows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Units:
     """Who owns each row.
 
@@ -48,7 +49,7 @@ class Units:
         found = table.schema.by_role(Role.ENTITY)
         if not found:
             return cls(None, table.rows)
-        codes = np.unique(table[found[0]].categories.codes, return_inverse=True)[1]
+        codes = owner_codes(table[found[0]])
         return cls(codes, int(codes.max(initial=-1)) + 1, found[0])
 
     @classmethod

@@ -25,6 +25,7 @@ from dalenius.risk.attack.outcome import CONTROLS, Outcome
 from dalenius.risk.attack.sure import SURE, sure_distance
 from dalenius.risk.distance._kernels import distances
 from dalenius.risk.distance.space import Index, Points, Space
+from dalenius.risk.needs import at_least
 from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
 
@@ -83,7 +84,9 @@ def linkability(
     one = list(first) if first is not None else names[::2]
     two = list(second) if second is not None else names[1::2]
     if not one or not two or set(one) & set(two):
-        raise OptionError("the two halves need at least one column each and none in common")
+        raise OptionError("linkability needs two halves of at least one column each and none in common")
+    at_least("lineup", lineup, 2)
+    at_least("bridges", bridges, 1)
     left, right = Space.of(pair, one), Space.of(pair, two)
     size = min(lineup, *(len(p) for p in (left.original, left.holdout) if p is not None))
     limit = sure_distance(Index(right, right.protected), right.protected, sure, seed)

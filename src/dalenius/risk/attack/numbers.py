@@ -31,6 +31,7 @@ def attack_number(
     tolerance: float = 0.05,
     most: int = 5000,
     seed: Seed = SEED,
+    records: bool = False,
 ) -> Result:
     """Guess a number from the keys with a regression trained on the protected file.
 
@@ -78,7 +79,9 @@ def attack_number(
             for which, (part, rows) in tried.items()
         ]
     )  # fmt: skip
-    return outcome.result("attack-number", f"A {model} that guesses {target!r} from the keys", table)
+    told = pl.DataFrame({"row": members, "right": right["original"] == 1}) if records else None
+    doing = f"A {model} that guesses {target!r} from the keys"
+    return outcome.result("attack-number", doing, table, records=told)
 
 
 def _guesses(

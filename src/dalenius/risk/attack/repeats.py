@@ -73,6 +73,8 @@ def attribute_inference(
     """
     if repeats < 1 or not fractions or not all(0 < f <= 1 for f in fractions):
         raise OptionError("an attack needs at least one repeat, and fractions above 0 and at most 1")
+    if not training:
+        raise OptionError("there is no file to train on; give at least one, as in {'synthetic': file}")
     targets = Table.from_frame(people)
     grouping = Grouping.fit(targets, groups=groups)
     rows: list[dict[str, Any]] = []

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from dalenius.core.errors import OptionError
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
@@ -22,6 +23,7 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.outcome import CONTROLS, Outcome, outcome_table
 from dalenius.risk.attack.sure import SURE, sure_distance
 from dalenius.risk.distance.space import Index, Points, Space
+from dalenius.risk.needs import chosen_targets
 from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
 
@@ -76,7 +78,13 @@ def inference(
     >>> inference(Pair(people, people, draw(), targets=["s"])).value > 90
     True
     """
-    wanted = list(targets) if targets is not None else pair.targets
+    wanted = chosen_targets(pair, targets)
+    if known is not None and set(known) & set(wanted):
+        raise OptionError(
+            "a target is among the known columns; an intruder cannot know what he wants to learn"
+        )
+    if not 0 <= tolerance < 1:
+        raise OptionError("the tolerance is a share of the number, from 0 to below 1")
     outcomes = {t: _attack(pair, t, known, attacks, tolerance, sure, seed) for t in wanted}
     table = outcome_table([o.row(secret=name) for name, (o, _) in outcomes.items()])
     worst = str(table["secret"][0])

@@ -24,6 +24,7 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.attack._describe import _kernels
 from dalenius.risk.attack.outcome import Outcome
 from dalenius.risk.isolation import isolation_probability
+from dalenius.risk.needs import at_least, compared_columns
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
 
@@ -72,6 +73,7 @@ def singling_out(
     """
     if narrow <= 0:
         raise OptionError("narrow must be above 0: a description that fits nobody cannot be bet on")
+    at_least("attacks", attacks, 1)
     inside, outside = Units.of(pair), Units.of_holdout(pair)
     size = min(inside.count, outside.count or inside.count, MOST_PEOPLE)
     bets = _bets(pair, attacks, narrow / size, seed)
@@ -137,7 +139,7 @@ def _bets(pair: Pair, attacks: int, weight: float, seed: Seed) -> _Bets:
 
 
 def _codes(pair: Pair, which: str) -> AnyArray:
-    aligned = [pair.categories(name, grouped=True) for name in pair.columns]
+    aligned = [pair.categories(name, grouped=True) for name in compared_columns(pair)]
     return np.column_stack([getattr(a, which).codes.astype(np.int32) for a in aligned])
 
 

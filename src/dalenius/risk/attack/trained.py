@@ -23,6 +23,7 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.models import CLASSIFIERS, fit_and_predict
 from dalenius.risk.attack.outcome import Outcome, outcome_table
 from dalenius.risk.cap.gcap import cap_scores
+from dalenius.risk.needs import chosen_targets
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
 
@@ -75,6 +76,13 @@ class Attack:
     def zero_rule(self) -> float:
         """Accuracy of always guessing the commonest value."""
         return float(np.mean(self.members[:, -1] == self.commonest))
+
+    @property
+    def unmatched(self) -> int:
+        """Members whose keys occur nowhere in the protected file."""
+        groups = self.pair.groups(self.keys, grouped=True)
+        there = np.bincount(groups.protected, minlength=len(groups)) > 0
+        return int(np.count_nonzero(~there[groups.original[self.member_rows]]))
 
     def guesses(self, attacker: str | Any, of: str = "members", train: str = "protected") -> AnyArray:
         """Target codes an attacker guesses for members or outsiders."""
@@ -165,7 +173,7 @@ def attacker(
     True
     """
     known = list(keys) if keys is not None else pair.keys
-    wanted = list(targets) if targets is not None else pair.targets
+    wanted = chosen_targets(pair, targets)
     attacks = {t: Attack(pair, known, t, most=most, seed=seed) for t in wanted}
     outcomes = {t: attack.outcome(model) for t, attack in attacks.items()}
     table = outcome_table([o.row(target=t) for t, o in outcomes.items()])

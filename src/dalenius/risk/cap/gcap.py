@@ -20,14 +20,17 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.cap import _kernels
+from dalenius.risk.needs import chosen_targets
 from dalenius.risk.tabular.cells import Cells, count_cells
 from dalenius.risk.units import Units
 
 BLOCK = 2048
+MOST_CELLS = 20_000_000
+"""Cells of the table of key combinations by target that are held at a time."""
 MOST_LEVELS = 50
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CapScores:
     """Scores of every original record.
 
@@ -72,6 +75,12 @@ class CapScores:
         )
 
     @property
+    def radii(self) -> pl.DataFrame:
+        """How many records find their nearest protected records with so many keys different."""
+        sizes = np.bincount(self.radius)
+        return pl.DataFrame({"keys that differ": np.arange(len(sizes)), "records": sizes})
+
+    @property
     def zero_rule(self) -> float:
         """Share of records whose value is the commonest of the protected file."""
         return float(self.guessed.mean())
@@ -106,28 +115,31 @@ class CapScores:
 def cap_scores(
     pair: Pair, keys: Sequence[str], target: str, grouped: bool = False, holdout: bool = False
 ) -> CapScores:
-    """CAP and GCAP scores of every original (or holdout) record."""
+    """CAP and GCAP scores of every original (or holdout) record.
+
+    Examples
+    --------
+    >>> pair = Pair({"k": ["a", "b"], "t": ["x", "y"]}, {"k": ["a", "c"], "t": ["x", "x"]})
+    >>> cap_scores(pair, ["k"], "t").radii.rows()
+    [(0, 1), (1, 1)]
+    """
     cells = count_cells(pair, keys, target, grouped)
     if pair.original[target].is_number and not grouped and len(cells.labels) > MOST_LEVELS:
         raise DataError(f"column {target!r} has {len(cells.labels)} different numbers; use grouped=True")
     groups, codes = _side(pair, cells, grouped, holdout)
     if holdout:
         cells = cells.holdout_view()
-    counts, radius = _neighbourhoods(cells, np.unique(groups))
     margin = np.bincount(cells.level, cells.s, minlength=len(cells.labels))
     # most frequent there; equal counts go to the value more frequent in the whole file, then to the first level
     order = np.lexsort((np.arange(len(margin)), -margin))
-    predicted_of = order[np.argmax(counts[:, order], axis=1)]
-    place = np.searchsorted(np.unique(groups), groups)
-    share = counts[place, codes] / counts.sum(axis=1)[place]
-    predicted = predicted_of[place]
+    share, predicted, radius = _nearest(cells, groups, codes, order)
     at = cells.locate(groups, codes)
     own = cells.d[at] / cells.d_q[at]
     shares = np.bincount(codes, minlength=len(margin)) / len(codes)
     return CapScores(
-        cap=np.where(radius[place] == 0, share, np.nan),
+        cap=np.where(radius == 0, share, np.nan),
         gcap=share,
-        radius=radius[place],
+        radius=radius,
         predicted=predicted,
         right=predicted == codes,
         original=own,
@@ -143,6 +155,32 @@ def _side(pair: Pair, cells: Cells, grouped: bool, holdout: bool) -> tuple[AnyAr
     if cells.groups.holdout is None or aligned.holdout is None:
         raise DataError("there is no holdout; give the people who are not in the data as holdout")
     return cells.groups.holdout, aligned.holdout.codes.astype(np.int64)
+
+
+def _nearest(
+    cells: Cells, groups: AnyArray, codes: AnyArray, order: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Share of each record's value among the protected records nearest to it, the value guessed, and how far they are.
+
+    Key combinations are looked at in blocks: their table by target would not fit in memory where both are many.
+    """
+    every, place = np.unique(groups, return_inverse=True)
+    rows = np.argsort(place, kind="stable")
+    ends = np.searchsorted(place[rows], np.arange(len(every) + 1))
+    share, predicted, radius = (
+        np.empty(len(codes)),
+        np.empty(len(every), np.int64),
+        np.empty(len(every), np.int64),
+    )
+    step = max(1, MOST_CELLS // len(cells.labels))
+    for start in range(0, len(every), step):
+        stop = min(start + step, len(every))
+        counts, radius[start:stop] = _neighbourhoods(cells, every[start:stop])
+        predicted[start:stop] = order[np.argmax(counts[:, order], axis=1)]
+        here = rows[ends[start] : ends[stop]]
+        mine = place[here] - start
+        share[here] = counts[mine, codes[here]] / counts.sum(axis=1)[mine]
+    return share, predicted[place], radius[place]
 
 
 def _neighbourhoods(cells: Cells, wanted: AnyArray) -> tuple[AnyArray, AnyArray]:
@@ -204,7 +242,7 @@ def gcap(
     100.0
     """
     known = list(keys) if keys is not None else pair.keys
-    wanted = list(targets) if targets is not None else pair.targets
+    wanted = chosen_targets(pair, targets)
     rows = [_row(pair, known, target, grouped) for target in wanted]
     table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("gain", descending=True)
     worst, units = table.row(0, named=True), Units.of(pair)

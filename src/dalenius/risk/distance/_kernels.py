@@ -67,8 +67,8 @@ def build(num: Any, cat: Any, wn: Any, wc: Any, cap: float) -> Any:  # noqa: PLR
     last = np.zeros(limit, np.int64)
     child = np.full((limit, 2), -1, np.int64)
     divides = np.full(limit, -1, np.int64)
-    low = np.full((limit, num.shape[1]), np.float32(np.inf), np.float32)
-    high = np.full((limit, num.shape[1]), np.float32(-np.inf), np.float32)
+    low = np.full((limit, num.shape[1]), np.inf)
+    high = np.full((limit, num.shape[1]), -np.inf)
     code = np.full((limit, cat.shape[1]), -2, np.int32)
     scratch = np.empty(n)
     side = np.empty(n, np.int64)
@@ -79,8 +79,8 @@ def build(num: Any, cat: Any, wn: Any, wc: Any, cap: float) -> Any:  # noqa: PLR
         for i in range(start, end):
             row = rows[i]
             for j in range(num.shape[1]):
-                low[at, j] = min(low[at, j], np.float32(num[row, j]))
-                high[at, j] = max(high[at, j], np.float32(num[row, j]))
+                low[at, j] = min(low[at, j], num[row, j])
+                high[at, j] = max(high[at, j], num[row, j])
             for j in range(cat.shape[1]):
                 if code[at, j] == -2:
                     code[at, j] = cat[row, j]
@@ -173,7 +173,7 @@ def _scan(
         code, weight = qcat[q, j], wc[j]
         column = cat[j]
         for i in range(m):
-            acc[i] += weight if column[start + i] != code else np.float32(0)
+            acc[i] += weight if column[start + i] != code else 0.0
     for j in range(len(wn)):
         value, weight = qnum[q, j], wn[j]
         line = num[j]
@@ -203,12 +203,13 @@ def search(  # noqa: PLR0912 (one loop for the compiler)
     qnum: Any, qcat: Any, num: Any, cat: Any, wn: Any, wc: Any, cap: Any, euclid: bool, k: int, own: Any,
     rows: Any, first: Any, last: Any, child: Any, column: Any, low: Any, high: Any, code: Any,
 ) -> Any:  # fmt: skip
-    """Rows of the k nearest records, in single precision; ``num`` and ``cat`` are columns in tree order.
+    """Rows of the k nearest records; ``num`` and ``cat`` are columns in tree order.
 
-    Equal distances go to the smaller row number, so that the answer does not depend on the tree.
+    Equal distances go to the smaller row number, so that the answer does not depend on the tree. In double precision: a
+    single outlier makes the range so wide that single precision cannot tell a copied record from its neighbours.
     """
     n = len(own)
-    best = np.full((n, k), np.float32(np.inf), np.float32)
+    best = np.full((n, k), np.inf)
     which = np.full((n, k), -1, np.int64)
     widest = 0
     for node in range(len(first)):
@@ -216,15 +217,15 @@ def search(  # noqa: PLR0912 (one loop for the compiler)
             widest = max(widest, last[node] - first[node])
     for q in prange(n):
         stack = np.empty(STACK, np.int64)
-        bounds = np.empty(STACK, np.float32)
-        acc = np.empty(widest, np.float32)
-        stack[0], bounds[0] = 0, np.float32(0)
+        bounds = np.empty(STACK)
+        acc = np.empty(widest)
+        stack[0], bounds[0] = 0, 0.0
         size = 1
         while size > 0:
             size -= 1
             node = stack[size]
             # rounding of the bound must not hide an equally near record
-            worst = best[q, k - 1] * np.float32(1 + 1e-6)
+            worst = best[q, k - 1] * (1 + 1e-9)
             if bounds[size] > worst:
                 continue
             if child[node, 0] < 0:

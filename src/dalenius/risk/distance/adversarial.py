@@ -18,6 +18,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.fellows import to_fellows
 from dalenius.risk.distance.space import Index, Metric, Points, Space
+from dalenius.risk.needs import need_holdout
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
 
@@ -71,8 +72,9 @@ def adversarial(
     >>> 0.4 < adversarial(Pair(people, people, others)).value < 0.6
     True
     """
+    need_holdout(pair, "adversarial accuracy")
     space = Space.of(pair, metric=metric)
-    assert space.holdout is not None  # the registry asks for a holdout
+    assert space.holdout is not None
     inside, outside = Units.of(pair), Units.of_holdout(pair)
     size = min(inside.count, len(space.protected), outside.count)
     protected = space.protected.take(some_rows(len(space.protected), size, seed, "protected"))

@@ -21,6 +21,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.fellows import to_two_units
 from dalenius.risk.distance.space import Index, Metric, Progress, Space
+from dalenius.risk.needs import compared_columns, need_holdout
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
 
@@ -68,9 +69,10 @@ def dcr(
     >>> dcr(Pair(people, people, others)).value > 95
     True
     """
+    need_holdout(pair, "the DCR share")
     space = Space.of(pair, metric=metric)
     outside = space.holdout
-    assert outside is not None  # the registry asks for a holdout
+    assert outside is not None
     units, others = Units.of(pair), Units.of_holdout(pair)
     size = min(units.count, others.count)
     inside = space.original.take(units.rows_of_some(size, seed, "original"))
@@ -135,7 +137,7 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
     >>> identical_matches(pair).value, identical_matches(pair).trusted
     (50.0, False)
     """
-    groups, units = pair.groups(pair.columns, grouped=False), Units.of(pair)
+    groups, units = pair.groups(compared_columns(pair), grouped=False), Units.of(pair)
     there = np.bincount(groups.protected, minlength=len(groups)) > 0
     value = units.share(there[groups.original])
     yardsticks = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -19,18 +20,28 @@ from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance._new_rows import _kernels
+from dalenius.risk.needs import at_least, compared_columns
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
 
+RelativeTo = Literal["value", "range", "sd"]
+
 
 def smallest_tolerance(
-    pair: Pair, rows: AnyArray, which: str = "protected", columns: Sequence[str] | None = None
+    pair: Pair,
+    rows: AnyArray,
+    which: str = "protected",
+    columns: Sequence[str] | None = None,
+    relative_to: RelativeTo = "value",
 ) -> AnyArray:
-    """Smallest relative tolerance at which each row meets an original, infinite when none ever does.
+    """Smallest tolerance at which each row meets an original, infinite when none ever does.
 
     A row s meets an original r at tolerance t when |r - s| <= t |s| in every number, and every category and gap is
-    equal. The tolerance is relative to s, so a zero meets only a zero.
+    equal. The tolerance is relative to s, so a zero meets only a zero; or to the range or the standard deviation of the
+    original's column.
     """
+    if relative_to not in ("value", "range", "sd"):
+        raise OptionError(f"unknown relative_to {relative_to!r}; use 'value', 'range' or 'sd'")
     used = list(columns) if columns is not None else pair.columns
     numbers = [n for n in used if pair.original[n].is_number]
     others = [n for n in used if n not in set(numbers)]
@@ -47,7 +58,17 @@ def smallest_tolerance(
     starts = np.searchsorted(first[order], np.arange(len(values) + 1))
     x = _filled(pair.original, numbers)[order]
     y = _filled(table, numbers)[rows]
-    return _kernels.smallest(x, starts, y, second)
+    return _kernels.smallest(x, starts, y, second, _units(pair.original, numbers, relative_to))
+
+
+def _units(table: Table, numbers: Sequence[str], relative_to: RelativeTo) -> AnyArray:
+    """What a tolerance of 1 is in each number column; -1: the value itself."""
+    if relative_to == "value":
+        return np.full(len(numbers), -1.0)
+    spread = np.ptp if relative_to == "range" else np.std
+    known = [table[n].floats() for n in numbers]
+    known = [values[np.isfinite(values)] for values in known]
+    return np.array([float(spread(values)) if len(values) else 0.0 for values in known])
 
 
 def _group(columns: Sequence[AnyArray], sizes: Sequence[int], rows: int) -> AnyArray:
@@ -81,10 +102,17 @@ def new_row_curve(
     tolerances: Sequence[float] = tuple(np.round(np.linspace(0, 1, 21), 2)),
     most: int | None = 2000,
     seed: Seed = SEED,
+    relative_to: RelativeTo = "value",
 ) -> pl.DataFrame:
     """Share of new rows by tolerance, for the protected file and for the holdout.
 
     The risk is how far the protected curve lies below the holdout's, not the curve itself.
+
+    Parameters
+    ----------
+    relative_to
+        Tolerances are shares of the protected "value" (above about 0.3 they no longer mean "copy"), of the "range" or
+        of the "sd" of the original's column.
 
     Examples
     --------
@@ -100,7 +128,7 @@ def new_row_curve(
         table = getattr(pair, which)
         if table is None:
             continue
-        found = smallest_tolerance(pair, some_rows(table.rows, most, seed, which), which)
+        found = smallest_tolerance(pair, some_rows(table.rows, most, seed, which), which, None, relative_to)
         curve[which] = np.array([float(np.mean(found > t)) for t in tolerances])
     return pl.DataFrame(curve)
 
@@ -121,9 +149,19 @@ def new_row_curve(
     )
 )
 def new_rows(
-    pair: Pair, tolerance: float = 0.01, most: int | None = 5000, seed: Seed = SEED, records: bool = False
+    pair: Pair,
+    tolerance: float = 0.01,
+    relative_to: RelativeTo = "value",
+    most: int | None = 5000,
+    seed: Seed = SEED,
+    records: bool = False,
 ) -> Result:
     """Share of protected rows that are not new, beside the holdout's.
+
+    Parameters
+    ----------
+    tolerance, relative_to
+        How far off a number may be: a share of the protected "value", of the "range" or of the "sd" of its column.
 
     Examples
     --------
@@ -131,13 +169,16 @@ def new_rows(
     >>> new_rows(Pair(real, {"a": [101, 150, 300, 0], "c": ["x", "y", "z", "x"]})).value
     50.0
     """
+    at_least("tolerance", tolerance, 0)
+    compared_columns(pair)
     rows = some_rows(pair.protected.rows, most, seed, "protected")
-    smallest = smallest_tolerance(pair, rows)
+    smallest = smallest_tolerance(pair, rows, relative_to=relative_to)
     value = 100 * float(np.mean(smallest <= tolerance))
     yardsticks, text = {}, " Without a holdout this cannot be interpreted: chance alone makes rows agree."
     if pair.holdout is not None:
         held = Units.of_holdout(pair).one_row_each(most, seed, "holdout")
-        yardsticks["holdout"] = 100 * float(np.mean(smallest_tolerance(pair, held, "holdout") <= tolerance))
+        theirs = smallest_tolerance(pair, held, "holdout", relative_to=relative_to)
+        yardsticks["holdout"] = 100 * float(np.mean(theirs <= tolerance))
         text = (
             f" Of people who are not in the data, {figure(yardsticks['holdout'], '%')} match an original so."
         )
@@ -146,13 +187,14 @@ def new_rows(
         value=value,
         unit="%",
         sentence=f"{figure(value, '%')} of the protected rows agree with an original in every category and within "
-        f"{figure(100 * tolerance, '%')} in every number.{text}",
+        f"{figure(100 * tolerance, '%')}{'' if relative_to == 'value' else f' of the {relative_to}'} in every number."
+        f"{text}",
         interval=wilson(value * len(rows) / 100, len(rows), scale=100),
         yardsticks=yardsticks,
         values={"new": 100 - value},
         trusted=pair.holdout is not None,
         records=pl.DataFrame({"protected_row": rows, "smallest_tolerance": smallest}) if records else None,
-        chart=lambda: _chart(new_row_curve(pair, seed=seed)),
+        chart=lambda: _chart(new_row_curve(pair, seed=seed, relative_to=relative_to)),
     )
 
 

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
+import polars as pl
 from scipy import special
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.later import stats
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
+from dalenius.risk.needs import one_of
 
 Rule = Literal["zscore", "tukey", "robust", "peirce", "mahalanobis"]
 
@@ -47,6 +49,7 @@ def find_outliers(
     """
     if not columns:
         raise OptionError("no columns are named; outliers need at least one number column")
+    one_of("combine", combine, ("any", "all"))
     odd = [name for name in columns if not table[name].is_number]
     if odd:
         raise DataError(f"column {odd[0]!r} is {table[odd[0]].column.kind}; outliers need numbers")
@@ -59,22 +62,66 @@ def find_outliers(
     return result
 
 
+def outlier_limits(
+    table: Table, columns: Sequence[str], rule: Rule = "zscore", limit: float | None = None
+) -> pl.DataFrame:
+    """Limits of each number column beyond which a value is extreme, and how many are (confidential).
+
+    ``middle`` and ``spread`` give the scores behind the limits: |x - middle| / spread. A column in which nothing can
+    be extreme (constant, or fewer than two values) has no limits. Mahalanobis distance has none for single columns.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"x": [0.37 * i for i in range(99)] + [900.5], "y": [1.5] * 100})
+    >>> outlier_limits(table, ["x", "y"]).select("column", "outliers").rows()
+    [('x', 1), ('y', 0)]
+    """
+    if rule == "mahalanobis":
+        raise OptionError("Mahalanobis distance is joint: it has no limits for single columns")
+    rows = []
+    for name in columns:
+        flags = find_outliers(table, [name], rule, limit)
+        found = _measured(table[name].floats(), rule, limit)
+        middle, spread, _ = found if found is not None else (None, None, None)
+        rows.append(
+            {
+                "column": name,
+                "middle": middle,
+                "spread": spread,
+                "low": None if found is None else found[0] - found[1] * found[2],
+                "high": None if found is None else found[0] + found[1] * found[2],
+                "outliers": int(flags.sum()),
+            }
+        )
+    kinds = dict.fromkeys(("middle", "spread", "low", "high"), pl.Float64)
+    return pl.DataFrame(rows, schema_overrides=kinds)
+
+
 def _extreme(x: AnyArray, base: AnyArray, rule: str, limit: float | None) -> AnyArray:
+    found = _measured(base, rule, limit)
+    if found is None:
+        return np.zeros(len(x), bool)
+    middle, spread, times = found
+    return np.abs(x - middle) > times * spread
+
+
+def _measured(base: AnyArray, rule: str, limit: float | None) -> tuple[float, float, float] | None:
+    """Middle, spread, and how many spreads from the middle a value is extreme; None where none can be."""
+    if rule not in get_args(Rule):
+        raise OptionError(f"unknown rule {rule!r}; use {', '.join(get_args(Rule))}")
     known = base[np.isfinite(base)]
     if len(known) < 2:
-        return np.zeros(len(x), bool)
+        return None
     if rule == "tukey":
-        low, high = np.quantile(known, [0.25, 0.75])
-        width = (1.5 if limit is None else limit) * (high - low)
-        return (x < low - width) | (x > high + width)
-    if rule not in ("zscore", "robust", "peirce"):
-        raise OptionError(f"unknown rule {rule!r}; use {', '.join(get_args(Rule))}")
-    middle = np.median(known) if rule == "robust" else known.mean()
-    spread = 1.4826 * np.median(np.abs(known - middle)) if rule == "robust" else known.std(ddof=1)
+        # fences at f interquartile ranges beyond the quartiles: f + 1/2 of them from the middle of the quartiles
+        low, high = np.quantile(known, [0.25, 0.75]).tolist()
+        return (low + high) / 2, high - low, (1.5 if limit is None else limit) + 0.5
+    middle = float(np.median(known) if rule == "robust" else known.mean())
+    spread = float(1.4826 * np.median(np.abs(known - middle)) if rule == "robust" else known.std(ddof=1))
     if spread == 0:
-        return np.zeros(len(x), bool)
+        return None
     usual = peirce_limit(np.abs(known - middle) / spread) if rule == "peirce" else 3.0
-    return np.abs(x - middle) > (usual if limit is None else limit) * spread
+    return middle, spread, usual if limit is None else limit
 
 
 def peirce_limit(scores: AnyArray) -> float:

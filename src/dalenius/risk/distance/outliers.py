@@ -19,16 +19,19 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.encode import level_key
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance._outliers import _kernels
 from dalenius.risk.distance.outlier_rules import Rule, find_outliers
+from dalenius.risk.distance.similarity import similarity
+from dalenius.risk.needs import at_least, one_of
 from dalenius.risk.units import Units
 
 MOST_PAIRS = 10**10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Linkage:
     """Candidates of each original outlier.
 
@@ -40,6 +43,9 @@ class Linkage:
         How many records each could be.
     matched
         A record it could be (-1: none): the only one where there is exactly one.
+    similarity
+        How like the only candidate is (mean over the numbers; 1: within half the tolerance, 1/2: at its limit); NaN
+        where there is none or more than one.
     by_knowledge
         Pairs, and outliers with one and with at least one candidate, as more columns are known.
     """
@@ -47,7 +53,14 @@ class Linkage:
     rows: AnyArray
     candidates: AnyArray
     matched: AnyArray
+    similarity: AnyArray
     by_knowledge: pl.DataFrame
+
+    @property
+    def unique_similarity(self) -> tuple[float, float]:
+        """Mean and smallest similarity of the outliers with exactly one candidate; NaN when there are none."""
+        known = self.similarity[~np.isnan(self.similarity)]
+        return (float(known.mean()), float(known.min())) if len(known) else (float("nan"), float("nan"))
 
     @property
     def pairs(self) -> int:
@@ -97,6 +110,7 @@ def link_outliers(
     >>> link_outliers(a, b, {"age": 10.0}, ["home"], rows=np.array([0]), candidates="all").unique
     1
     """
+    one_of("candidates", candidates, ("outliers", "all"))
     numbers = list(tolerances)
     rows = np.flatnonzero(find_outliers(left, numbers, rule)) if rows is None else rows
     theirs = (
@@ -122,7 +136,21 @@ def link_outliers(
             "at least one": (counts > 0).sum(axis=0),
         }
     )
-    return Linkage(rows, counts[:, -1], np.where(last >= 0, theirs[last], -1), table)
+    alike = _likeness(x, y, np.where(counts[:, -1] == 1, last, -1), width)
+    return Linkage(rows, counts[:, -1], np.where(last >= 0, theirs[last], -1), alike, table)
+
+
+def _likeness(x: AnyArray, y: AnyArray, candidate: AnyArray, width: AnyArray) -> AnyArray:
+    """Mean similarity of each row to its candidate (-1: none): offset and scale are half the tolerance each."""
+    found = np.full(len(x), np.nan)
+    only = np.flatnonzero(candidate >= 0)
+    gaps = np.abs(x[only] - y[candidate[only]])
+    parts = [
+        similarity(gap, w / 2, w / 2) if w > 0 else np.ones(len(only))
+        for gap, w in zip(gaps.T, width.tolist(), strict=True)
+    ]
+    found[only] = np.mean(parts, axis=0)
+    return found
 
 
 def drop_links(
@@ -159,8 +187,8 @@ def _common_codes(
     columns = []
     for name in names:
         mine, other = left[name].categories, right[name].categories
-        places = {str(label): i for i, label in enumerate(other.labels)}
-        moved = np.array([places.get(str(label), -1) for label in mine.labels] or [-1])
+        places = {level_key(label): i for i, label in enumerate(other.labels)}
+        moved = np.array([places.get(level_key(label), -1) for label in mine.labels] or [-1])
         columns.append((moved[mine.codes[rows]], other.codes[theirs].astype(np.int64)))
     if not columns:
         return np.zeros((len(rows), 0), np.int64), np.zeros((len(theirs), 0), np.int64)
@@ -280,6 +308,7 @@ def outlier_linkage(
     >>> outlier_linkage(Pair(data, data)).value
     100.0
     """
+    at_least("share", share, 0)
     default = [n for n in pair.columns if pair.original[n].is_number or n in pair.keys]
     used = list(columns) if columns is not None else default
     numbers = [n for n in used if pair.original[n].is_number]
@@ -310,7 +339,13 @@ def outlier_linkage(
         f"record like them, {figure(single, '%')} exactly one; {beside}.",
         interval=units.interval(value),
         yardsticks=yardsticks,
-        values={"exactly one": single, "pairs": float(found.pairs), "outliers": float(units.count)},
+        values={
+            "exactly one": single,
+            "pairs": float(found.pairs),
+            "outliers": float(units.count),
+            "outliers linked, % of everybody": value * units.count / Units.of(pair).count,
+            "mean similarity of the only candidate": found.unique_similarity[0],
+        },
         table=found.by_knowledge,
         trusted=bool(yardsticks),
         records=pl.DataFrame({"row": found.rows, "candidates": found.candidates}) if records else None,
@@ -319,4 +354,5 @@ def outlier_linkage(
 
 def _range(table: Table, name: str) -> float:
     values = table[name].values
+    values = values[np.isfinite(values)]
     return float(np.ptp(values)) if len(values) else 0.0

@@ -28,7 +28,7 @@ GAP = 10.0
 CHUNK = 4096
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Points:
     """Records as numbers and codes."""
 
@@ -47,7 +47,7 @@ class Points:
         return Points(np.concatenate([self.num, other.num]), np.concatenate([self.cat, other.cat]))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Space:
     """Points of the files of a pair, and how far apart they are.
 
@@ -87,11 +87,13 @@ class Space:
         others = sorted(
             (n for n in used if n not in set(numbers)), key=lambda n: -weighted[n] * _spread(pair, n)
         )
-        scale = [_scale(pair.original, name) if metric != "euclidean" else (0.0, 1.0) for name in numbers]
+        scale = [_scale(pair.original, name) if metric != "euclidean" else (0.0, 0.5) for name in numbers]
         files = [pair.original, pair.protected, *([pair.holdout] if pair.holdout is not None else [])]
-        if metric == "euclidean" and any(t[n].state is not None for t in files for n in numbers):
+        if metric == "euclidean" and not all(
+            np.isfinite(t[n].floats()).all() for t in files for n in numbers
+        ):
             raise DataError(
-                "raw distances need complete numbers; use metric 'gower' or 'heom', which know gaps"
+                "raw distances need complete and finite numbers; use metric 'gower' or 'heom', which know gaps"
             )
         points = [
             Points(_numbers(t, numbers, scale, metric), _codes(pair, others, i)) for i, t in enumerate(files)
@@ -128,7 +130,7 @@ class Space:
         return Index(self, among).search(queries, k, leave_out_self=leave_out_self, progress=progress)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Neighbours:
     """Distances and row numbers of the nearest records, nearest first."""
 
@@ -144,7 +146,7 @@ class Index:
         self.among = among
         self.tree = _kernels.build(among.num, among.cat, space.num_weights, space.cat_weights, space.cap)
         order = self.tree[0]
-        self.num = np.ascontiguousarray(among.num[order].T.astype(np.float32))
+        self.num = np.ascontiguousarray(among.num[order].T)
         self.cat = np.ascontiguousarray(among.cat[order].T)
 
     def search(
@@ -153,14 +155,14 @@ class Index:
         """Find the k nearest records; memory does not grow with the number of records searched."""
         total, space = len(queries), self.space
         distance, row = np.empty((total, k)), np.empty((total, k), np.int64)
-        single = [np.float32(space.num_weights), np.float32(space.cat_weights), np.float32(space.cap)]
         for start in range(0, total, CHUNK):
             stop = min(start + CHUNK, total)
             own = np.arange(start, stop) if leave_out_self else np.full(stop - start, -1)
             num, cat = queries.num[start:stop], queries.cat[start:stop]
             which = _kernels.search(
-                num.astype(np.float32), cat, self.num, self.cat, *single, space.euclid, k, own, *self.tree
-            )
+                num, cat, self.num, self.cat, space.num_weights, space.cat_weights, space.cap, space.euclid, k, own,
+                *self.tree,
+            )  # fmt: skip
             exact = _kernels.distances(
                 num, cat, self.among.num, self.among.cat, space.num_weights, space.cat_weights, space.cap,
                 space.euclid, which,
@@ -180,10 +182,11 @@ def _spread(pair: Pair, name: str) -> float:
 
 
 def _scale(table: Table, name: str) -> tuple[float, float]:
-    values = table[name].values.astype(np.float64)
+    """Half the smallest number and half the range, which itself may not fit in a number."""
+    values = table[name].values.astype(np.float64) / 2
     values = values[np.isfinite(values)]
     if not len(values) or values.max() == values.min():
-        return (float(values[0]) if len(values) else 0.0), 1.0
+        return (float(values[0]) if len(values) else 0.0), 0.5
     return float(values.min()), float(values.max() - values.min())
 
 
@@ -193,7 +196,7 @@ def _numbers(
     result = np.empty((table.rows, len(names)))
     for j, (name, (low, width)) in enumerate(zip(names, scale, strict=True)):
         vector = table[name]
-        values = (vector.data.astype(np.float64) - low) / width
+        values = (vector.data.astype(np.float64) / 2 - low) / width
         if metric != "euclidean":
             values = np.nan_to_num(values, nan=GAP, posinf=5.0, neginf=-4.0)
             values = np.where(values == GAP, GAP, values.clip(-4.0, 5.0))

@@ -18,6 +18,7 @@ from dalenius.risk.isolation.chance import (
     max_isolation_probability,
     max_weight_for_uniqueness,
     misspecified_isolation_probability,
+    optimal_guess_weight,
     population_unique_probability,
 )
 from dalenius.risk.isolation.empirical import EmpiricalGain, empirical_isolation_gain
@@ -80,6 +81,7 @@ __all__ = [
     "max_weight_for_uniqueness",
     "misspecified_isolation_probability",
     "noisy_cell_isolation_gain",
+    "optimal_guess_weight",
     "partition_expectation",
     "partition_lower_bound",
     "partition_spread",

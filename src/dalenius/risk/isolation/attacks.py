@@ -70,6 +70,11 @@ class Reconstructed:
 
     ``start`` is the cell with one person it began with, ``ambiguous`` are columns whose tables contradict each other or
     are noisy, ``unknown`` those for which the table that is needed was not published.
+
+    Examples
+    --------
+    >>> marginal_bootstrap({("sex",): {("f",): 1, ("m",): 3}, ("age",): {("30",): 4}})[0].unknown
+    ('age',)
     """
 
     record: dict[str, Any]
@@ -150,7 +155,15 @@ def differencing_isolations(
 
 @dataclass(frozen=True)
 class AdaptiveIsolation:
-    """What an adaptive intruder found, and how many counts he asked for."""
+    """What an adaptive intruder found, and how many counts he asked for.
+
+    Examples
+    --------
+    >>> people = Table.from_frame({"age": [20, 80]})
+    >>> found = adaptive_isolation(lambda p: p.count(people), {"age": list(range(100))}, 20)
+    >>> len(found.predicates), found.queries
+    (2, 2)
+    """
 
     predicates: tuple[Predicate, ...]
     queries: int

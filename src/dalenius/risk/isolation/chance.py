@@ -61,6 +61,18 @@ def misspecified_isolation_probability(c: float, n: int | None = None) -> float:
     return c * math.exp(-c) if n is None else float(isolation_probability(c / n, n))
 
 
+def optimal_guess_weight(n: int, k: int) -> float:
+    """Weight that k disjoint descriptions should have to isolate most of n rows: 1 / max(n, k) (theorem 2).
+
+    Examples
+    --------
+    >>> optimal_guess_weight(5, 10)
+    0.1
+    """
+    _check_rows(n)
+    return 1 / max(n, k)
+
+
 def expected_isolations(n: int, k: int) -> float:
     """Rows that k disjoint descriptions of the best weight 1/max(n, k) isolate on average.
 

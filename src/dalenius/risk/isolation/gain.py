@@ -56,7 +56,13 @@ def isolation_gain(probability: float, weight: float, n: int) -> float:
 
 
 def cell_isolation_gain(share: float, m: int, n: int) -> CellGain:
-    """Gain from an exact count m of n rows in a region that holds this share of the population (eq. 2)."""
+    """Gain from an exact count m of n rows in a region that holds this share of the population (eq. 2).
+
+    Examples
+    --------
+    >>> round(cell_isolation_gain(1e-4, 9, 10_000).gain, 4)
+    3.9199
+    """
     if m < 1:
         return CellGain(0.0, 0.0, 0.0, 0.0, n)
     probability, weight = max_isolation_probability(m), share / m
@@ -120,7 +126,14 @@ def noisy_cell_isolation_gain(
 
 @dataclass(frozen=True)
 class Identification:
-    """Two tests of a description; it is never called an identification, at most "may enable identification"."""
+    """Two tests of a description; it is never called an identification, at most "may enable identification".
+
+    Examples
+    --------
+    >>> found = identification(1e-3, 0.9, 10**4, 10**6)
+    >>> found.narrow, found.unique < 1e-100
+    (False, True)
+    """
 
     unique: float
     gain: float
@@ -144,8 +157,9 @@ def identification(
 
     Examples
     --------
-    >>> identification(1e-9, 0.9, 10**4, 10**6).sentence
-    'The description may enable identification: it is narrow enough and the release makes it isolate.'
+    >>> print(identification(1e-9, 0.9, 10**4, 10**6).sentence)
+    The description may enable identification: it is rarer than one in 100 populations, and the release makes it isolate
+    at least 10 times as often as chance.
     """
     unique, gain = (
         population_unique_probability(weight, population, n),
@@ -154,7 +168,8 @@ def identification(
     narrow = weight <= 1 / (weight_factor * population)
     if narrow and gain >= gain_min:
         text = (
-            "The description may enable identification: it is narrow enough and the release makes it isolate."
+            f"The description may enable identification: it is rarer than one in {weight_factor:g} populations, and "
+            f"the release makes it isolate at least {gain_min:g} times as often as chance."
         )
     elif weight >= 1 / n:
         text = "The description isolates but is not identifying: it fits many people in the population."

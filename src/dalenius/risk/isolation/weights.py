@@ -18,7 +18,14 @@ from dalenius.risk.isolation.predicate import Predicate, Where
 
 
 class WeightModel(Protocol):
-    """Anything that gives the weight of a predicate."""
+    """Anything that gives the weight of a predicate.
+
+    Examples
+    --------
+    >>> model: WeightModel = FunctionWeights(lambda predicate: 0.25)
+    >>> model.weight(Predicate())
+    0.25
+    """
 
     def weight(self, predicate: Predicate) -> float:
         """Share of the population that fits."""

@@ -20,6 +20,7 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.space import Index, Metric, Space
 from dalenius.risk.membership.curve import Curve
 from dalenius.risk.membership.margins import margin_ratios
+from dalenius.risk.needs import at_least, need_holdout
 from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
 
@@ -50,8 +51,9 @@ def membership_distance(
     >>> membership_distance(Pair(people, people, others)).value > 0.95
     True
     """
+    need_holdout(pair, "membership inference")
     space = Space.of(pair, metric=metric)
-    assert space.holdout is not None  # the registry asks for a holdout
+    assert space.holdout is not None
     index = Index(space, space.protected)
     inside, outside = Units.of(pair), Units.of_holdout(pair)
     rows = inside.rows_of_some(most, seed, "members")
@@ -106,8 +108,10 @@ def membership_density(
     >>> membership_density(Pair(people, people, others), neighbours=1).value > 0.9
     True
     """
+    need_holdout(pair, "membership inference")
+    at_least("neighbours", neighbours, 1)
     held = pair.holdout
-    assert held is not None  # the registry asks for a holdout
+    assert held is not None
     if held.rows < 4:
         raise DataError(
             "the holdout has fewer than 4 rows; the density attack needs half of it as a reference"

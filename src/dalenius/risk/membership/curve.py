@@ -14,7 +14,7 @@ from dalenius.core.result import Interval
 from dalenius.data.vector import AnyArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve:
     """Scores of members and outsiders; higher means "was in the data".
 
@@ -55,6 +55,11 @@ class Curve:
     def tpr_interval(self, fpr: float) -> Interval:
         """Wilson interval of `tpr_at`."""
         return wilson(self.tpr_at(fpr) * len(self.members), len(self.members))
+
+    def fpr_interval(self, fpr: float) -> Interval:
+        """Wilson interval of the share of outsiders who are accused at the threshold of `tpr_at`."""
+        accused = np.count_nonzero(self.outsiders > self.threshold(fpr))
+        return wilson(float(accused), len(self.outsiders))
 
     def table(self, rates: tuple[float, ...] = (0.001, 0.01, 0.1)) -> pl.DataFrame:
         """Share of members found at a few false-positive rates."""

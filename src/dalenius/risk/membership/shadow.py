@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed, generator, sequence
 from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
@@ -37,7 +37,7 @@ class Fits(Protocol):
 Release = Callable[[Table, Seed], Table]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ShadowAudit:
     """Outcome of repeated syntheses.
 
@@ -82,8 +82,9 @@ class ShadowAudit:
     def result(self) -> Result:
         """The audit as a result."""
         found = self.curve.tpr_at(0.01)
-        low = self.curve.tpr_interval(0.01).low
-        floor = max(0.0, epsilon_from_attack(low, 0.01)) if low > 0 else 0.0
+        # the attack's rates are themselves estimates: fewest members found against most outsiders accused
+        low, accused = self.curve.tpr_interval(0.01).low, self.curve.fpr_interval(0.01).high
+        floor = epsilon_from_attack(low, accused) if low > accused else 0.0
         exposed = float(np.mean(self.exposure()["exposure"].to_numpy() > 0.95))
         return Result(
             name="membership-shadow",
@@ -122,6 +123,13 @@ def shadow_audit(
         Syntheses: each candidate is in half of them.
     candidates
         Rows (units, where the schema names an entity) that are tested; the others only fill the halves.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> data = {"x": rng.normal(size=80), "y": rng.normal(size=80)}
+    >>> shadow_audit(data, lambda table, seed: table, runs=6, candidates=20).exposure().columns
+    ['row', 'exposure']
     """
     if runs < 4:
         raise OptionError("a likelihood ratio needs at least 4 runs")
@@ -129,6 +137,8 @@ def shadow_audit(
     release = as_release(synthesizer)
     rng = generator(seed, "shadow")
     units = Units.of_table(table)
+    if units.count < 2:
+        raise DataError(f"the file has {units.count} people to tell apart; halves of it need at least 2")
     rows = units.rows_of_some(candidates, seed, "candidates")
     tested = units.subset(rows)
     first = rows[np.unique(tested.owners_of_rows, return_index=True)[1]]

@@ -16,14 +16,17 @@ from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
-from dalenius.data.vector import AnyArray
+from dalenius.data.vector import AnyArray, Vector
 from dalenius.risk.sample.frequencies import frequencies
 from dalenius.risk.sample.keys import KeyCodes
 from dalenius.risk.tabular.cells import gap_codes
 
 
 def k_anonymity(
-    data: Any, keys: Sequence[str] | None = None, levels: Sequence[int] = (2, 3, 5, 10)
+    data: Any,
+    keys: Sequence[str] | None = None,
+    levels: Sequence[int] = (2, 3, 5, 10),
+    records: bool = False,
 ) -> Result:
     """Profile of class sizes: the value is the smallest class, the table says how many rows violate each k.
 
@@ -48,6 +51,7 @@ def k_anonymity(
         f"{int(smallest)}-anonymous, and {found.unique:,} of {rows:,} {noun} are alone with their keys.",
         values={"unique rows": float(found.unique), "classes": float(KeyCodes.of(data, keys).groups()[1])},
         table=table,
+        records=pl.DataFrame({"row": np.arange(len(found.fk)), "same_keys": found.fk}) if records else None,
     )
 
 
@@ -70,7 +74,7 @@ def l_diversity(
         raise OptionError(f"unknown compat {compat!r}; use 'sdcMicro' or leave it out")
     codes = KeyCodes.of(data, keys)
     ids, size = codes.groups()
-    column = Table.from_frame(data)[sensitive].categories
+    column = _sensitive(data, codes, sensitive).categories
     values = column.codes.astype(np.int64)
     if compat == "sdcMicro":
         gaps = np.flatnonzero(np.isin(values, gap_codes(column.labels)))
@@ -86,6 +90,13 @@ def l_diversity(
     return pl.DataFrame({"distinct": distinct[ids], "entropy": entropy[ids], "recursive": recursive[ids]})
 
 
+def _sensitive(data: Any, keys: KeyCodes, name: str) -> Vector:
+    """Return the sensitive column, which must not be a key: who knows it has nothing to learn."""
+    if name in keys.names:
+        raise OptionError(f"column {name!r} is a key and sensitive; take it out of the keys")
+    return Table.from_frame(data)[name]
+
+
 def _recursive(owner: AnyArray, counts: AnyArray, size: int, c: float) -> AnyArray:
     """Find per class the largest l with r1 < c (rl + … + rm); counts are sorted downwards within each class."""
     order = np.lexsort((-counts, owner))
@@ -98,7 +109,7 @@ def _recursive(owner: AnyArray, counts: AnyArray, size: int, c: float) -> AnyArr
     return np.maximum(np.bincount(owner, holds, minlength=size).astype(np.int64), 1)
 
 
-def t_closeness(data: Any, keys: Sequence[str], sensitive: str) -> Result:
+def t_closeness(data: Any, keys: Sequence[str], sensitive: str, records: bool = False) -> Result:
     """Largest distance between a class's distribution of the sensitive value and everybody's.
 
     The distance is the earth mover's: half the sum of absolute differences for nominal values, the mean absolute
@@ -111,8 +122,7 @@ def t_closeness(data: Any, keys: Sequence[str], sensitive: str) -> Result:
     """
     codes = KeyCodes.of(data, keys)
     ids, size = codes.groups()
-    table = Table.from_frame(data)
-    column = table[sensitive]
+    column = _sensitive(data, codes, sensitive)
     labels = column.categories
     values = labels.codes.astype(np.int64)
     width = max(len(labels.labels), 1)
@@ -138,4 +148,5 @@ def t_closeness(data: Any, keys: Sequence[str], sensitive: str) -> Result:
         sentence=f"The combination of keys that differs most from everybody is {figure(worst)} away in {sensitive!r} "
         f"(0 = like everybody, 1 = nothing in common); half of the rows are within {figure(np.median(distance[ids]))}.",
         values={"median row": float(np.median(distance[ids])), "mean row": float(distance[ids].mean())},
+        records=pl.DataFrame({"row": np.arange(len(ids)), "distance": distance[ids]}) if records else None,
     )

@@ -16,7 +16,7 @@ from dalenius.risk.sample.keys import KeyCodes, column_values
 from dalenius.risk.units import Units
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frequencies:
     """For each row: how many rows share its keys (``fk``), and how many people in the population do (``Fk``).
 
@@ -59,6 +59,11 @@ def frequencies(
         Column of design weights (people each row stands for); default: the column with that role, or 1.
     alpha
         How much an incomplete row counts for others, 0 to 1; 0 makes incomplete rows look rare, 1 common.
+
+    Examples
+    --------
+    >>> frequencies({"sex": ["f", "m", None]}, ["sex"]).fk.tolist()
+    [2.0, 2.0, 3.0]
     """
     if not 0 <= alpha <= 1:
         raise OptionError(f"alpha is {alpha}; it must be between 0 and 1")
@@ -91,22 +96,19 @@ def _once(ids: AnyArray, units: Units) -> AnyArray:
 def _matched(codes: KeyCodes, weights: AnyArray, alpha: float) -> AnyArray:
     """Add up weights of matching rows, one pair of gap patterns at a time: each pair is one join on common keys."""
     width = len(codes.names)
-    pattern = codes.missing @ (1 << np.arange(width))
-    nothing = (1 << width) - 1
+    patterns, pattern = np.unique(codes.missing, axis=0, return_inverse=True)
     result = np.zeros(len(codes))
-    kinds = np.unique(pattern).tolist()
-    rows = {kind: np.flatnonzero(pattern == kind) for kind in kinds}
-    for kind in kinds:
-        here = rows[kind]
-        if kind == nothing:
+    rows = [np.flatnonzero(pattern.ravel() == kind) for kind in range(len(patterns))]
+    for kind, (gaps, here) in enumerate(zip(patterns, rows, strict=True)):
+        if gaps.all():
             result[here] = weights.sum()
             continue
-        for other in kinds:
-            if other == nothing and kind == 0 and width > 1:
+        for other, (theirs, there) in enumerate(zip(patterns, rows, strict=True)):
+            if theirs.all() and not gaps.any() and width > 1:
                 continue
-            own = other in (kind, 0)
-            common = [i for i in range(width) if not (kind | other) >> i & 1]
-            result[here] += (1.0 if own else alpha) * _joined(codes, here, rows[other], common, weights)
+            own = other == kind or not theirs.any()
+            common = np.flatnonzero(~(gaps | theirs)).tolist()
+            result[here] += (1.0 if own else alpha) * _joined(codes, here, there, common, weights)
     return result
 
 

@@ -11,13 +11,15 @@ import polars as pl
 from scipy.special import hyp2f1
 
 from dalenius.core.errors import OptionError
-from dalenius.core.result import Result, figure
+from dalenius.core.result import Interval, Result, figure
 from dalenius.data.schema import Role
 from dalenius.data.vector import AnyArray
 from dalenius.risk.sample.frequencies import Frequencies, frequencies
 from dalenius.risk.sample.keys import KeyCodes, check_population, column_values
 
 Method = Literal["approximate", "exact"]
+ACCEPTED = 0.09
+"""Risk that the European Medicines Agency and Health Canada accept for clinical reports."""
 
 
 def individual_risk(found: Frequencies, method: Method = "approximate") -> AnyArray:
@@ -60,7 +62,7 @@ def household_risk(risk: AnyArray, household: AnyArray) -> AnyArray:
     return 1 - np.exp(np.bincount(ids, logs)[ids])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SampleRisk:
     """Risk of each row, and of the file.
 
@@ -92,10 +94,32 @@ class SampleRisk:
         middle = np.median(self.risk)
         return (self.risk > limit) & (self.risk > middle + 2 * np.median(np.abs(self.risk - middle)))
 
-    def result(self) -> Result:
+    def records(self) -> pl.DataFrame:
+        """One row per record: who shares its keys, in the file and among all people, and its risk (confidential)."""
+        found = {
+            "row": np.arange(len(self.risk)),
+            "same_keys": self.frequencies.fk,
+            "same_keys_population": self.frequencies.Fk,
+            "risk": self.risk,
+            "flagged": self.flagged(),
+        }
+        return pl.DataFrame(found | ({} if self.household is None else {"household_risk": self.household}))
+
+    def _interval(self) -> Interval:
+        """Where the share of re-identified rows lies when each is re-identified by its own chance, independently."""
+        risks = self.frequencies.units.most(self.risk)
+        half = 1.96 * float(np.sqrt((risks * (1 - risks)).sum())) / len(risks)
+        return Interval(100 * max(0.0, self.mean - half), 100 * min(1.0, self.mean + half), kind="prediction")
+
+    def result(self, records: bool = False) -> Result:
         """Global risk as a result with a sentence."""
         units = self.frequencies.units
-        values = {"expected re-identifications": self.expected, "flagged rows": float(self.flagged().sum())}
+        values = {
+            "expected re-identifications": self.expected,
+            "flagged rows": float(self.flagged().sum()),
+            "largest risk": float(self.risk.max()),
+            "above 0.09, %": units.share(self.risk > ACCEPTED),
+        }
         if self.household is not None:
             values |= {
                 "household, expected": float(self.household.sum()),
@@ -118,8 +142,13 @@ class SampleRisk:
             value=100 * self.mean,
             unit="%",
             sentence=text,
+            interval=self._interval(),
+            yardsticks={
+                "if everybody were in the file": 100 * float(units.most(1 / self.frequencies.fk).mean())
+            },
             values=values,
             table=pl.DataFrame({"figure": list(levels), units.noun: list(levels.values())}),
+            records=self.records() if records else None,
         )
 
 

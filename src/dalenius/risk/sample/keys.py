@@ -11,6 +11,7 @@ import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
 from dalenius.counts.keys import distinct, ravel
+from dalenius.counts.pair import owner_codes
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
@@ -18,7 +19,7 @@ from dalenius.risk.tabular.cells import gap_codes
 from dalenius.risk.units import Units
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KeyCodes:
     """Codes of the keys, one column each; -1 never occurs, gaps have a code of their own; and who owns each row.
 
@@ -48,6 +49,8 @@ class KeyCodes:
         absent = [name for name in wanted if name not in table]
         if absent:
             raise DataError(f"no column {names(absent)}; there are {names(table.names)}")
+        if not table.rows:
+            raise DataError("the file has no rows; there is nothing to measure")
         columns = [table[name].categories for name in wanted]
         codes = np.column_stack([c.codes.astype(np.int64) for c in columns])
         missing = np.column_stack([np.isin(c.codes, gap_codes(c.labels)) for c in columns])
@@ -76,15 +79,15 @@ class KeyCodes:
 
 
 def column_values(data: Any, name: str | None, role: Role) -> AnyArray | None:
-    """Numbers of a weight column, by name or by role; None when there is none."""
+    """Numbers of a weight column, or owners of a household column, by name or by role; None when there is none."""
     table = Table.from_frame(data)
     found = [name] if name is not None else table.schema.by_role(role)
     if not found:
         return None
-    if role is not Role.WEIGHT and not table[found[0]].is_number:
-        return table[found[0]].categories.codes
+    if role is not Role.WEIGHT:
+        return owner_codes(table[found[0]])
     values = table[found[0]].amounts()
-    if role is Role.WEIGHT and not (np.isfinite(values).all() and (values > 0).all()):
+    if not (np.isfinite(values).all() and (values > 0).all()):
         raise DataError(
             f"weight column {found[0]!r} has empty, zero or negative weights; give every row a weight above 0"
         )

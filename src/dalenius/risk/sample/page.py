@@ -32,6 +32,7 @@ def sample_page(
     targets: Sequence[str] | None = None,
     *,
     population: float | None = None,
+    records: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> RiskPage:
     """Measure one file by itself: class sizes, re-identification, special uniques, population uniques, diversity.
@@ -43,6 +44,8 @@ def sample_page(
     population
         Number of people the file was drawn from; default: the sum of the weights. Without either everybody is taken to
         be in the file, and population uniques are not estimated.
+    records
+        Let results hold one row per record too (confidential, not on the page).
 
     Examples
     --------
@@ -65,24 +68,26 @@ def sample_page(
     fraction = DIS_FRACTION if people is None else min(rows / people, 0.999)
     size = None if len(used) <= ALL_SUBSETS else 3
     steps: dict[str, Callable[[], Result]] = {
-        "k-anonymity": lambda: k_anonymity(table, used),
-        "global-risk": lambda: sample_risk(table, used, population=people).result(),
-        "suda": lambda: suda(table, used, max_size=size, dis_fraction=fraction).result(),
+        "k-anonymity": lambda: k_anonymity(table, used, records=records),
+        "global-risk": lambda: sample_risk(table, used, population=people).result(records),
+        "suda": lambda: suda(table, used, max_size=size, dis_fraction=fraction).result(records),
     }
     if people is not None:
         steps["population-uniques"] = lambda: population_uniques(table, used, population=people).result()
     for name in wanted:
-        steps[f"l-diversity of {name}"] = partial(_diversity, table, used, name)
-        steps[f"t-closeness of {name}"] = partial(t_closeness, table, used, name)
+        steps[f"l-diversity of {name}"] = partial(_diversity, table, used, name, records)
+        steps[f"t-closeness of {name}"] = partial(t_closeness, table, used, name, records)
     results = {}
     for name, step in steps.items():
         if progress is not None:
             progress(name)
         results[name] = step()
-    return RiskPage(_intruder(table, used, wanted, people), used, tuple(wanted), results, None, (), True)
+    return RiskPage(
+        _intruder(table, used, wanted, people), used, tuple(wanted), results, None, (), tuple(results)
+    )
 
 
-def _diversity(table: Table, keys: Sequence[str], sensitive: str) -> Result:
+def _diversity(table: Table, keys: Sequence[str], sensitive: str, records: bool) -> Result:
     """How many different values people with the same keys have."""
     found, units = l_diversity(table, keys, sensitive), KeyCodes.of(table, keys).units
     certain = units.share(found["distinct"].to_numpy() == 1)
@@ -97,6 +102,7 @@ def _diversity(table: Table, keys: Sequence[str], sensitive: str) -> Result:
             {"l-diversity": kinds, "smallest": [found[k].min() for k in kinds],
              "median": [found[k].median() for k in kinds]}, strict=False,
         ),
+        records=found.with_row_index("row") if records else None,
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, gammaln
 
 from dalenius.core.errors import OptionError
-from dalenius.core.result import Result, figure
+from dalenius.core.result import Interval, Result, figure
 from dalenius.counts.ipf import fit_dense
 from dalenius.data.schema import Role
 from dalenius.data.vector import AnyArray
@@ -71,6 +71,8 @@ class PopulationUniques:
             sentence=f"{self.sample_uniques:,} of {self.rows:,} rows are alone with their keys in the file; of these "
             f"about {figure(low)} to {figure(high)} are alone among all {figure(self.population)} people, depending on "
             "the model.",
+            interval=Interval(low, high, kind="range over the models"),
+            yardsticks={"unique in the file": float(self.sample_uniques)},
             values=dict(self.estimates),
             table=table,
         )
@@ -89,6 +91,12 @@ def population_uniques(
     ----------
     population
         Number of people the sample was drawn from; default: the sum of the weights.
+
+    Examples
+    --------
+    >>> found = population_uniques({"a": [1, 2, 2, 3], "b": [1, 1, 2, 2]}, ["a", "b"], population=40)
+    >>> found.sample_uniques, list(found.estimates)
+    (4, ['poisson', 'poisson pairs', 'pitman'])
     """
     codes = KeyCodes.of(data, keys)
     weights = column_values(data, weight, Role.WEIGHT)

@@ -18,9 +18,11 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.intervals import wilson
 from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
+from dalenius.risk.needs import at_least
 from dalenius.risk.sample.keys import KeyCodes
 from dalenius.risk.units import Units
 
@@ -29,7 +31,7 @@ DIS_FRACTION = 0.01
 """Sampling fraction when none is known, as in sdcMicro."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Suda:
     """SUDA scores of every row.
 
@@ -67,7 +69,15 @@ class Suda:
         )
         return pl.DataFrame({"column": list(self.keys), "contribution": parts})
 
-    def result(self) -> Result:
+    def records(self) -> pl.DataFrame:
+        """One row per record: its scores, its MSUs by size, and what each key contributes (confidential)."""
+        found = {"row": np.arange(len(self.score)), "suda": self.score, "dis_suda": self.dis}
+        found |= {f"msu_of_{k + 1}": self.sizes[:, k] for k in range(self.sizes.shape[1])}
+        return pl.DataFrame(
+            found | {f"part_of_{n}": self.contribution[:, j] for j, n in enumerate(self.keys)}
+        )
+
+    def result(self, records: bool = False) -> Result:
         """Summary as a result: share of rows with an MSU, and the mean DIS-SUDA score of those."""
         special = self.score > 0
         rows, hit = self.units.count, int(self.units.any(special).sum())
@@ -80,8 +90,10 @@ class Suda:
             sentence=f"{hit:,} of {rows:,} {self.units.noun} ({figure(value, '%')}) are special uniques on "
             f"{', '.join(self.keys)}: a match with one of them is right with a chance of {figure(100 * mean, '%')} on "
             f"average and {figure(100 * float(self.dis.max()), '%')} at most.",
+            interval=self.units.interval(value),
             values={"mean DIS-SUDA": mean, "largest DIS-SUDA": float(self.dis.max())},
             table=self.by_column(),
+            records=self.records() if records else None,
         )
 
 
@@ -99,6 +111,11 @@ def suda(
         (M - size)! per MSU; otherwise (2^(M - size) - 1) / C(M, size), the scoring of an earlier implementation.
     max_size
         Largest MSU looked for; all by default.
+
+    Examples
+    --------
+    >>> suda({"a": [1, 1, 2], "b": [1, 2, 1]}, ["a", "b"]).records().select("row", "suda").rows()
+    [(0, 1.0), (1, 1.0), (2, 1.0)]
     """
     if not 0 < dis_fraction < 1:
         raise OptionError(f"dis_fraction is {dis_fraction}; a sampling fraction lies between 0 and 1")
@@ -121,6 +138,8 @@ def minimal_uniques(codes: KeyCodes, max_size: int | None = None) -> Iterator[tu
     width = len(codes.names)
     if width > MOST_COLUMNS:
         raise OptionError(f"{width} columns have too many subsets to search; name at most {MOST_COLUMNS}")
+    if max_size is not None:
+        at_least("max_size", max_size, 1)
     limit = width if max_size is None else min(max_size, width)
     smaller: dict[tuple[int, ...], AnyArray] = {}
     for k in range(1, limit + 1):
@@ -161,9 +180,15 @@ def _dis(codes: KeyCodes, score: AnyArray, fraction: float) -> AnyArray:
 
 
 def msu_overlap(
-    pair: Pair, columns: Sequence[str] | None = None, max_size: int = 6, grouped: bool = True
+    pair: Pair,
+    columns: Sequence[str] | None = None,
+    max_size: int = 6,
+    grouped: bool = True,
+    records: bool = False,
 ) -> Result:
     """Share of the protected rows with an MSU that is an MSU of the original too (spec psd15, 2.6).
+
+    Beside it stands the same share for the holdout's rows: people of one population have MSUs in common by chance.
 
     Examples
     --------
@@ -173,31 +198,52 @@ def msu_overlap(
     0.333
     """
     used = list(columns) if columns is not None else (pair.keys + pair.targets) or pair.columns
-    aligned = [pair.categories(name, grouped) for name in used]
-    files = [[a.original for a in aligned], [a.protected for a in aligned]]
-    sides: list[KeyCodes] = []
-    for file in files:
-        codes = np.column_stack([c.codes.astype(np.int64) for c in file])
-        labels = tuple(c.labels for c in file)
-        owners = Units(None, len(codes)) if sides else Units.of(pair)
-        sides.append(KeyCodes(tuple(used), codes, labels, np.zeros(codes.shape, bool), owners))
-    special = np.zeros(pair.protected.rows, bool)
-    common = np.zeros(pair.protected.rows, bool)
     originals = {
-        tuple(c): sides[0].codes[rows[:, None], c] for c, rows in minimal_uniques(sides[0], max_size)
+        tuple(chosen): set(map(tuple, values.tolist()))
+        for chosen, _, values in _values_of(_side(pair, used, "original", grouped), max_size)
     }
-    for chosen, rows in minimal_uniques(sides[1], max_size):
-        special[rows] = True
-        theirs = originals.get(tuple(chosen))
-        if theirs is not None:
-            known = set(map(tuple, theirs.tolist()))
-            mine = sides[1].codes[rows[:, None], chosen].tolist()
-            common[rows] |= np.fromiter((tuple(row) in known for row in mine), bool, len(rows))
-    value = float(common.sum() / special.sum()) if special.any() else float("nan")
+    special, common = _overlap(_side(pair, used, "protected", grouped), originals, max_size)
+    hits, total = int(common.sum()), int(special.sum())
+    yardsticks, beside = {}, "without a holdout it cannot be told how many would by chance"
+    if pair.holdout is not None:
+        theirs, shared = _overlap(_side(pair, used, "holdout", grouped), originals, max_size)
+        yardsticks["holdout"] = float(shared.sum() / theirs.sum()) if theirs.any() else float("nan")
+        beside = f"for people who are not in the data the share is {figure(yardsticks['holdout'])}"
+    found = {"protected_row": np.arange(len(special)), "special": special, "common": common}
     return Result(
         name="msu-overlap",
-        value=value,
-        sentence=f"{int(special.sum()):,} protected rows have a minimal sample unique (values that single them out); "
-        f"for {int(common.sum()):,} of them the same values single somebody out in the original.",
-        values={"protected rows with MSU": float(special.sum()), "common": float(common.sum())},
+        value=hits / total if total else float("nan"),
+        sentence=f"{total:,} protected rows have a minimal sample unique (values that single them out); for {hits:,} "
+        f"of them the same values single somebody out in the original; {beside}.",
+        interval=wilson(hits, total) if total else None,
+        yardsticks=yardsticks,
+        values={"protected rows with MSU": float(total), "common": float(hits)},
+        trusted=bool(yardsticks),
+        records=pl.DataFrame(found) if records else None,
     )
+
+
+def _side(pair: Pair, columns: Sequence[str], which: str, grouped: bool) -> KeyCodes:
+    """One file of a pair as codes over the levels of all of them; a gap is a level."""
+    file = [getattr(pair.categories(name, grouped), which) for name in columns]
+    codes = np.column_stack([c.codes.astype(np.int64) for c in file])
+    owners = {"original": Units.of, "holdout": Units.of_holdout}.get(which)
+    units = owners(pair) if owners is not None else Units(None, len(codes))
+    return KeyCodes(tuple(columns), codes, tuple(c.labels for c in file), np.zeros(codes.shape, bool), units)
+
+
+def _values_of(codes: KeyCodes, max_size: int) -> Iterator[tuple[list[int], AnyArray, AnyArray]]:
+    for columns, rows in minimal_uniques(codes, max_size):
+        yield columns, rows, codes.codes[rows[:, None], columns]
+
+
+def _overlap(
+    codes: KeyCodes, originals: dict[tuple[int, ...], set[tuple[int, ...]]], max_size: int
+) -> tuple[AnyArray, AnyArray]:
+    """Rows that have an MSU, and rows that have one of the original's."""
+    special, common = np.zeros(len(codes), bool), np.zeros(len(codes), bool)
+    for columns, rows, values in _values_of(codes, max_size):
+        special[rows] = True
+        known = originals.get(tuple(columns), set())
+        common[rows] |= np.fromiter((tuple(row) in known for row in values.tolist()), bool, len(rows))
+    return special, common

@@ -21,7 +21,7 @@ from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, AnyArray, IntArray
 from dalenius.risk.tabular import _kernels
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     """Counts of the cells (key combination, target level) that occur in any file.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.counts.pair import Pair
+from dalenius.risk.needs import one_of
 from dalenius.risk.tabular.by_unit import attribute_by_unit, caps_by_unit, identity_by_unit
 from dalenius.risk.tabular.cells import Cells, count_cells
 from dalenius.risk.tabular.checks import one_way_check, two_way_check
@@ -26,7 +27,7 @@ class Disclosure:
     """Identity and attribute disclosure of one target, in per cent.
 
     This is a working object for the people who hold the original: `one_way`, `two_way` and `records` name original
-    values. Reports are made from the figures only.
+    values. Reports are made from the figures only, and so is what is printed of it.
 
     Examples
     --------
@@ -36,13 +37,13 @@ class Disclosure:
     (True, True)
     """
 
-    cells: Cells
-    exclusions: Exclusions
+    cells: Cells = field(repr=False)
+    exclusions: Exclusions = field(repr=False)
     identity: dict[str, float]
     attribute: dict[str, float]
     caps: dict[str, float]
-    one_way: dict[str, Any] | None
-    two_way: pl.DataFrame
+    one_way: dict[str, Any] | None = field(repr=False)
+    two_way: pl.DataFrame = field(repr=False)
     warnings: tuple[str, ...]
 
     @property
@@ -122,6 +123,7 @@ def disclosure(
     """
     if compat not in (None, "synthpop"):
         raise OptionError(f"unknown compat {compat!r}; use 'synthpop' or leave it out")
+    one_of("denominator_basis", denominator_basis, ("original", "synthetic"))
     used = list(keys) if keys is not None else pair.keys
     cells = count_cells(pair, used, target, grouped)
     alike = compat == "synthpop"

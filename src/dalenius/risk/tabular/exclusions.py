@@ -6,8 +6,8 @@ something out cannot make anything else look pure; denominators stay whole (spec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ class Exclusions:
     denom_lim: int | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.target_levels, str):  # one value, not its letters
+            object.__setattr__(self, "target_levels", (self.target_levels,))
         limit = self.denom_lim
         if limit is not None and (limit < 1 or limit != int(limit)):
             raise OptionError(f"denom_lim is {limit}; it must be a whole number of 1 or more")
@@ -61,6 +63,23 @@ class Exclusions:
         return bool(
             self.target_levels or self.missing_target or self.missing_keys or self.pairs or self.denom_lim
         )
+
+    def in_words(self) -> str:
+        """What is left out, in words that name no value; empty when nothing is.
+
+        Examples
+        --------
+        >>> Exclusions(missing_target=True, denom_lim=5).in_words()
+        'missing targets, cells of more than 5 records'
+        """
+        parts = {
+            "named target values": self.target_levels,
+            "missing targets": self.missing_target,
+            "missing keys": self.missing_keys,
+            "named pairs of key and target value": self.pairs,
+            f"cells of more than {self.denom_lim} records": self.denom_lim,
+        }
+        return ", ".join(words for words, given in parts.items() if given)
 
     def reason(self, cells: Cells, counts: AnyArray, with_target: bool = True) -> AnyArray:
         """Say why each cell is left out of a table with these counts: 1 … 5 as in `REASONS`, or 0."""
@@ -104,6 +123,42 @@ class Exclusions:
                 f"exclusion names {names(absent)}, which is not a key; keys are {names(cells.keys)}"
             )
         return self.missing_keys
+
+
+AnyExclusions = Exclusions | Mapping[str, Any]
+"""Exclusions for all targets, or by target; both may be written as plain data (as on the command line)."""
+
+
+def exclusions_by_target(given: AnyExclusions, targets: Sequence[str]) -> dict[str, Exclusions]:
+    """Exclusions of each target: the same for all, or those given under its name.
+
+    Examples
+    --------
+    >>> exclusions_by_target({"denom_lim": 5}, ["ill"])["ill"].denom_lim
+    5
+    >>> exclusions_by_target({"ill": {"target_levels": ["none"]}}, ["ill", "rich"])["rich"].any
+    False
+    """
+    if isinstance(given, Exclusions) or set(given) <= {field.name for field in fields(Exclusions)}:
+        return dict.fromkeys(targets, _exclusions(given))
+    unknown = [name for name in given if name not in targets]
+    if unknown:
+        raise OptionError(
+            f"exclusions name {names(unknown)}, which is neither a target nor a kind of exclusion; targets are "
+            f"{names(targets)}"
+        )
+    return {target: _exclusions(given.get(target, {})) for target in targets}
+
+
+def _exclusions(given: Any) -> Exclusions:
+    if isinstance(given, Exclusions):
+        return given
+    kinds = [field.name for field in fields(Exclusions)]
+    wrong = [name for name in given if name not in kinds] if isinstance(given, Mapping) else [given]
+    if wrong:
+        raise OptionError(f"there is no kind of exclusion {wrong[0]!r}; there are {', '.join(kinds)}")
+    options: dict[str, Any] = dict(given)
+    return Exclusions(**options)
 
 
 def tally(cells: Cells, exclusions: Exclusions) -> pl.DataFrame:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
@@ -27,6 +28,7 @@ def unexpected_disco(
     single_key: float = 80,
     exclusions: Exclusions = NONE,
     grouped: bool = False,
+    records: bool = False,
 ) -> Result:
     """Divide DiSCO into records whose value anybody would have guessed, and the rest.
 
@@ -77,7 +79,14 @@ def unexpected_disco(
         interval=units.interval(value),
         yardsticks={"DiSCO": values["DiSCO"]},
         values=values,
+        records=_records(cells, parts) if records else None,
     )
+
+
+def _records(cells: Cells, parts: Mapping[str, AnyArray]) -> pl.DataFrame:
+    """Which part each original record belongs to; confidential."""
+    at = cells.cell_of_row
+    return pl.DataFrame({"row": np.arange(len(at))} | {name: flags[at] for name, flags in parts.items()})
 
 
 def _share_in(cells: Cells, counts: AnyArray, within: AnyArray) -> AnyArray:

@@ -11,9 +11,21 @@ import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.counts.pair import Pair
+from dalenius.risk.needs import at_least
 from dalenius.risk.tabular.disclosure import disclosure
 
 MOST_SETS = 2000
+
+
+def number_of_sets(keys: int, most_keys: int = 4) -> int:
+    """How many sets of at most so many keys there are.
+
+    Examples
+    --------
+    >>> number_of_sets(5)
+    30
+    """
+    return sum(comb(keys, size) for size in range(1, min(most_keys, keys) + 1))
 
 
 def key_scan(
@@ -31,8 +43,9 @@ def key_scan(
     ('a, b', 100.0, 100.0)
     """
     known = list(keys) if keys is not None else pair.keys
+    at_least("most_keys", most_keys, 1)
     sizes = range(1, min(most_keys, len(known)) + 1)
-    total = sum(comb(len(known), size) for size in sizes)
+    total = number_of_sets(len(known), most_keys)
     if not known or total > MOST_SETS:
         raise OptionError(
             f"{total:,} sets of keys cannot be scanned; name from 1 to a few keys, or fewer at once"

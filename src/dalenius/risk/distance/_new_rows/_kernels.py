@@ -9,8 +9,11 @@ from numba import njit, prange
 
 
 @njit(cache=True, parallel=True)
-def smallest(x: Any, starts: Any, y: Any, group: Any) -> Any:
-    """For each row of y: the least over originals of its group of the largest |x - y| / |y| over the numbers."""
+def smallest(x: Any, starts: Any, y: Any, group: Any, unit: Any) -> Any:
+    """For each row of y: the least over originals of its group of the largest |x - y| / unit over the numbers.
+
+    A negative unit stands for |y| itself.
+    """
     n = len(y)
     result = np.full(n, np.inf)
     for q in prange(n):
@@ -20,7 +23,8 @@ def smallest(x: Any, starts: Any, y: Any, group: Any) -> Any:
             for j in range(y.shape[1]):
                 gap = abs(x[i, j] - y[q, j])
                 if gap > 0.0:
-                    worst = max(worst, gap / abs(y[q, j]) if y[q, j] != 0.0 else np.inf)
+                    size = unit[j] if unit[j] >= 0.0 else abs(y[q, j])
+                    worst = max(worst, gap / size if size != 0.0 else np.inf)
                     if worst >= best:
                         break
             best = min(best, worst)
