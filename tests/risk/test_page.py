@@ -12,9 +12,11 @@ from typer.testing import CliRunner
 
 from dalenius import Pair, Schema, Table
 from dalenius.cli import app
+from dalenius.core.errors import OptionError
 from dalenius.counts.measure import MEASURES
 from dalenius.data import examples
-from dalenius.risk import disco, exposed_combinations, further_figures, risk_page, sample_page
+from dalenius.risk import disco, exposed_combinations, risk_page, sample_page
+from dalenius.risk.further import further_looks
 
 SECRETS = ["Zyxwort", "Qvintara", "Mzunguko"]
 
@@ -205,19 +207,41 @@ def test_scenario_grid_on_the_page() -> None:
     columns = ["region", "sex", "age", "health"]
     people, outside = (examples.survey(200, seed=s).select(columns) for s in (1, 2))
     pair = Pair(people, people, outside, keys=columns[:3], targets=["health"])
-    found = further_figures(pair, attacks=True)["attack-grid of health"]
+    found = further_looks(pair, attacks=True)["attack-grid of health"]()
     assert found.value == pytest.approx(found.yardsticks["original"], abs=3), (
         "a copy tells what the original tells"
     )
     assert found.value > found.yardsticks["outsiders"]
     assert found.trusted
-    assert "attack-grid of health" not in further_figures(pair)
-    assert (
-        "holdout"
-        in further_figures(Pair(people, people, keys=columns[:3], targets=["health"]), attacks=True)[
-            "attack-grid of health"
-        ].sentence
+    assert "attack-grid of health" not in further_looks(pair)
+    bare = Pair(people, people, keys=columns[:3], targets=["health"])
+    assert "holdout" in further_looks(bare, attacks=True)["attack-grid of health"]().sentence
+
+
+def test_what_files_cannot_carry_is_told_and_the_rest_measured(tmp_path: Path) -> None:
+    one = pl.DataFrame({"a": ["x", "y"] * 20})
+    pair = Pair(one, one, one.head(10), keys=["a"])
+    page = risk_page(pair, attacks=True, further=True)
+    assert [line.split(":")[0] for line in page.not_measured] == ["linkability"]
+    assert "singling-out" in page.results
+    assert "## Not measured" in page.to_markdown()
+    with pytest.raises(OptionError, match="two halves"):
+        risk_page(pair, ["linkability"])
+    with pytest.raises(OptionError, match="'k-marginal' is about utility"):
+        risk_page(pair, ["k-marginal"])
+
+
+def test_targets_of_like_names_have_records_of_their_own(tmp_path: Path) -> None:
+    rows = pl.DataFrame(
+        {"k": ["a", "b"] * 10, "t.1": ["x", "y"] * 10, "t,1": ["u", "v"] * 10, "T-1": ["p"] * 20}
     )
+    rows.write_csv(tmp_path / "people.csv")
+    schema = Schema.infer(rows).with_roles(keys=["k"], targets=["t.1", "t,1", "T-1"])
+    schema.to_yaml(tmp_path / "schema.yaml")
+    call = ["risk", "people.csv", "--schema", "schema.yaml", "--records", "rows"]
+    shown = CliRunner().invoke(app, [str(tmp_path / w) if "." in w or w == "rows" else w for w in call])
+    assert shown.exit_code == 0, shown.output
+    assert len(list((tmp_path / "rows").glob("l-diversity*.csv"))) == 3
 
 
 def test_command_groups_numbers(tmp_path: Path) -> None:

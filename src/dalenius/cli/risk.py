@@ -120,8 +120,11 @@ def _write_records(page: RiskPage, folder: Path, terminal: Terminal) -> None:
     """One file for each figure that has rows."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {name: result.records for name, result in page.results.items() if result.records is not None}
-    for name, rows in written.items():
+    taken: set[str] = set()
+    for number, (name, rows) in enumerate(written.items(), 1):
         safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)
+        safe = f"{safe}-{number}" if safe.lower() in taken else safe  # names may differ in a sign only
+        taken.add(safe.lower())
         with replacing(folder / f"{safe}.csv") as temporary:
             rows.write_csv(temporary)
     terminal.note(f"{len(written)} files with one row per record written to {folder}: confidential")
@@ -155,6 +158,8 @@ def _show(page: RiskPage, terminal: Terminal) -> None:
         terminal.say(f"\n{result.sentence}")
     for line in page.cannot_be_read:
         terminal.note(f"without a holdout: {line}")
+    for line in page.not_measured:
+        terminal.note(f"not measured: {line}")
     for name, table in page.shown_tables.items():
         terminal.say(f"\n{name}")
         terminal.say(shown_table(table))

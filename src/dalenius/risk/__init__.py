@@ -42,7 +42,7 @@ from dalenius.risk.epsilon import (
     mu_from_attack,
     rho_from_attack,
 )
-from dalenius.risk.further import further_figures, isolation_gain_of
+from dalenius.risk.further import isolation_gain_of
 from dalenius.risk.identity import replicated_rows, replicated_uniques, unique_exact_matches, uniques
 from dalenius.risk.membership.attacks import membership_density, membership_distance
 from dalenius.risk.membership.shadow import ShadowAudit, shadow_audit
@@ -100,7 +100,6 @@ __all__ = [
     "exposed_combinations",
     "find_outliers",
     "frequencies",
-    "further_figures",
     "gcap",
     "group_disclosure",
     "identical_matches",

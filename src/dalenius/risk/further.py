@@ -43,32 +43,21 @@ MOST_COLUMNS = 12
 """Keys and targets up to which minimal uniques of all of them are looked for."""
 
 
-def further_figures(
-    pair: Pair,
-    grouped: bool = False,
-    records: bool = False,
-    attacks: bool = False,
-    progress: Callable[[str], None] | None = None,
-) -> dict[str, Result]:
-    """Everything this pair has the keys, targets and holdout for, by name; with ``attacks`` the scenario grid too.
+def further_looks(
+    pair: Pair, grouped: bool = False, records: bool = False, attacks: bool = False
+) -> dict[str, Callable[[], Result]]:
+    """What this pair has the keys, targets and holdout for, by name; with ``attacks`` the scenario grid too.
 
     Examples
     --------
     >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40)), "ill": ["yes", "no", "no", "no"] * 10}
     >>> pair = Pair(data, data, keys=["sex", "age"], targets=["ill"])
-    >>> [name for name in further_figures(pair) if "ill" in name]
+    >>> [name for name in further_looks(pair) if "ill" in name]
     ['unexpected-disco of ill', 'key-scan of ill']
     """
-    found = {}
-    for name, figures in _steps(pair, grouped, records):
-        if progress is not None:
-            progress(name)
-        found[name] = figures()
+    found = dict(_steps(pair, grouped, records))
     if attacks and pair.keys:
-        for target in pair.targets:
-            if progress is not None:
-                progress(f"attack-grid of {target}")
-            found[f"attack-grid of {target}"] = _grid(pair, target)
+        found |= {f"attack-grid of {target}": partial(_grid, pair, target) for target in pair.targets}
     return found
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from dalenius.core.errors import DaleniusError, OptionError
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES, Measure, chosen_measures
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
-from dalenius.risk.further import TABLES, further_figures
+from dalenius.risk.further import TABLES, further_looks
 from dalenius.risk.needs import at_least
 from dalenius.risk.tabular.cells import check_keys
 from dalenius.risk.units import Units
@@ -139,6 +141,8 @@ def _revealed(
 class RiskPage:
     """One page for a release board; ``tables`` names the results whose tables are shown too.
 
+    ``not_measured`` says which figures these files cannot carry (a single column cannot be linked), and why.
+
     Examples
     --------
     >>> data = {"sex": ["f", "m"] * 20, "age": list(range(40)), "ill": ["yes", "no", "no", "no"] * 10}
@@ -156,6 +160,7 @@ class RiskPage:
     exposed: Result | None
     cannot_be_read: tuple[str, ...]
     tables: tuple[str, ...] = ()
+    not_measured: tuple[str, ...] = ()
 
     @property
     def shown_tables(self) -> dict[str, pl.DataFrame]:
@@ -172,6 +177,7 @@ class RiskPage:
             "results": {name: result.to_dict() for name, result in self.results.items()},
             "exposed": self.exposed.to_dict() if self.exposed is not None else None,
             "cannot_be_read": list(self.cannot_be_read),
+            "not_measured": list(self.not_measured),
             "context": list(CONTEXT),
         }
 
@@ -199,6 +205,8 @@ class RiskPage:
         if self.cannot_be_read:
             lines += ["", "## What cannot be read without a holdout", ""]
             lines += [f"- {name}" for name in self.cannot_be_read]
+        if self.not_measured:
+            lines += ["", "## Not measured", "", *(f"- {_line(why)}" for why in self.not_measured)]
         if self.exposed is not None and self.exposed.table is not None:
             said = _line(self.exposed.sentence)
             lines += ["", "## Most exposed", "", said, "", *_markdown(self.exposed.table)]
@@ -265,10 +273,15 @@ def risk_page(
     usual = [info.name for info in infos if info.default or (attacks and info.name in ATTACKS)]
     given = options or {}
     chosen = chosen_measures(measures if measures is not None else usual, given)
+    for other in (m.info for m in chosen if m.info.family != "risk"):
+        raise OptionError(
+            f"{other.name!r} is about {other.family}; this page holds risk, 'evaluate' has both"
+        )
     wanted = {name: True for name, on in (("records", records), ("grouped", grouped)) if on}
-    results = _measured(pair, chosen, {*(measures or ()), *given}, given, wanted, progress)
-    more = further_figures(pair, grouped, records, attacks, progress) if further else {}
-    results |= more
+    asked = {*(measures or ()), *given}
+    steps = _steps(pair, chosen, asked, given, wanted)
+    more = further_looks(pair, grouped, records, attacks) if further else {}
+    results, refused = _tried(steps | more, asked, progress)
     untold = [m.info.title for m in chosen if "holdout" in m.lacks(pair)]
     return RiskPage(
         _intruder(pair, grouped),
@@ -277,31 +290,46 @@ def risk_page(
         results,
         exposed_combinations(pair, reveal=reveal, grouped=grouped) if pair.keys else None,
         _cannot_be_read(results, untold) if pair.holdout is None else (),
-        tuple(name for name in more if name.startswith(TABLES)),
+        tuple(name for name in more if name.startswith(TABLES) and name in results),
+        refused,
     )
 
 
-def _measured(
+def _steps(
     pair: Pair,
     chosen: Sequence[Measure],
     asked: Set[str],
     options: Mapping[str, Mapping[str, Any]],
     wanted: Mapping[str, bool],
-    progress: Callable[[str], None] | None,
-) -> dict[str, Result]:
-    """Results of measures; ``wanted`` are options of the page that a measure may have or not."""
-    results = {}
+) -> dict[str, Callable[[], Result]]:
+    """Calls of measures by name; ``wanted`` are options of the page that a measure may have or not."""
+    steps: dict[str, Callable[[], Result]] = {}
     for measure in chosen:
         own = options.get(measure.info.name, {})
         lacking = measure.lacks(pair, own)
         # a figure that was asked for is never left out in silence: without a holdout the page says so
         if "holdout" in lacking or (lacking and measure.info.name not in asked):
             continue
-        if progress is not None:
-            progress(measure.info.title)
         extra = {name: on for name, on in wanted.items() if name in measure.options}
-        results[measure.info.name] = measure(pair, **{**extra, **own})
-    return results
+        steps[measure.info.name] = partial(measure, pair, **{**extra, **own})
+    return steps
+
+
+def _tried(
+    steps: Mapping[str, Callable[[], Result]], asked: Set[str], progress: Callable[[str], None] | None
+) -> tuple[dict[str, Result], tuple[str, ...]]:
+    """Results by name, and why others could not be had; what was asked for by name raises instead."""
+    results, refused = {}, []
+    for name, step in steps.items():
+        if progress is not None:
+            progress(name)
+        try:
+            results[name] = step()
+        except DaleniusError as error:
+            if name in asked:
+                raise
+            refused.append(f"{name}: {error}")
+    return results, tuple(refused)
 
 
 def _cannot_be_read(results: Mapping[str, Result], untold: Sequence[str]) -> tuple[str, ...]:
