@@ -8,7 +8,7 @@ import pytest
 
 from dalenius import DaleniusError, Pair
 from dalenius.data import examples
-from dalenius.risk import Space, adversarial, dcr, identical_matches, nndr
+from dalenius.risk import Space, adversarial, dcr, identical_matches, new_row_curve, new_rows, nndr
 
 COLUMNS = ["region", "sex", "age", "income", "bmi", "occupation", "visits", "health"]
 
@@ -87,3 +87,11 @@ def test_bad_metric_and_too_few_records() -> None:
     space = Space.of(pair)
     with pytest.raises(DaleniusError):
         space.nearest(space.original, space.original, 2, leave_out_self=True)
+
+
+def test_a_number_at_the_limit_of_a_tolerance_is_met():
+    """In binary fractions 6.93 is a little more than 1 % off 7.00."""
+    real, made = {"x": [4.95, 6.93, 9.9]}, {"x": [5.0, 7.0, 10.0]}
+    assert new_rows(Pair(real, made), tolerance=0.01).value == 100
+    assert new_rows(Pair(real, made), tolerance=0.00999).value == 0
+    assert new_row_curve(Pair(real, made), [0.01, 0.02])["protected"].to_list() == [0, 0]

@@ -20,6 +20,7 @@ from dalenius.risk.attack.secret import naive_success
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.tabular.cells import check_keys
 from dalenius.risk.units import Units
+from dalenius.risk.within import within
 
 
 def attack_number(
@@ -114,7 +115,7 @@ def _guesses(
 
 def _right(table: Table, target: str, rows: AnyArray, guess: AnyArray, tolerance: float) -> AnyArray:
     truth = table[target].floats()[rows]
-    return (np.abs(guess - truth) <= tolerance * np.abs(truth)).astype(float)
+    return within(np.abs(guess - truth), tolerance * np.abs(truth)).astype(float)
 
 
 def _explained(table: Table, target: str, rows: AnyArray, guess: AnyArray) -> float:

@@ -26,6 +26,7 @@ from dalenius.risk.distance.space import Index, Points, Space
 from dalenius.risk.needs import chosen_targets
 from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
+from dalenius.risk.within import within
 
 
 @measure(
@@ -139,7 +140,7 @@ def met(pair: Pair, target: str, table: Table, rows: AnyArray, found: AnyArray, 
     x, y = mine.floats()[rows], theirs.floats()[found]
     gaps = [np.zeros(v.data.shape, np.uint8) if v.state is None else v.state for v in (mine, theirs)]
     same_gap = (gaps[0][rows] == gaps[1][found]) & (gaps[0][rows] > 0)
-    return np.asarray((np.abs(x - y) <= tolerance * np.abs(x)) | same_gap)
+    return np.asarray(within(np.abs(x - y), tolerance * np.abs(x)) | same_gap)
 
 
 def naive_success(pair: Pair, target: str, tolerance: float) -> float:

@@ -23,6 +23,7 @@ from dalenius.risk.distance._new_rows import _kernels
 from dalenius.risk.needs import at_least, compared_columns
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
+from dalenius.risk.within import within
 
 RelativeTo = Literal["value", "range", "sd"]
 
@@ -129,7 +130,7 @@ def new_row_curve(
         if table is None:
             continue
         found = smallest_tolerance(pair, some_rows(table.rows, most, seed, which), which, None, relative_to)
-        curve[which] = np.array([float(np.mean(found > t)) for t in tolerances])
+        curve[which] = np.array([float(np.mean(~within(found, t))) for t in tolerances])
     return pl.DataFrame(curve)
 
 
@@ -173,12 +174,12 @@ def new_rows(
     compared_columns(pair)
     rows = some_rows(pair.protected.rows, most, seed, "protected")
     smallest = smallest_tolerance(pair, rows, relative_to=relative_to)
-    value = 100 * float(np.mean(smallest <= tolerance))
+    value = 100 * float(np.mean(within(smallest, tolerance)))
     yardsticks, text = {}, " Without a holdout this cannot be interpreted: chance alone makes rows agree."
     if pair.holdout is not None:
         held = Units.of_holdout(pair).one_row_each(most, seed, "holdout")
         theirs = smallest_tolerance(pair, held, "holdout", relative_to=relative_to)
-        yardsticks["holdout"] = 100 * float(np.mean(theirs <= tolerance))
+        yardsticks["holdout"] = 100 * float(np.mean(within(theirs, tolerance)))
         text = (
             f" Of people who are not in the data, {figure(yardsticks['holdout'], '%')} match an original so."
         )

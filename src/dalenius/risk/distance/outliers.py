@@ -27,6 +27,7 @@ from dalenius.risk.distance.outlier_rules import Rule, find_outliers
 from dalenius.risk.distance.similarity import similarity
 from dalenius.risk.needs import at_least, one_of
 from dalenius.risk.units import Units
+from dalenius.risk.within import ROUNDING
 
 MOST_PAIRS = 10**10
 
@@ -126,7 +127,9 @@ def link_outliers(
     y = np.column_stack([right[n].floats()[theirs] for n in numbers])
     a, b = _common_codes(left, right, exact, rows, theirs)
     width = np.array([tolerances[n] for n in numbers])
-    counts, last = _kernels.count_close(x, y, a, b, width)  # by number of exact columns that are known
+    counts, last = _kernels.count_close(
+        x, y, a, b, width * (1 + ROUNDING)
+    )  # by number of exact columns that are known
     names = ["numbers", *exact]
     table = pl.DataFrame(
         {

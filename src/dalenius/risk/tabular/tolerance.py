@@ -14,6 +14,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.risk.tabular.cells import check_keys
 from dalenius.risk.units import Units
+from dalenius.risk.within import within
 
 
 def tolerance_disco(
@@ -95,9 +96,8 @@ def _guesses(
     low, high = np.where(sure, low, 0.0), np.where(sure, high, 0.0)
     middle = low / 2 + high / 2
     width = tolerance * np.abs(middle) if relative else np.full(size, float(tolerance))
-    return np.where(sure & (high - low <= 2 * width), middle, np.nan), width
+    return np.where(sure & within(high - low, 2 * width), middle, np.nan), width
 
 
 def _met(table: Table, target: str, guess: AnyArray, width: AnyArray) -> AnyArray:
-    met: AnyArray = np.abs(guess - table[target].floats()) <= width
-    return met
+    return within(np.abs(guess - table[target].floats()), width)
