@@ -50,14 +50,12 @@ def two_way_check(
     large = np.flatnonzero(cells.pure_s & keep & (cells.d > thresholds[0]))
     rows: list[dict[str, Any]] = []
     levels = len(cells.labels)
-    for at, key in enumerate(cells.keys):
-        code = cells.groups.codes(key)[cells.group]
-        size = len(cells.key_labels[at])
-        pair_of_cell = code * levels + cells.level
-        key_total = np.bincount(code, cells.d, minlength=size)
+    in_group = cells.sums(cells.d) if len(large) else np.zeros(0)
+    for at, key in enumerate(cells.keys if len(large) else ()):
+        of_group = cells.groups.codes(key)
+        key_total = np.bincount(of_group, in_group, minlength=len(cells.key_labels[at]))
+        pair_of_cell = of_group[cells.group] * levels + cells.level
         wanted = np.unique(pair_of_cell[large])
-        if not len(wanted):
-            continue
         place = np.searchsorted(wanted, pair_of_cell).clip(0, len(wanted) - 1)
         hit = wanted[place] == pair_of_cell
         both = np.bincount(place[hit], cells.d[hit], minlength=len(wanted))

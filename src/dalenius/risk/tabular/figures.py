@@ -98,5 +98,6 @@ def _share(part: float | np.integer, whole: float) -> float:
 
 
 def ratio(part: AnyArray, whole: AnyArray) -> AnyArray:
-    """Divide, with 0 where there is nothing to divide by."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    """Divide counts by counts that hold them, with 0 where there is nothing to divide by."""
+    shares: AnyArray = part / np.maximum(whole, 1)
+    return shares
