@@ -224,8 +224,8 @@ def search(  # noqa: PLR0912 (one loop for the compiler)
         while size > 0:
             size -= 1
             node = stack[size]
-            # rounding of the bound must not hide an equally near record
-            worst = best[q, k - 1] * (1 + 1e-9)
+            # rounding of the bound, which is kept by differences, must not hide an equally near record
+            worst = best[q, k - 1] * (1 + 1e-9) + 1e-12
             if bounds[size] > worst:
                 continue
             if child[node, 0] < 0:
