@@ -331,3 +331,18 @@ def test_dialect_says_what_was_assumed(file: Path) -> None:
     assert str(sniff_csv(file)) == "semicolon-separated, decimal comma, UTF-8"
     assert str(sniff_csv(file, separator=",")).startswith("comma")
     assert read_csv(file, dialect=sniff_csv(file)).to_frame("dict") == {"a": [1.5], "b": ["x"]}
+
+
+def test_numbers_that_a_float_cannot_hold_stay_text(file: Path) -> None:
+    assert cells(put(file, "a\n1e400\n1\n")) == {"a": ["1e400", "1"]}
+
+
+def test_zero_is_not_written_as_minus_zero(file: Path) -> None:
+    write_table({"a": [-0.0, 0.0, 2.5]}, file)
+    assert file.read_text() == "a\n-0.0\n0.0\n2.5\n"
+
+
+@pytest.mark.parametrize("separator", ["", ",,"])
+def test_a_separator_is_one_character(file: Path, separator: str) -> None:
+    with pytest.raises(OptionError, match="one character"):
+        read_table(put(file, "a,b\n1,2\n"), separator=separator)

@@ -407,3 +407,21 @@ def test_nested_parquet_is_refused_by_name(tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table({"a": [[1], [2]]}), tmp_path / "n.parquet")
     with pytest.raises(DataError, match="column 'a' holds list"):
         read_table(tmp_path / "n.parquet")
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_truth_values_come_back_with_their_schema(tmp_path, ending):
+    table = Table.from_frame({"b": [True, False, None], "k": [1, 2, 3]})
+    write_table(table, tmp_path / f"a.{ending}")
+    assert read_table(tmp_path / f"a.{ending}", table.schema).to_frame("dict")["b"] == [True, False, None]
+
+
+@pytest.mark.parametrize("ending", ["sav", "zsav", "xpt"])
+def test_texts_too_long_for_a_format_are_refused_by_name(tmp_path, ending):
+    with pytest.raises(FileError, match="'long' has texts beyond"):
+        write_table({"long": ["x" * 70_000, "y"]}, tmp_path / f"a.{ending}")
+
+
+def test_numbers_too_large_for_sas_transport_are_refused_by_name(tmp_path):
+    with pytest.raises(FileError, match="'a' has numbers beyond"):
+        write_table({"a": [1e76, 1.5]}, tmp_path / "a.xpt")

@@ -226,6 +226,11 @@ def test_pandas(frame: pd.DataFrame) -> None:
     same_pandas(frame, before)  # the caller's frame is left alone
 
 
+def test_pandas_keeps_nan_among_numbers_and_words() -> None:
+    frame = pd.DataFrame({"a": pd.Series([np.nan, "", 1.5], dtype=object)})
+    same_pandas(Table.from_frame(frame).to_frame(), frame)
+
+
 NUMPY = [
     ("int32", st.integers(-9, 9)),
     ("uint64", st.integers(0, 2**64 - 1)),

@@ -205,3 +205,26 @@ def test_private_noise_is_kept_and_written_down(tmp_path):
     found = check_release(plan, workers=1)
     assert found.accepted
     assert "cannot be made again" in found.remarks[0]
+
+
+@pytest.mark.parametrize("entry", ["seed", "plan", "inputs", "files"])
+def test_a_manifest_without_an_entry_is_damaged(pack, entry):
+    from dalenius.release.pack import digest_of
+
+    manifest = json.loads((pack / "manifest.json").read_text())
+    del manifest[entry]
+    manifest["digest"] = digest_of(manifest)
+    (pack / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(FileError, match="damaged"):
+        verify_pack(pack)
+
+
+def test_names_do_not_break_the_codebook():
+    from dalenius.data import Table
+    from dalenius.release.codebook import codebook, codebook_text
+    from dalenius.synth import Independent
+
+    table = Table.from_frame({"a\n# Secret": ["x\ny", "<script>", "x\ny"]})
+    lines = codebook_text(codebook(table, Independent.info, ["b\n## c"]), "t").splitlines()
+    assert [line for line in lines if line.startswith("#")] == ["# Codebook: t", "## a # Secret"]
+    assert not any("<" in line for line in lines)

@@ -106,3 +106,11 @@ def test_households_are_set_aside_whole(tmp_path):
     )
     seen, aside = source(read_plan(tmp_path / "plan.yaml"))
     assert not set(seen.to_frame("dict")["home"]) & set(aside.to_frame("dict")["home"])
+
+
+def test_below_is_not_at_most():
+    at = Result("repU", 10.0, "", unit="%")
+    assert Rule.parse("repU <= 10 %").met_by(at)
+    assert not Rule.parse("repU < 10 %").met_by(at)
+    assert not Rule.parse("repU > 10 %").met_by(at)
+    assert Rule.parse("repU < 10.1 %").met_by(at)

@@ -191,3 +191,37 @@ def test_methods_side_by_side(run, people, tmp_path):
     assert pl.read_csv(tmp_path / "loss.csv")["method"].to_list() == [
         "suppression", "round", "controlled", "cellkey", "small",
     ]  # fmt: skip
+
+
+def test_faults_of_files_and_names_are_told(run, people, tmp_path):
+    (tmp_path / "use.csv").write_text("sex,job,weight\nf,a,SECRET\n")
+    (tmp_path / "man.csv").write_text("sex\nf\n")
+    (tmp_path / "empty.key").write_bytes(b"")
+    cross = (people, "--by", "sex,job", "--freq", "n")
+    for arguments, said in (
+        (
+            ("protect", *cross, "--rule", "freq:3", "--usefulness", tmp_path / "use.csv"),
+            "'weight' are no numbers",
+        ),
+        (("protect", *cross, "--rule", "freq:3", "--manual", tmp_path / "man.csv"), "no column 'job'"),
+        (
+            ("protect", people, "--table", "a=sex,job", "--table", "a=sex,age", "--rule", "freq:3"),
+            "same name",
+        ),
+        (
+            ("protect", people, "--table", "a/b=sex,job", "--table", "c=sex,age", "--rule", "freq:3"),
+            "file name",
+        ),
+        (("perturb", *cross, "--key-file", tmp_path / "empty.key"), "the key is empty"),
+        (("perturb", *cross, "--key-file", tmp_path / "nowhere" / "a.key"), "cannot be read or written"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2, arguments
+        assert said in result.stderr
+        assert "SECRET" not in result.output
+
+
+def test_a_new_key_is_for_its_owner_only(run, people, tmp_path):
+    assert run("perturb", people, "--by", "sex", "--key-file", tmp_path / "new.key").exit_code == 0
+    assert (tmp_path / "new.key").stat().st_mode & 0o077 == 0
+    assert len((tmp_path / "new.key").read_bytes()) == 32

@@ -118,7 +118,7 @@ class Source:
             loaded.table,
             names,
             formula=self.formula,
-            tables=None if self.tables is None else dict(_named_table(text) for text in self.tables),
+            tables=None if self.tables is None else _named_tables(self.tables),
             hierarchies=trees(self.hier, names or loaded.table.names),
             freq=self.freq,
             value=self.value,
@@ -127,6 +127,20 @@ class Source:
             extend0=self.extend0,
             structural=None if self.structural is None else cell_file(self.structural),
         )
+
+
+def _named_tables(texts: list[str]) -> dict[str, str | list[str]]:
+    """The linked tables by name; the names become part of file names."""
+    named = [_named_table(text) for text in texts]
+    found = dict(named)
+    if len(found) < len(named):
+        raise OptionError("two --table have the same name; give each a name of its own")
+    odd = [name for name in found if not name or any(sign in name for sign in "/\\\0")]
+    if odd:
+        raise OptionError(
+            f"--table {odd[0]!r}: the name becomes part of a file name; write it without / and \\"
+        )
+    return found
 
 
 def _named_table(text: str) -> tuple[str, str | list[str]]:
@@ -182,6 +196,9 @@ def weights_of(path: Path | None, model: TableModel) -> Any:
     frame = cell_file(path)
     if "weight" not in frame.columns:
         raise FileError(f"{path.name}: needs a column 'weight' beside the codes")
+    given = frame["weight"].cast(pl.Float64, strict=False)
+    if given.null_count():
+        raise FileError(f"{path.name}: {given.null_count()} entries of the column 'weight' are no numbers")
     weights = np.ones(len(model.cells))
-    weights[model.places(frame)] = frame["weight"].cast(pl.Float64).to_numpy()
+    weights[model.places(frame)] = given.to_numpy()
     return weights

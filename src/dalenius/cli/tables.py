@@ -14,7 +14,7 @@ from dalenius.cli import _options as opt
 from dalenius.cli import _table_options as table
 from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import FileError, OptionError
 from dalenius.data.atomic import replacing
 from dalenius.tables import (
     Audit,
@@ -33,6 +33,7 @@ from dalenius.tables import (
 )
 from dalenius.tables import audit as audit_table
 from dalenius.tables.keys import cell_names, fresh_key, keyed_uniforms
+from dalenius.tables.model import beside
 from dalenius.tables.page import table_page
 from dalenius.tables.rules import PrimaryRule
 
@@ -257,7 +258,7 @@ def perturb_command(
         f"Hellinger distance {loss['hellinger'][0]:.3g}, {loss['not_additive'][0]} totals do not add up."
     )
     if out is not None:
-        _write(model.cells.with_columns(freq=pl.Series(counts)), out, terminal)
+        _write(beside(model.cells, freq=counts), out, terminal)
     terminal.emit(loss.to_dicts()[0])
 
 
@@ -335,13 +336,19 @@ def _key(path: Path | None, terminal: Terminal) -> bytes:
             "no --key-file: the draw cannot be repeated, and other tables of the same data will not agree"
         )
         return fresh_key()
-    if not path.exists():
-        path.write_bytes(fresh_key())
-        path.chmod(0o600)
-        terminal.note(
-            f"secret key written to {path.name}; keep it as long as tables of these data are published"
-        )
-    return path.read_bytes()
+    try:
+        if not path.exists():
+            path.touch(mode=0o600)  # before the secret is in it, nobody else may open it
+            path.write_bytes(fresh_key())
+            terminal.note(
+                f"secret key written to {path.name}; keep it as long as tables of these data are published"
+            )
+        key = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path.name}: the key cannot be read or written ({error.strerror})") from error
+    if not key:
+        raise FileError(f"{path.name}: the key is empty; delete the file, and a new key is made")
+    return key
 
 
 def _write(frame: pl.DataFrame, path: Path, terminal: Terminal) -> None:

@@ -58,7 +58,8 @@ def read_objects(name: str, values: Sequence[Any]) -> tuple[Raw, Objects]:
         if one is not None and not (only_nan and any(v is None for v in values)):
             stamped = {kind.__name__ for kind in kinds} == {"Timestamp"}
             return read_arrow(name, one), Objects(one.type, gap, stamped)
-    return _keep_each(name, values), Objects(None, gap)
+    # also where NaN stands among numbers and words: it is the empty cell of such a column
+    return _keep_each(name, values), Objects(None, _gap(values, True))
 
 
 def _plain_kind(kind: type) -> type:

@@ -41,7 +41,7 @@ MISSING_LABEL = _Gap("missing")
 NAN_LABEL = _Gap("NaN")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Categories:
     """Rows as codes 0 … size - 1; ``labels[i]`` says what code i is.
 
@@ -60,7 +60,7 @@ class Categories:
         return len(self.labels)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vector:
     """One column of a `Table`.
 

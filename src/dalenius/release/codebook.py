@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from dalenius.core.registry import MethodInfo
@@ -58,21 +59,27 @@ def codebook_text(book: dict[str, Any], title: str) -> str:
         book["what_was_done"],
     ]
     if book["left_out"]:
-        lines += ["", f"Left out of the release: {', '.join(book['left_out'])}."]
+        lines += ["", f"Left out of the release: {', '.join(map(_line, book['left_out']))}."]
     for entry in book["columns"]:
-        lines += ["", f"## {entry['name']}", "", f"- kind: {entry['kind']}"]
-        lines += [f"- about: {entry['about']}"] if entry["about"] else []
+        lines += ["", f"## {_line(entry['name'])}", "", f"- kind: {entry['kind']}"]
+        lines += [f"- about: {_line(entry['about'])}"] if entry["about"] else []
         if "categories" in entry:
-            shown = entry["categories"][:200]
+            shown = [_line(text) for text in entry["categories"][:200]]
             more = len(entry["categories"]) - len(shown)
             lines.append(f"- categories: {', '.join(shown)}" + (f" and {more} more" if more else ""))
         for part, words in (
             ("not_applicable", "code for not applicable"),
             ("missing_codes", "code for no answer"),
         ):
-            lines += [f"- {words}: {', '.join(entry[part])}"] if entry[part] else []
+            lines += [f"- {words}: {', '.join(map(_line, entry[part]))}"] if entry[part] else []
         lines += ["- empty cells mean that there is no answer"] if entry["empty_cells"] else []
     return "\n".join(lines) + "\n"
+
+
+def _line(text: str) -> str:
+    """A name or category of the data as part of one line of Markdown: it cannot end the line or bring markup."""
+    plain = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return re.sub(r"([\\`*\[\]])", r"\\\1", plain).replace("&", "&amp;").replace("<", "&lt;")
 
 
 def limits_text(title: str, method: MethodInfo, uses: list[str]) -> str:

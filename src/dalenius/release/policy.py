@@ -56,6 +56,7 @@ class Rule:
     limit: float
     yardstick: str | None = None
     expected: bool = False
+    strict: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Rule:
@@ -67,18 +68,19 @@ class Rule:
         name = SHORT_NAMES.get(spelled.lower(), spelled)
         MEASURES[name]
         upper = found["sign"] in ("<=", "<", "≤")
+        strict = found["sign"] in ("<", ">")
         expected = found["expected"] is not None
         if "%" in text and MEASURES[name].info.unit != "%":
             raise OptionError(f"policy line {text!r}: {name} is not measured in per cent")
         if found["number"] is not None:
-            return cls(text.strip(), name, upper, float(found["number"]), None, expected)
+            return cls(text.strip(), name, upper, float(found["number"]), None, expected, strict)
         yardstick = found["yardstick"].strip().lower()
         if yardstick not in YARDSTICKS:
             raise OptionError(
                 f"policy line {text!r}: {yardstick!r} is no yardstick; use {', '.join(YARDSTICKS)}"
             )
         more = float(found["more"] or 0) * (-1 if found["way"] == "-" else 1)
-        return cls(text.strip(), name, upper, more, yardstick, expected)
+        return cls(text.strip(), name, upper, more, yardstick, expected, strict)
 
     def value(self, result: Result, share: float = 1.0) -> float:
         """The figure the line speaks of."""
@@ -98,6 +100,8 @@ class Rule:
         """Whether a result meets the line; a result that is not trusted, or not there, never does."""
         bound, value = self.bound(result, share), self.value(result, share)
         if math.isnan(bound) or math.isnan(value) or not result.trusted:
+            return False
+        if self.strict and value == bound:
             return False
         return value <= bound if self.upper else value >= bound
 

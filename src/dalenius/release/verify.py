@@ -18,6 +18,9 @@ from dalenius.release.plan import Plan, read_plan
 from dalenius.release.policy import judge
 from dalenius.release.run import run_plan, work_folder
 
+NEEDED = frozenset({"seed", "plan", "inputs", "files", "date", "threshold", "chosen", "repeatable", "digest"})
+"""What every manifest says."""
+
 
 @dataclass
 class Verification:
@@ -117,9 +120,10 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise FileError(f"{folder}: no {MANIFEST}; this is not a release pack") from None
     except ValueError:
         raise FileError(f"{folder}: {MANIFEST} is damaged") from None
-    if not isinstance(body, dict):
+    whole = isinstance(body, dict) and body.keys() >= NEEDED
+    if not whole or not all(isinstance(body[name], dict) for name in ("files", "inputs")):
         raise FileError(f"{folder}: {MANIFEST} is damaged")
-    return body
+    return dict(body)
 
 
 def _plan_place(where: Path, body: dict[str, Any]) -> Path | None:

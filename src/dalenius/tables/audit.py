@@ -18,7 +18,7 @@ from dalenius.tables.enough import Enough, Requirement, enough_for
 from dalenius.tables.insiders import InsiderBounds, insider_bounds
 from dalenius.tables.intervals import Intervals, Progress, feasibility_intervals
 from dalenius.tables.intruders import Exposure, exposure, inner_cells_of, numbered
-from dalenius.tables.model import Bools, Ints
+from dalenius.tables.model import Bools, Ints, beside
 
 if TYPE_CHECKING:
     from dalenius.tables.suppression import Suppression
@@ -55,6 +55,9 @@ class Audit:
     differences: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     insiders: InsiderBounds = field(default_factory=InsiderBounds.none)
 
+    def __repr__(self) -> str:
+        return f"<Audit: {self.sentence}>"
+
     @property
     def met(self) -> Bools:
         """Which of the audited cells have a wide enough interval."""
@@ -80,7 +83,8 @@ class Audit:
         exposed = np.zeros(len(self.table.primary), np.int64)
         for found in self.exposed.insiders:
             exposed[found] += 1
-        return self.table.cells[places].with_columns(
+        return beside(
+            self.table.cells[places],
             low=self.intervals.low,
             high=self.intervals.high,
             value=self.table.amounts[places],
@@ -99,7 +103,7 @@ class Audit:
         reason = ["can be computed exactly" if p in seen else "a contributor can compute it" if p in inside
                   else "its interval is too narrow" if p in narrow
                   else "its interval is too narrow for a contributor" for p in places.tolist()]  # fmt: skip
-        return self.table.cells[places].with_columns(reason=pl.Series(reason, dtype=pl.String))
+        return beside(self.table.cells[places], reason=pl.Series(reason, dtype=pl.String))
 
     @property
     def sentence(self) -> str:
@@ -185,6 +189,8 @@ def audit(
     """
     if intervals not in ("check", "exact", "none") or cells not in ("primary", "suppressed"):
         raise OptionError("intervals is 'check', 'exact' or 'none', and cells is 'primary' or 'suppressed'")
+    if contributors not in (True, False, "intervals"):
+        raise OptionError(f"contributors is True, False or 'intervals', not {contributors!r}")
     table = result if isinstance(result, Disclosed) else Disclosed.of(result)
     positive, notes = _sign(table, nonnegative)
     pooled = numbered(coalitions, table.contributors)
@@ -214,7 +220,8 @@ def _sign(table: Disclosed, nonnegative: bool | None) -> tuple[bool, tuple[str, 
     """Whether intruders may count on values of at least 0, and what to say about it."""
     if nonnegative is not None:
         return nonnegative, ()
-    if table.inner is None or bool((table.inner >= 0).all()):
+    known = table.amounts[table.published] if table.inner is None else table.inner
+    if bool((known >= 0).all()):
         return True, ()
     return False, ("Some values are negative, so intervals do not use that values are at least 0.",)
 

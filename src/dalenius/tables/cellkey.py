@@ -15,6 +15,7 @@ from scipy.optimize import linprog, minimize
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed, generator
+from dalenius.tables.errors import need_whole
 from dalenius.tables.keys import cell_names, keyed_uniforms
 from dalenius.tables.model import Floats, Ints, TableModel
 
@@ -48,7 +49,9 @@ class PTable:
 
         For small counts the variance may be out of reach; the nearest possible one is taken. Zeros stay.
         """
-        if largest < 1 or variance <= 0 or variance > largest**2 or hole < 0 or hole >= largest:
+        need_whole(largest, 1, "the largest deviation")
+        need_whole(hole, 0, "the hole")
+        if not 0 < variance <= largest**2 or hole >= largest:
             raise OptionError("a perturbation table needs 0 < variance ≤ largest² and hole below largest")
         rows = [_zero_row(largest)]
         rows += [_row(count, largest, variance, hole) for count in range(1, largest + hole + 1)]
@@ -161,6 +164,8 @@ def perturb(model: TableModel, table: PTable, inner_keys: Floats, *, small_only:
     """
     if model.is_magnitude:
         raise DataError("cell-key perturbation is for frequency tables")
+    if np.shape(inner_keys) != model.counts.shape:
+        raise DataError(f"{np.size(inner_keys)} keys were given for {len(model.counts)} inner cells")
     keys = np.mod(np.asarray(model.matrix.T @ inner_keys), 1.0)
     change = table.deviation(model.frequency, keys)
     if small_only is not None:

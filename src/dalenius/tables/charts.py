@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from dalenius.core.later import altair as alt
@@ -36,36 +37,36 @@ def suppression_chart(result: Suppression) -> Any:
     model = result.model
     first = model.dimensions[0]
     second = model.dimensions[1] if len(model.dimensions) > 1 else None
-    keep = pl.lit(True)
+    keep = np.ones(len(model.cells), np.bool_)
     for d in model.dimensions[2:]:
-        keep &= pl.col(d.name) == d.hierarchy.total
+        keep &= (model.cells[d.name] == d.hierarchy.total).to_numpy()
     shown = [
         None if s else v
         for v, s in zip(model.amount.tolist(), result.suppressed | result.hidden, strict=True)
     ]
-    frame = model.cells.with_columns(
-        status=pl.Series(result.status), shown=pl.Series(shown, dtype=pl.Float64)
-    )
-    frame = frame.filter(keep).head(MOST_CELLS)
-    x = (
-        alt.X(f"{second.name}:N", sort=list(second.hierarchy.codes), title=second.name)
-        if second
-        else alt.X("status:N")
-    )
+    # Names of our own: a dimension may be called "status", and a dot in a name means something to Vega.
+    columns = {"down": model.cells[first.name], "status": pl.Series(result.status)}
+    columns["shown"] = pl.Series(shown, dtype=pl.Float64)
+    x = alt.X("status:N")
+    if second is not None:
+        columns["across"] = model.cells[second.name]
+        x = alt.X("across:N", sort=list(second.hierarchy.codes), title=second.name)
+    frame = pl.DataFrame(columns).filter(pl.Series(keep)).head(MOST_CELLS)
+    tips = [alt.Tooltip("down:N", title=first.name)]
+    tips += [alt.Tooltip("across:N", title=second.name)] if second is not None else []
     kinds = [kind for kind in COLOURS if kind in set(frame["status"])]
     chart = (
         alt.Chart(frame)
         .mark_rect(stroke="white")
         .encode(
             x=x,
-            y=alt.Y(f"{first.name}:N", sort=list(first.hierarchy.codes), title=first.name),
+            y=alt.Y("down:N", sort=list(first.hierarchy.codes), title=first.name),
             color=alt.Color(
                 "status:N",
                 scale=alt.Scale(domain=kinds, range=[COLOURS[kind] for kind in kinds]),
                 title="status",
             ),
-            tooltip=[alt.Tooltip(f"{d.name}:N") for d in model.dimensions[:2]]
-            + [alt.Tooltip("status:N"), alt.Tooltip("shown:Q", title="published value")],
+            tooltip=[*tips, alt.Tooltip("status:N"), alt.Tooltip("shown:Q", title="published value")],
         )
         .properties(title="Cells by status", description=_words(frame, first, second))
     )

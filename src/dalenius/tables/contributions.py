@@ -14,7 +14,7 @@ from dalenius.tables._largest import largest_in_rows
 from dalenius.tables.model import Floats, Ints, TableModel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Contributions:
     """Cells × contributors.
 
@@ -57,7 +57,8 @@ class Contributions:
         if records.weight is None:
             total = np.asarray(abs(cells @ own).sum(axis=1)).ravel()
         else:
-            total = np.asarray(cells @ np.bincount(records.inner, np.abs(records.value) * weights, shape[0]))
+            weighted = sp.csr_matrix((records.value * weights, (records.inner, who)), shape=shape)
+            total = np.asarray(abs(cells @ weighted).sum(axis=1)).ravel()
         spread = None
         if tau_argus and records.weight is not None:
             spread = sp.csr_matrix((weights, (records.inner, who)), shape=shape)

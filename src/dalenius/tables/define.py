@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from dalenius.core.errors import OptionError
 from dalenius.data import Table
 from dalenius.tables.dimensions import Coded, Dimension, find_dimensions
 from dalenius.tables.errors import TableError
@@ -67,6 +68,7 @@ def define(
     >>> model.cells["geo"].to_list(), model.frequency.tolist()
     (['Total', 'N', 'S', 'N1', 'N2', 'S1'], [12, 5, 7, 4, 1, 7])
     """
+    _check_options(extend0, structural, value, contributor, weight)
     layouts = layouts_of(by, formula, tables, hierarchies)
     trees = _read_trees(hierarchies or {}, total)
     source = _Source.read(Table.from_frame(data), layouts, trees, (freq, value, contributor, weight), total)
@@ -80,7 +82,24 @@ def define(
     return publish(dimensions, layouts, inner, records, remove_empty)
 
 
-@dataclass(frozen=True)
+def _check_options(
+    extend0: Any, structural: Any, value: str | None, contributor: str | None, weight: str | None
+) -> None:
+    """Refuse what would be left unused without a word."""
+    if extend0 not in (True, False, "all"):
+        raise OptionError(f"extend0 is True, False or 'all', not {extend0!r}")
+    if structural is not None and not extend0:
+        raise OptionError("structural= says which zeros are left out of extend0=True; give both")
+    alone = [
+        f"{word}=" for word, name in (("contributor", contributor), ("weight", weight)) if name is not None
+    ]
+    if alone and value is None:
+        raise OptionError(
+            f"{' and '.join(alone)}: only for sums; name the value column with value= (a column of 1 for counts)"
+        )
+
+
+@dataclass(frozen=True, repr=False)
 class _Source:
     """The columns of the data that matter, read and checked."""
 
@@ -111,6 +130,8 @@ class _Source:
             None if weight is None else reader.numbers(weight, positive=True),
             None if contributor is None else reader.codes(contributor, None, dimension=False),
         )
+        if value is not None:
+            reader.need_finite(value, source.amounts, source.weights)
         reader.raise_faults()
         return source
 

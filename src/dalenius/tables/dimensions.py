@@ -18,7 +18,7 @@ from dalenius.tables.hierarchy import Hierarchy
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Coded:
     """A column as codes 0 … over sorted text labels.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dalenius.tables.suppression import Suppression
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Disclosed:
     """A table as the audit sees it: what is published, what is not, and what must be protected.
 
@@ -61,7 +61,10 @@ class Disclosed:
         """What a suppression publishes."""
         model = result.model
         above = np.zeros(len(model.cells))
-        for rule in result.rules:
+        for given in result.rules:
+            rule = getattr(
+                given, "rule", given
+            )  # a veto does not change how wide the cells it leaves must be
             if hasattr(rule, "upper"):
                 above = np.maximum(above, np.where(result.primary, rule.upper(model), 0.0))
         return cls(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalenius.core.errors import OptionError, names
 from dalenius.tables.model import Bools, Floats, Ints
 
 TOLERANCE = 1e-7
@@ -29,6 +30,11 @@ class Requirement:
     up_percent: float = 0.0
     down_percent: float = 0.0
 
+    def __post_init__(self) -> None:
+        odd = [name for name, asked in vars(self).items() if not 0 <= asked < float("inf")]
+        if odd:
+            raise OptionError(f"{names(odd)} must be 0 or more")
+
     def width(self, value: Floats) -> Floats:
         """Least width of the interval."""
         return np.maximum(self.range_min, self.range_percent / 100.0 * np.abs(value))
@@ -39,7 +45,7 @@ class Requirement:
         return value - self.down_percent / 100.0 * np.abs(value), value + reach
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Enough:
     """How far the bounds of each cell must reach: down to ``low``, up to ``high`` and at least ``width`` apart."""
 

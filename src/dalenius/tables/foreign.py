@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,13 +12,16 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
+from dalenius.core.errors import DataError
 from dalenius.data import Table
 from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.errors import TableError
 from dalenius.tables.hierarchy import TOTAL, Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
+from dalenius.tables.inner import MAX_CELLS
 from dalenius.tables.model import Bools, Floats
 
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}|\s\d{3})+(\.\d*)?")
 MARKS = ("x", "×", ":", ":c", "c", "*", ".", "..", "-", "suppressed", "")
 
 
@@ -54,6 +59,8 @@ def read_suppressed(
     missing = [name for name in (*by, value, *([primary] if primary else [])) if name not in table]
     if missing:
         raise TableError("table", [f"no column {name!r}" for name in missing])
+    if not by or not table.rows:
+        raise DataError("a table to be audited needs at least one dimension column and one row")
     frame = pl.DataFrame({name: _texts(table, name) for name in by})
     amounts, suppressed, bad = _values(table, value)
     trees = {name: _tree(frame[name].to_list(), (hierarchies or {}).get(name), total) for name in by}
@@ -87,16 +94,29 @@ def _values(table: Table, name: str) -> tuple[Floats, Bools, int]:
     vector = table[name]
     if vector.is_number and not vector.column.special:
         numbers = vector.floats()
-        return numbers, np.isnan(numbers), 0
+        return numbers, np.isnan(numbers), int(np.isinf(numbers).sum())
     numbers, bad = np.full(table.rows, np.nan), 0
     for i, (text, present) in enumerate(zip(_texts(table, name), vector.present | True, strict=True)):
         if not present or text.strip().lower() in (*MARKS, "missing", "nan", "none"):
             continue
-        try:
-            numbers[i] = float(text.replace(",", "").replace(" ", ""))
-        except ValueError:
+        number = _number(text)
+        if number is None:
             bad += 1
+        else:
+            numbers[i] = number
     return numbers, np.isnan(numbers), bad
+
+
+def _number(text: str) -> float | None:
+    """A finite number, with commas or blanks between thousands or not; "12,5" could be 125 or 12.5 and is refused."""
+    plain = text.strip()
+    if GROUPED.fullmatch(plain):
+        plain = re.sub(r"[,\s]", "", plain)
+    try:
+        number = float(plain)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _tree(codes: Sequence[str], given: Hierarchy | str | Path | None, total: str) -> Hierarchy:
@@ -115,6 +135,12 @@ def _marked(table: Table, name: str) -> Bools:
 
 def _sums(frame: pl.DataFrame, trees: Mapping[str, Hierarchy]) -> Any:
     """Leaf combinations × cells; only combinations below some listed cell."""
+    places = sum(
+        math.prod(len(tree.parts[code]) for code, tree in zip(row, trees.values(), strict=True))
+        for row in frame.iter_rows()
+    )
+    if places > MAX_CELLS:
+        raise DataError(f"the cells are sums of {places:,} inner cells in all; audit the table in parts")
     keys: list[np.ndarray[Any, Any]] = []
     columns: list[np.ndarray[Any, Any]] = []
     parts = {name: _leaf_lists(tree) for name, tree in trees.items()}

@@ -125,12 +125,13 @@ def gauss_suppress(
     >>> gauss_suppress(x, candidates=[0, 1, 2], primary=[1]).secondary.tolist()
     [2]
     """
+    method = check_small(small)
+    if used_marking not in ("pivot", "early"):
+        raise OptionError(f"used_marking must be 'pivot' or 'early', not {used_marking!r}")
     problem = Problem.read(matrix, candidates, primary, forced, hidden, extra, known, groups)
     if len(problem.primary) == 0 and problem.extra.shape[1] == 0:
         return GaussResult(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    if used_marking not in ("pivot", "early"):
-        raise OptionError(f"used_marking must be 'pivot' or 'early', not {used_marking!r}")
-    run = Run(problem, *rows_of(problem, small_rows, owners), check_small(small), used_marking == "early",
+    run = Run(problem, *rows_of(problem, small_rows, owners), method, used_marking == "early",
                singleton or SingletonRules.none())  # fmt: skip
     return run.go(progress)
 

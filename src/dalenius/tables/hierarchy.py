@@ -151,6 +151,8 @@ class Hierarchy:
             for child, parent in pairwise(path):
                 if not child:
                     faults.append("an empty code")
+                elif child == total:
+                    faults.append(f"the total {total!r} is part of {parent!r}; choose another with total=")
                 elif parents.setdefault(child, (parent,)) != (parent,):
                     faults.append(f"code {child!r} is part of {parents[child][0]!r} and of {parent!r}")
         faults = list(dict.fromkeys(faults)) + (_faults(parents) if not faults else [])

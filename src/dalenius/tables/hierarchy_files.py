@@ -48,7 +48,7 @@ def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hie
         if kind == ".hrc":
             return _hrc(lines, total, lead)
         mark = max(";\t,", key=lines[0].count)
-        rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=mark)]
+        rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=mark) if row]
         return _arx(rows, total) if mark == ";" and _is_arx(rows) else _of_rows(rows, total, lead)
     except TableError as error:
         raise TableError(path.name, error.faults) from error
@@ -106,9 +106,11 @@ def _hrc(lines: Sequence[str], total: str, lead: str) -> Hierarchy:
 def _of_rows(rows: Sequence[Sequence[str]], total: str, lead: str) -> Hierarchy:
     """A table with a header: a level list, parent–child pairs, or level columns."""
     _same_width(rows)
+    if len(rows) < 2:
+        raise TableError("rows", ["there is a header but no code"])
     header = [field.lower() for field in rows[0]]
     if header[:2] == ["levels", "codes"]:
-        return _level_list(rows[1:], lead)
+        return _level_list(rows[1:], total, lead)
     if len(header) == 2 and set(header) & PARENT_NAMES and set(header) & CHILD_NAMES:
         child = next(i for i, name in enumerate(header) if name in CHILD_NAMES)
         return Hierarchy.from_pairs([(row[child], row[1 - child]) for row in rows[1:]])
@@ -135,12 +137,12 @@ def _arx(rows: Sequence[Sequence[str]], total: str) -> Hierarchy:
     return Hierarchy.from_columns([*columns[:-1], renamed], total if star == "*" else star)
 
 
-def _level_list(rows: Sequence[Sequence[str]], lead: str) -> Hierarchy:
+def _level_list(rows: Sequence[Sequence[str]], total: str, lead: str) -> Hierarchy:
     faults = [f"line {i}: the level is not a row of {lead!r}" for i, (level, *_) in enumerate(rows, 2)
               if not level or level.strip(lead)]  # fmt: skip
     if faults:
         raise TableError("levels", faults)
     levels = [len(row[0]) for row in rows]
     if levels.count(min(levels)) > 1:
-        return Hierarchy.from_levels(levels, [row[1] for row in rows], TOTAL)
+        return Hierarchy.from_levels(levels, [row[1] for row in rows], total)
     return Hierarchy.from_levels(levels, [row[1] for row in rows])

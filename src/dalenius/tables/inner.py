@@ -17,7 +17,7 @@ from dalenius.tables.model import Floats, Ints
 MAX_CELLS = 50_000_000
 
 
-@dataclass
+@dataclass(repr=False)
 class InnerCells:
     """Inner cells: leaf number per dimension, with counts."""
 

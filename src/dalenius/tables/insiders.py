@@ -14,12 +14,12 @@ from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.enough import Enough
 from dalenius.tables.intervals import Progress
 from dalenius.tables.intruders import inside_only
-from dalenius.tables.model import Bools, Floats, Ints
+from dalenius.tables.model import Bools, Floats, Ints, beside
 from dalenius.tables.region import Region
 from dalenius.tables.search import Goals, Programs, Search
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InsiderBounds:
     """Cells that an insider can bound more narrowly than asked for.
 
@@ -61,7 +61,7 @@ class InsiderBounds:
 
     def table(self, cells: pl.DataFrame) -> pl.DataFrame:
         """One row per insider and cell. Confidential."""
-        return cells[self.cell].with_columns(intruder=self.intruder, low=self.low, high=self.high)
+        return beside(cells[self.cell], intruder=self.intruder, low=self.low, high=self.high)
 
 
 def insider_bounds(

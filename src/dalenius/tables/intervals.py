@@ -25,7 +25,7 @@ WORTH_LANES = 200
 """Cells from which on a second search pays for its own start."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Intervals:
     """Lower and upper bounds of some cells.
 

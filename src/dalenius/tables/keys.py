@@ -8,11 +8,13 @@ would average out
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Iterable
 
 import numpy as np
 
+from dalenius.core.errors import OptionError
 from dalenius.tables.model import Floats, TableModel
 
 
@@ -25,6 +27,10 @@ def keyed_uniforms(names: Iterable[str], key: bytes, run_id: str = "") -> Floats
     >>> bool(a != b), bool(a == keyed_uniforms(["sex=f"], b"secret")[0])
     (True, True)
     """
+    if not key:
+        raise OptionError(
+            "the secret key is empty, so that anybody could take the noise away; make one with fresh_key()"
+        )
     secret = hashlib.blake2b(key, digest_size=32).digest()
     salt = hashlib.blake2b(run_id.encode(), digest_size=16).digest()
     words = [hashlib.blake2b(name.encode(), key=secret, salt=salt, digest_size=8).digest() for name in names]
@@ -42,13 +48,25 @@ def cell_names(model: TableModel) -> list[str]:
     """
     totals = {d.name: d.hierarchy.total for d in model.dimensions}
     return [
-        "|".join(
-            f"{name}={code}"
-            for name, code in sorted(zip(model.names, row, strict=True))
-            if code != totals[name]
-        )
+        cell_name((name, code) for name, code in zip(model.names, row, strict=True) if code != totals[name])
         for row in model.cells.iter_rows()
     ]
+
+
+def cell_name(codes: Iterable[tuple[str, str]]) -> str:
+    r"""One name of (column, code) pairs in any order; our own signs within them are escaped, so no two cells share it.
+
+    Examples
+    --------
+    >>> cell_name([("sex", "f"), ("job", "a|b")])
+    'job=a\\|b|sex=f'
+    """
+    pairs = sorted((_escaped(name), _escaped(code)) for name, code in codes)
+    return "|".join(f"{name}={code}" for name, code in pairs)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\|=])", r"\\\1", text)
 
 
 def fresh_key() -> bytes:

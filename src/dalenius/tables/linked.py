@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import OptionError, names
+from dalenius.tables.blocks import Blocks, side_by_side
 from dalenius.tables.gauss import CONTRIBUTOR, ELSEWHERE, Progress, gauss_suppress
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.order import candidate_order
+from dalenius.tables.part_rules import differences_of, labels_of, rules_within, suppresses_zeros
 from dalenius.tables.protect import owners_of, protect, singleton_rules, small_method, small_rows
 from dalenius.tables.protected import first_of_kind, signatures
 from dalenius.tables.rules import Manual, PrimaryRule
@@ -29,6 +30,10 @@ from dalenius.tables.suppression import Suppression
 Linking = Literal[
     "global", "local", "local-bdiag", "back-tracking", "consistent", "super-consistent", "chained"
 ]
+
+EVERYWHERE = ("small", "singleton", "secondary_zeros", "used_marking", "progress")
+TABLE_BY_TABLE = (*EVERYWHERE, "singleton_zeros", "repair", "requirement")
+"""Options of `protect` that linked tables take: in one elimination, and where each is protected by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ def protect_linked(
         value. "chained": the tables appear one after the other; what an earlier table published stays published and
         what it suppressed stays protected (time series).
     options
-        As in `protect`.
+        As in `protect`; those that name single cells or their order only with "global".
 
     Examples
     --------
@@ -99,14 +104,28 @@ def protect_linked(
     if how == "global":
         whole = protect(model, *rules, **options)
         return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
+    _check_options(how, options)
     if how == "chained":
         return _chained(model, rules, options)
     parts = {name: table_of(model, mask) for name, mask in model.tables.items()}
+    own = {name: rules_within(model, rules, mask) for name, mask in model.tables.items()}
     if how == "local":
-        return _collect(model, {name: protect(part, *rules, **options) for name, part in parts.items()})
-    if how == "back-tracking":
-        return _collect(model, _back_tracking(model, parts, rules, options))
-    return _collect(model, _in_blocks(model, parts, rules, how, **options))
+        tables = {name: protect(part, *own[name], **options) for name, part in parts.items()}
+    elif how == "back-tracking":
+        tables = _back_tracking(model, parts, own, options)
+    else:
+        tables = _in_blocks(model, parts, own, how, **options)
+    return _collect(model, tables, rules=rules)
+
+
+def _check_options(how: Linking, options: Mapping[str, Any]) -> None:
+    """Options that single tables cannot take are refused rather than read as something else."""
+    known = TABLE_BY_TABLE if how in ("local", "back-tracking", "chained") else EVERYWHERE
+    odd = [name for name in options if name not in known]
+    if odd:
+        raise OptionError(
+            f"how={how!r} does not take {names(odd)}, only {names(known)}; how='global' takes all"
+        )
 
 
 def table_of(model: TableModel, mask: Bools) -> TableModel:
@@ -171,7 +190,10 @@ def _part(whole: Suppression, mask: Bools) -> Suppression:
 
 
 def _collect(
-    model: TableModel, tables: Mapping[str, Suppression], whole: Suppression | None = None
+    model: TableModel,
+    tables: Mapping[str, Suppression],
+    whole: Suppression | None = None,
+    rules: tuple[PrimaryRule, ...] = (),
 ) -> LinkedSuppression:
     cells = len(model.cells)
     votes, seen = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
@@ -198,10 +220,16 @@ def _collect(
             cause[places],
         )
     if whole is None:
-        first = next(iter(tables.values()))
+        notes = next(iter(tables.values())).notes
         whole = Suppression(model, primary, (votes > 0) & ~primary, forced, hidden, unsafe, marks, cause,
-                            candidate_order(model), first.notes, first.rules)  # fmt: skip
+                            candidate_order(model), notes, rules, _all_differences(model, rules))  # fmt: skip
     return LinkedSuppression(whole, tables, int(((votes > 0) & (votes < seen)).sum()))
+
+
+def _all_differences(model: TableModel, rules: tuple[PrimaryRule, ...]) -> Any | None:
+    """The differences that every table by itself must not give away, over the inner cells of the model."""
+    found = [differences_of(model.restrict(mask), rules) for mask in model.tables.values()]
+    return None if any(own is None for own in found) else sp.hstack(found).tocsc()
 
 
 def _chained(
@@ -216,7 +244,7 @@ def _chained(
         now = seen | mask
         part = model.restrict(now)
         given = Manual(kept[now], "suppressed earlier")
-        result = protect(part, *rules, given, forced=out[now], **options)
+        result = protect(part, *rules_within(model, rules, now), given, forced=out[now], **options)
         notes += [f"{name}: {note}" for note in result.notes]
         places = np.flatnonzero(now)
         new = mask[now] & ~seen[now]
@@ -224,17 +252,18 @@ def _chained(
         out[places[new & ~result.suppressed]] = True
         seen = now
         last = result
-    marks = {rule.name: rule.marks(model) for rule in rules}
+    marks = {label: rule.marks(model) for label, rule in zip(labels_of(rules), rules, strict=True)}
     none = np.zeros(len(model.cells), np.bool_)
     whole = Suppression(model, primary & kept, kept & ~primary, none, none, last.unsafe, marks,
-                        np.full(len(kept), ELSEWHERE), candidate_order(model), tuple(notes), rules)  # fmt: skip
+                        np.full(len(kept), ELSEWHERE), candidate_order(model), tuple(notes), rules,
+                        differences_of(model, rules))  # fmt: skip
     return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
 
 
 def _back_tracking(
     model: TableModel,
     parts: Mapping[str, TableModel],
-    rules: tuple[PrimaryRule, ...],
+    rules: Mapping[str, tuple[PrimaryRule, ...]],
     options: Mapping[str, Any],
 ) -> dict[str, Suppression]:
     """Protect table by table; what one suppresses is primary in the others; stop when nothing changes."""
@@ -244,54 +273,16 @@ def _back_tracking(
         results = {}
         for name, mask in model.tables.items():
             given = Manual(suppressed[mask], "suppressed in another table")
-            results[name] = protect(parts[name], *rules, given, **options)
+            results[name] = protect(parts[name], *rules[name], given, **options)
             suppressed[np.flatnonzero(mask)[results[name].suppressed]] = True
         if int(suppressed.sum()) == before:
-            return {name: result.under(rules) for name, result in results.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class _Blocks:
-    """All tables side by side in one matrix, each with inner cells of its own (block-diagonal).
-
-    Attributes
-    ----------
-    matrix
-        Inner cells of all tables × copies of cells.
-    cell
-        The cell of the model each copy is.
-    common
-        The same number for copies of the same sum of inner cells, whatever it is called in its table.
-    places
-        Table → its copies.
-    """
-
-    matrix: Any
-    cell: Ints
-    common: Ints
-    places: Mapping[str, slice]
-
-    @classmethod
-    def of(cls, model: TableModel, parts: Mapping[str, TableModel]) -> _Blocks:
-        cells = [np.flatnonzero(model.tables[name]) for name in parts]
-        edges = np.cumsum([0, *(len(own) for own in cells)]).tolist()
-        places = {name: slice(*edge) for name, edge in zip(parts, pairwise(edges), strict=True)}
-        matrix = sp.block_diag([part.matrix for part in parts.values()], format="csc")
-        cell = np.concatenate(cells)
-        return cls(matrix, cell, first_of_kind(signatures(model.matrix))[cell], places)
-
-    @property
-    def differences(self) -> Any:
-        """Copy minus first copy of every common cell: everybody knows that these are 0."""
-        _, first, group = np.unique(self.common, return_index=True, return_inverse=True)
-        later = np.flatnonzero(first[group] != np.arange(len(self.common)))
-        return self.matrix[:, later] - self.matrix[:, first[group[later]]]
+            return {name: result.under(rules[name]) for name, result in results.items()}
 
 
 def _in_blocks(
     model: TableModel,
     parts: Mapping[str, TableModel],
-    rules: tuple[PrimaryRule, ...],
+    rules: Mapping[str, tuple[PrimaryRule, ...]],
     how: Linking,
     *,
     small: str = "auto",
@@ -301,27 +292,31 @@ def _in_blocks(
     progress: Progress | None = None,
 ) -> dict[str, Suppression]:
     """One elimination over all tables; how common cells hang together is what the ways differ in."""
-    blocks = _Blocks.of(model, parts)
+    blocks = Blocks.of(model, parts)
     single = singleton_rules(model, singleton)
-    marks = {name: {rule.name: rule.marks(part) for rule in rules} for name, part in parts.items()}
+    marks = {name: {label: rule.marks(part) for label, rule in zip(labels_of(rules[name]), rules[name], strict=True)}
+             for name, part in parts.items()}  # fmt: skip
     primary = {name: np.logical_or.reduce(list(own.values())) for name, own in marks.items()}
+    differences = {name: differences_of(part, rules[name]) for name, part in parts.items()}
+    zeros = any(suppresses_zeros(own, secondary_zeros) for own in rules.values())
     if how == "local-bdiag":
         tried = np.concatenate([
-            blocks.places[name].start + candidate_order(part, secondary_zeros=secondary_zeros)
+            blocks.places[name].start + candidate_order(part, secondary_zeros=zeros)
             for name, part in parts.items()
         ])  # fmt: skip
     else:
-        rank = np.argsort(candidate_order(model, secondary_zeros=secondary_zeros))
+        rank = np.argsort(candidate_order(model, secondary_zeros=zeros))
         tried = np.argsort(rank[blocks.cell], kind="stable")
     result = gauss_suppress(
         blocks.matrix,
         tried,
         np.concatenate(list(primary.values())),
-        small_rows=np.concatenate([small_rows(part, rules, secondary_zeros) for part in parts.values()]),
-        small=small_method(model, small, secondary_zeros),
+        small_rows=np.concatenate([small_rows(part, rules[name], zeros) for name, part in parts.items()]),
+        small=small_method(model, small, zeros),
         used_marking=used_marking,
         owners=_owners(parts, primary) if single.active else None,
         singleton=single,
+        extra=side_by_side(differences.values()),
         known=blocks.differences if how == "super-consistent" else None,
         groups=blocks.common + 1 if how == "consistent" else None,
         progress=progress,
@@ -335,7 +330,7 @@ def _in_blocks(
     return {
         name: _of_block(
             parts[name], marks[name], secondary[at], unsafe[at], _inside(cause[at], at), np.argsort(rank[at]),
-            result.notes, rules,
+            result.notes, rules[name], differences[name],
         )
         for name, at in blocks.places.items()
     }  # fmt: skip
@@ -356,10 +351,13 @@ def _of_block(
     order: Ints,
     notes: tuple[str, ...],
     rules: tuple[PrimaryRule, ...],
+    differences: Any | None,
 ) -> Suppression:
     none = np.zeros(len(secondary), np.bool_)
     primary = np.logical_or.reduce(list(marks.values()))
-    return Suppression(part, primary, secondary, none, none, unsafe, marks, cause, order, notes, rules)
+    return Suppression(
+        part, primary, secondary, none, none, unsafe, marks, cause, order, notes, rules, differences
+    )
 
 
 def _owners(parts: Mapping[str, TableModel], primary: Mapping[str, Bools]) -> Ints:

@@ -19,7 +19,24 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
+def beside(cells: pl.DataFrame, **columns: Any) -> pl.DataFrame:
+    """Cells with further columns; one that is called like a dimension gets an underscore instead of its place.
+
+    Examples
+    --------
+    >>> beside(pl.DataFrame({"status": ["single"]}), status=["primary"]).row(0, named=True)
+    {'status': 'single', 'status_': 'primary'}
+    """
+    found = []
+    for name, values in columns.items():
+        free = name
+        while free in cells.columns:
+            free += "_"
+        found.append(pl.Series(values).alias(free))
+    return cells.with_columns(found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Records:
     """The microdata behind a magnitude table, one entry per record.
 
@@ -149,13 +166,18 @@ class TableModel:
 
     def places(self, frame: Any) -> Ints:
         """Places of the cells listed in a frame with the dimension columns; a cell that is not there is an error."""
-        listed = pl.DataFrame({name: [str(v) for v in pl.DataFrame(frame)[name]] for name in self.names})
-        numbered = self.cells.select(self.names).with_row_index("place_")
-        joined = listed.join(numbered, on=self.names, how="left", maintain_order="left")
-        lost = joined["place_"].null_count()
+        given = pl.DataFrame(frame)
+        missing = [name for name in self.names if name not in given.columns]
+        if missing:
+            raise DataError(
+                f"the list of cells has no column {names(missing)}; it needs a code for {names(self.names)}"
+            )
+        at = {row: place for place, row in enumerate(self.cells.select(self.names).iter_rows())}
+        found = [at.get(tuple(map(str, row))) for row in given.select(self.names).iter_rows()]
+        lost = found.count(None)
         if lost:
-            raise DataError(f"{lost} of {len(listed)} listed cells are not in the table; check the codes")
-        return joined["place_"].to_numpy().astype(np.int64)
+            raise DataError(f"{lost} of {len(found)} listed cells are not in the table; check the codes")
+        return np.array(found, np.int64)
 
     def restrict(self, keep: Bools) -> TableModel:
         """The same data with fewer published cells.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from dalenius.core.errors import OptionError
+from dalenius.tables.errors import need_whole
 
 SmallMethod = Literal[
     "none",
@@ -42,6 +43,7 @@ R_SMALL: dict[str, SmallMethod] = {
 Publish = Literal["all", "unpublished", "off"]
 Virtual = Literal["off", "plain", "hierarchical"]
 Report = Literal["none", "message", "warning"]
+RowCheck = Literal["any", "top"]
 
 REPORTS: dict[str, Report] = {"M": "message", "m": "message", "f": "message", "W": "warning", "w": "warning"}
 """What the fourth letter of R's code asks to be told."""
@@ -85,10 +87,19 @@ class SingletonRules:
     ids: bool = True
     virtual: Virtual = "hierarchical"
     within: bool = True
-    row_check: Literal["any", "top"] = "any"
+    row_check: RowCheck = "any"
     parallel: bool = True
     combinations: int = 2
     report: Report = "none"
+
+    def __post_init__(self) -> None:
+        words = (("primary", Publish), ("virtual", Virtual), ("row_check", RowCheck), ("report", Report))
+        for name, allowed in words:
+            if getattr(self, name) not in get_args(allowed):
+                raise OptionError(
+                    f"{name} is one of {', '.join(get_args(allowed))}, not {getattr(self, name)!r}"
+                )
+        need_whole(self.combinations, 0, "combinations")
 
     @classmethod
     def from_code(cls, code: str, row_check: Literal["any", "top"] = "any") -> SingletonRules:

@@ -6,6 +6,7 @@ for the next (primal simplex, HiGHS), so that a further goal costs a few steps i
 
 from __future__ import annotations
 
+from math import ceil, log2
 from typing import Any
 
 import highspy
@@ -19,7 +20,10 @@ PRIMAL = 4
 """HiGHS's number for the primal simplex method, which a change of the goal does not send back to the start."""
 
 LARGEST = 1e4
-"""Tolerances of the solver are absolute (10⁻⁷), so larger sums are brought down to this."""
+"""Tolerances of the solver are absolute, so larger sums are brought down to this."""
+
+TIGHT = 1e-10
+"""How far below 0 an inner cell may fall after that; HiGHS allows no less, and its 10⁻⁷ would be 10 beside 10¹²."""
 
 
 class Program:
@@ -38,10 +42,12 @@ class Program:
     def __init__(self, equations: Any, sums: Floats, *, nonnegative: bool) -> None:
         self.nonnegative = nonnegative
         self.size = equations.shape[1]
-        self.scale = max(1.0, float(np.abs(sums).max(initial=0.0)) / LARGEST)
+        # A power of two, so that scaling does not round.
+        self.scale = 2.0 ** ceil(log2(max(1.0, float(np.abs(sums).max(initial=0.0)) / LARGEST)))
         self.solver = highspy.Highs()
         self.solver.silent()
-        for name, value in (("threads", 1), ("presolve", "off"), ("simplex_strategy", PRIMAL)):
+        for name, value in (("threads", 1), ("presolve", "off"), ("simplex_strategy", PRIMAL),
+                            ("primal_feasibility_tolerance", TIGHT)):  # fmt: skip
             self.solver.setOptionValue(name, value)
         self.solver.passModel(_model(equations, sums / self.scale, nonnegative))
         self.goal = np.zeros(0, np.int32)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError
 from dalenius.tables.contributions import single_owners
@@ -18,8 +17,9 @@ from dalenius.tables.intruders import exposure
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.order import candidate_order, decreasing
+from dalenius.tables.part_rules import differences_of, labels_of, suppresses_zeros
 from dalenius.tables.repair import repaired
-from dalenius.tables.rules import KDisclosure, PrimaryRule, cell_mask
+from dalenius.tables.rules import PrimaryRule, cell_mask
 from dalenius.tables.suppression import Suppression
 
 
@@ -95,13 +95,12 @@ def _protect(
     singleton: SingletonRules | str | None, forced: Any, hidden: Any, secondary_zeros: bool, singleton_zeros: bool,
     used_marking: str, progress: Progress | None,
 ) -> Suppression:  # fmt: skip
-    marks = {_label(rule, i, rules): rule.marks(model) for i, rule in enumerate(rules)}
+    marks = {label: rule.marks(model) for label, rule in zip(labels_of(rules), rules, strict=True)}
     primary = np.logical_or.reduce(list(marks.values()))
     forced_cells, hidden_cells = cell_mask(model, forced), cell_mask(model, hidden)
-    extra = [rule.differences(model) for rule in rules if isinstance(rule, KDisclosure)]
-    differences = sp.hstack(extra).tocsc() if extra else None
+    differences = differences_of(model, rules)
     single = singleton_rules(model, singleton)
-    zeros = secondary_zeros or any(isinstance(rule, KDisclosure) for rule in rules)
+    zeros = suppresses_zeros(rules, secondary_zeros)
     tried = _order(model, order, usefulness, zeros)
     # Pivots in small inner cells leave the columns shorter; the outcome does not depend on the order of free
     # rows. In a
@@ -175,11 +174,6 @@ def singleton_rules(model: TableModel, given: SingletonRules | str | None) -> Si
     return SingletonRules.from_code(given) if isinstance(given, str) else given
 
 
-def _label(rule: PrimaryRule, place: int, rules: Sequence[PrimaryRule]) -> str:
-    same = [r for r in rules if r.name == rule.name]
-    return rule.name if len(same) == 1 else f"{rule.name} {place + 1}"
-
-
 def _order(model: TableModel, order: Any, usefulness: Any, zeros: bool) -> Ints:
     if isinstance(order, str):
         if order == "disclosure":
@@ -188,7 +182,10 @@ def _order(model: TableModel, order: Any, usefulness: Any, zeros: bool) -> Ints:
         if order == "value":
             return candidate_order(model, usefulness=usefulness, secondary_zeros=zeros)
         raise OptionError(f"order must be 'value', 'disclosure' or a list of cells, not {order!r}")
-    return np.asarray(order, np.int64)
+    places = np.asarray(order)
+    if places.dtype.kind not in "iu":
+        raise OptionError("order must be 'value', 'disclosure' or a list of places of cells")
+    return places.astype(np.int64)
 
 
 def small_rows(

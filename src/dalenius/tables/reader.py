@@ -16,6 +16,9 @@ from dalenius.tables.errors import TableError
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.model import Floats, Ints
 
+LARGEST = 2.0**53
+"""Whole numbers from here on are no longer exact."""
+
 
 class Reader:
     """Reads columns and collects what is wrong with them; messages never quote a value of the data."""
@@ -76,7 +79,21 @@ class Reader:
         if not np.array_equal(numbers, np.rint(numbers)):
             self.faults.append(f"column {name!r}: {int((numbers != np.rint(numbers)).sum())} frequencies are not whole "
                                "numbers; a weighted count is a value=, with the unweighted count as freq=")  # fmt: skip
+        if numbers.sum() >= LARGEST:
+            self.faults.append(
+                f"column {name!r}: the frequencies add up to 2⁵³ or more, too much to be counted exactly"
+            )
+            return np.zeros(len(numbers), np.int64)
         return np.rint(numbers).astype(np.int64)
+
+    def need_finite(self, name: str, amounts: Floats | None, weights: Floats | None) -> None:
+        """Note values whose sums a float cannot hold."""
+        with np.errstate(over="ignore"):
+            largest = (
+                0.0 if amounts is None else np.abs(amounts * (1.0 if weights is None else weights)).sum()
+            )
+        if not np.isfinite(largest):
+            self.faults.append(f"column {name!r}: the values are too large to be added up; use a larger unit")
 
     def numbers(self, name: str, positive: bool = False) -> Floats:
         """Numbers without gaps."""

@@ -19,7 +19,7 @@ from dalenius.tables.errors import TableError
 from dalenius.tables.model import Floats, Ints
 
 
-@dataclass
+@dataclass(repr=False)
 class Region:
     """All non-negative inner cells that add up to the known cells.
 
@@ -56,23 +56,27 @@ class Region:
     def of(cls, known: Any, amounts: Floats, *, nonnegative: bool = True) -> Region:
         """Set up the region from the known cells (inner cells × known cells) and their values."""
         known = sp.csc_matrix(known).astype(np.float64)
-        value = np.full(known.shape[0], np.nan)
+        value, noise = np.full(known.shape[0], np.nan), np.zeros(known.shape[0])
         scale = max(1.0, float(np.abs(amounts).max(initial=0.0)))
         rest, left = known, amounts.astype(np.float64).copy()
+        error = _rounding(left)
         while True:
             size = np.diff(rest.indptr)
             single = size == 1
             places = rest.indices[rest.indptr[:-1][single]]
             value[places] = left[single] / rest.data[rest.indptr[:-1][single]]
+            noise[places] = error[single]
             if nonnegative:
                 positive = np.asarray(rest.min(axis=0).toarray()).ravel() >= 0
-                zero = positive & (size > 1) & (np.abs(left) <= 1e-9 * scale)
+                # Each sum by its own error: beside a sum of 10¹² one of 500 is still not nothing.
+                zero = positive & (size > 1) & (np.abs(left) <= 1e-9 + error)
                 value[rest[:, np.flatnonzero(zero)].indices] = 0.0
             fixed = ~np.isnan(value)
             touched = fixed & (np.asarray(rest.getnnz(axis=1)) > 0)
             if not touched.any():
                 break
             left = left - rest.T @ np.where(touched, np.nan_to_num(value), 0.0)
+            error = error + abs(rest).T @ np.where(touched, noise, 0.0)
             rest = _without_rows(rest, touched)
         _check(rest, left, scale, nonnegative)
         return cls._reduced(value, rest, left, nonnegative)
@@ -136,6 +140,7 @@ class Region:
         if not self.nonnegative or not self.plain or not goals.nnz or goals.data.min() < 0:
             return np.full(count, -np.inf), np.full(count, np.inf)
         top = np.asarray(goals.T @ np.where(np.isfinite(self.ceiling), self.ceiling, 1e300))
+        top = np.where(top < 1e300, top, np.inf)
         bottom = np.zeros(count)
         if goals.data.max() <= 1:
             common = sp.coo_matrix(self.all_constraints @ goals)
@@ -144,6 +149,12 @@ class Region:
             over = common.data == np.diff(self.all_constraints.indptr)[common.row]
             np.maximum.at(bottom, common.col[over], self.all_sums[common.row[over]])
         return bottom, top
+
+
+def _rounding(amounts: Floats) -> Floats:
+    """How far rounding may have moved each sum: not at all if all are whole numbers that a float holds exactly."""
+    exact = np.array_equal(amounts, np.rint(amounts)) and np.abs(amounts).max(initial=0.0) < 2.0**53
+    return np.zeros(len(amounts)) if exact else 1e-13 * np.abs(amounts)
 
 
 def _without_rows(matrix: Any, gone: Any) -> Any:

@@ -14,7 +14,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed, generator
-from dalenius.tables.keys import cell_names, keyed_uniforms
+from dalenius.tables.errors import need_whole
+from dalenius.tables.keys import cell_name, cell_names, keyed_uniforms
 from dalenius.tables.model import Bools, Floats, Ints, TableModel
 
 Margins = Literal["recompute", "round", "exact"]
@@ -78,8 +79,7 @@ def stochastic_round(
 
 
 def _whole(counts: npt.ArrayLike, k: int) -> Ints:
-    if k < 2:
-        raise OptionError("k must be at least 2")
+    need_whole(k, 2, "k")
     z = np.asarray(counts)
     if z.dtype.kind not in "iuf" or not np.isfinite(z.astype(np.float64)).all():
         raise DataError("counts must be numbers without gaps")
@@ -87,6 +87,8 @@ def _whole(counts: npt.ArrayLike, k: int) -> Ints:
         raise DataError(
             "counts must be whole numbers of 0 or more; a weighted count needs a policy of its own"
         )
+    if z.size and z.max() >= 2**53:
+        raise DataError("counts must be below 2⁵³ to be exact")
     return np.rint(z).astype(np.int64)
 
 
@@ -132,10 +134,7 @@ def round_table(
     if margins == "round":
         draws = None if key is None else keyed_uniforms(cell_names(model), key, run_id)
         return stochastic_round(model.frequency, k, seed=seed, uniforms=draws)
-    names = [
-        "|".join(f"{n}={c}" for n, c in sorted(zip(model.names, row, strict=True)))
-        for row in model.inner.iter_rows()
-    ]
+    names = [cell_name(zip(model.names, row, strict=True)) for row in model.inner.iter_rows()]
     inner = stochastic_round(
         model.counts, k, seed=seed, uniforms=None if key is None else keyed_uniforms(names, key, run_id)
     )
@@ -221,8 +220,7 @@ def controlled_round(model: TableModel, base: int = 5, *, time_limit: float = 60
     >>> controlled_round(model, 5).tolist()[0] % 5
     0
     """
-    if base < 2:
-        raise OptionError("the base must be at least 2")
+    need_whole(base, 2, "the base")
     shown = model.counts if model.values is None else model.values
     floor = np.floor(np.asarray(shown, np.float64) / base)
     rest = np.asarray(shown, np.float64) - base * floor

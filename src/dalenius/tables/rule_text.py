@@ -36,21 +36,38 @@ def parse_rule(text: str) -> PrimaryRule:
     unknown = [name for name in options if name not in maker[1]]
     if unknown:
         raise OptionError(f"rule {text!r}: {', '.join(unknown)} is not an option of {kind}")
+    valued = [name for name in options if name in FLAGS and any(options[name])]
+    if valued:
+        raise OptionError(
+            f"rule {text!r}: {', '.join(valued)} takes no value; leave it out if it is not wanted"
+        )
     try:
-        return maker[0]([float(part) for part in plain], options)
+        numbers = [float(part) for part in plain]
+        if kind != "nk" and len(numbers) > 1:
+            raise IndexError
+        return maker[0](numbers, options)
     except (ValueError, IndexError) as error:
         raise OptionError(
             f"rule {text!r}: its numbers cannot be read; examples: freq:3, nk:2,90, p:10"
         ) from error
 
 
+FLAGS = ("strict", "tau-argus", "zeros")
+"""Options that are given or not, without a value."""
+
 RuleOptions = dict[str, list[str]]
+
+
+def _count(number: float) -> int:
+    if not number.is_integer():
+        raise ValueError
+    return int(number)
 
 
 def _dominance(numbers: list[float], options: RuleOptions) -> PrimaryRule:
     if not numbers:
         raise IndexError
-    pairs = [(int(numbers[i]), numbers[i + 1]) for i in range(0, len(numbers), 2)]
+    pairs = [(_count(numbers[i]), numbers[i + 1]) for i in range(0, len(numbers), 2)]
     weighting = "tau-argus" if "tau-argus" in options else "default"
     ignored = tuple(options.get("ignore", ()))
     return Dominance(pairs, weighting, "strict" in options, ignored, "zeros" in options)
@@ -63,14 +80,14 @@ def _p_percent(numbers: list[float], options: RuleOptions) -> PrimaryRule:
 
 def _k_disclosure(numbers: list[float], options: RuleOptions) -> PrimaryRule:
     sensitive, identifying = (tuple(options.get(name, ())) for name in ("sensitive", "identifying"))
-    return KDisclosure(int(numbers[0]), sensitive, identifying)
+    return KDisclosure(_count(numbers[0]), sensitive, identifying)
 
 
 MAKERS: dict[str, tuple[Callable[[list[float], RuleOptions], PrimaryRule], tuple[str, ...]]] = {
-    "freq": (lambda numbers, _: SmallCount(int(numbers[0])), ()),
-    "freq0": (lambda numbers, _: SmallCount(int(numbers[0]), protect_zeros=False), ()),
+    "freq": (lambda numbers, _: SmallCount(_count(numbers[0])), ()),
+    "freq0": (lambda numbers, _: SmallCount(_count(numbers[0]), protect_zeros=False), ()),
     "contributors": (
-        lambda numbers, options: FewContributors(int(numbers[0]), tuple(options.get("ignore", ()))),
+        lambda numbers, options: FewContributors(_count(numbers[0]), tuple(options.get("ignore", ()))),
         ("ignore",),
     ),
     "nk": (_dominance, ("strict", "tau-argus", "zeros", "ignore")),

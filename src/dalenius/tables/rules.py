@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from dalenius.core.errors import DataError, OptionError
+from dalenius.core.errors import DataError, OptionError, names
 from dalenius.tables.contributions import Contributions
+from dalenius.tables.errors import need_whole
 from dalenius.tables.model import Bools, Floats, TableModel
 from dalenius.tables.protected import first_of_kind, signatures
 
@@ -50,8 +51,7 @@ class SmallCount:
     name: str = "small count"
 
     def __post_init__(self) -> None:
-        if self.max_n < 0:
-            raise OptionError("the largest small count must be 0 or more")
+        need_whole(self.max_n, 0, "the largest small count")
 
     def marks(self, model: TableModel) -> Bools:
         """Mask of the cells that break the rule."""
@@ -74,6 +74,9 @@ class FewContributors:
     max_n: int = 2
     ignored: tuple[str, ...] = ()
     name: str = "few contributors"
+
+    def __post_init__(self) -> None:
+        need_whole(self.max_n, 1, "the number of contributors that are few")
 
     def marks(self, model: TableModel) -> Bools:
         """Mask of the cells that break the rule."""
@@ -105,11 +108,12 @@ class Dominance:
     name: str = "dominance"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pairs", tuple((int(n), float(k)) for n, k in self.pairs))
-        if any(n < 1 or not 0 < k <= 100 for n, k in self.pairs):
+        object.__setattr__(self, "pairs", tuple((n, float(k)) for n, k in self.pairs))
+        if not self.pairs or any(not n >= 1 or n % 1 or not 0 < k <= 100 for n, k in self.pairs):
             raise OptionError(
-                "a dominance pair is (n, k) with n at least 1 and k a percentage above 0 up to 100"
+                "a dominance pair is (n, k) with a whole n of at least 1 and k a percentage above 0 up to 100"
             )
+        object.__setattr__(self, "pairs", tuple((int(n), k) for n, k in self.pairs))
         if self.weighting not in ("default", "tau-argus"):
             raise OptionError(f"weighting must be 'default' or 'tau-argus', not {self.weighting!r}")
 
@@ -170,8 +174,9 @@ class PPercent:
     name: str = "p percent"
 
     def __post_init__(self) -> None:
-        if self.p <= 0 or self.coalition < 1:
-            raise OptionError("p must be above 0 and the coalition at least 1")
+        if not 0 < self.p < float("inf"):
+            raise OptionError("p must be a percentage above 0")
+        need_whole(self.coalition, 1, "the coalition")
 
     def _parts(self, model: TableModel) -> Contributions:
         if not model.is_magnitude:
@@ -180,7 +185,8 @@ class PPercent:
 
     def _figures(self, parts: Contributions) -> tuple[Floats, Floats]:
         top = parts.largest(1 + self.coalition)
-        return np.abs(parts.total - top.sum(axis=1)), self.p / 100.0 * top[:, 0]
+        # With weights below 1 the largest may exceed the weighted total: then nothing is left beside them.
+        return np.maximum(parts.total - top.sum(axis=1), 0.0), self.p / 100.0 * top[:, 0]
 
     def marks(self, model: TableModel) -> Bools:
         """Mask of the cells that break the rule."""
@@ -234,6 +240,12 @@ class Except:
     rule: PrimaryRule
     cells: Any
 
+    def __post_init__(self) -> None:
+        if isinstance(self.rule, KDisclosure):
+            raise OptionError(
+                "direct disclosure protects differences of cells; a veto of cells has no effect on it"
+            )
+
     @property
     def name(self) -> str:
         """Name of the rule inside."""
@@ -268,12 +280,22 @@ class KDisclosure:
     upper_bound: float = float("inf")
     name: str = "direct disclosure"
 
+    def __post_init__(self) -> None:
+        need_whole(self.coalition, 0, "the coalition")
+        if not self.upper_bound >= 0:
+            raise OptionError("the upper bound must be 0 or more")
+
     def marks(self, model: TableModel) -> Bools:
         """No cell is primary; the differences are protected instead."""
         return np.zeros(len(model.cells), np.bool_)
 
     def differences(self, model: TableModel) -> Any:
         """Columns (inner cells × differences) that must stay uncomputable."""
+        unknown = [name for name in (*self.sensitive, *self.identifying) if name not in model.names]
+        if unknown:
+            raise DataError(
+                f"direct disclosure: no dimension {names(unknown)}; there are {names(model.names)}"
+            )
         place = first_of_kind(signatures(model.matrix))
         distinct = np.flatnonzero(place == np.arange(len(place)))
         matrix, frequency = model.matrix[:, distinct], model.frequency[distinct]
@@ -320,5 +342,7 @@ def cell_mask(model: TableModel, cells: Any) -> Bools:
         if array.shape != mask.shape:
             raise DataError(f"a mask of {array.size} entries was given for {len(mask)} cells")
         return array
+    if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= len(mask)):
+        raise DataError(f"cells are named by a mask, by places 0 … {len(mask) - 1}, or by a frame of codes")
     mask[array.astype(np.int64)] = True
     return mask

@@ -134,7 +134,7 @@ class Search:
     def bound(self, i: int) -> None:
         """Find the bounds of one sum, as far as they are not known yet."""
         bottom, top = self.goals.bottom[i], self.goals.top[i]
-        slack = TOLERANCE * max(1.0, min(abs(top), 1e12))
+        slack = TOLERANCE * max([1.0, *(abs(edge) for edge in (bottom, top) if np.isfinite(edge))])
         for sense in (-1, 1):
             if self.done[i]:
                 return

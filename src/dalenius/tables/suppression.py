@@ -12,7 +12,7 @@ import polars as pl
 
 from dalenius.core.result import Result
 from dalenius.tables.gauss import COMBINATION, CONTRIBUTOR, ELSEWHERE, SMALL, VIRTUAL
-from dalenius.tables.model import Bools, Ints, TableModel
+from dalenius.tables.model import Bools, Ints, TableModel, beside
 from dalenius.tables.render import cross_table, cross_table_html
 
 if TYPE_CHECKING:
@@ -80,6 +80,9 @@ class Suppression:
     rules: tuple[PrimaryRule, ...] = ()
     differences: Any | None = None
 
+    def __repr__(self) -> str:
+        return f"<Suppression: {self.sentence}>"  # the parameters of rules stay confidential
+
     @property
     def suppressed(self) -> Bools:
         """Cells without a published value."""
@@ -102,12 +105,13 @@ class Suppression:
         hit = [
             ", ".join(name for name, mask in self.marks.items() if mask[i]) or None for i in range(len(named))
         ]
-        frame = model.cells.with_columns(freq=model.frequency)
-        if model.is_magnitude:
-            frame = frame.with_columns(value=model.amount)
-        return frame.with_columns(
-            status=pl.Series(status),
-            letter=pl.Series([LETTERS[s] for s in status]),
+        value = {"value": model.amount} if model.is_magnitude else {}
+        return beside(
+            model.cells,
+            freq=model.frequency,
+            **value,
+            status=status,
+            letter=[LETTERS[s] for s in status],
             rule=pl.Series(hit, dtype=pl.String),
             protects=pl.Series(protects, dtype=pl.String),
         )
@@ -120,6 +124,8 @@ class Suppression:
 
     def to_frame(self, mark: str | None = None) -> pl.DataFrame:
         """What may be published: codes, the value or nothing, and the status letter. Safe to hand out.
+
+        A column of ours that is called like a dimension gets an underscore.
 
         Examples
         --------
@@ -136,7 +142,7 @@ class Suppression:
         status = ["c" if s else "" for s in self.suppressed]
         kind = pl.String if mark is not None else (pl.Float64 if model.is_magnitude else pl.Int64)
         texts = [None if v is None else str(v) for v in values] if mark is not None else values
-        frame = model.cells.with_columns(pl.Series(name, texts, dtype=kind), pl.Series("flag", status))
+        frame = beside(model.cells, **{name: pl.Series(texts, dtype=kind)}, flag=status)
         return frame.filter(pl.Series(~self.hidden))
 
     @property

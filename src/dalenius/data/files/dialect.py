@@ -72,6 +72,8 @@ def sniff_csv(path: str | Path, *, encoding: str | None = None, separator: str |
     text = body.decode(found.name, errors="ignore")
     whole = len(data) <= SAMPLE
     quote = _quote(text)
+    if separator is not None and len(separator) != 1:
+        raise OptionError("the separator is one character")
     separator = separator or _separator(text, quote, whole, path)
     records = sample_records(text, separator, quote, whole)
     return Dialect(

@@ -60,12 +60,20 @@ def read_statistical(path: str | Path, schema: Schema | None = None, *, encoding
     options: dict[str, Any] = {"user_missing": True} if has_codes else {}
     with damage_reported(path, what):
         frame, meta = reader(str(path), output_format="polars", encoding=encoding, **options)
-    raws = [_raw(frame[column]) for column in frame.columns]
+    raws = [_raw(_truths(frame[name], schema)) for name in frame.columns]
     if schema is None:
         schema = _described(raws, meta)
     # These formats know one number type: the kind decides whether 3.0 comes back whole.
     temporal = {column: dtype for column, dtype in frame.schema.items() if dtype.is_temporal()}
     return Table.from_raws(raws, Origin("polars", {c: c for c in frame.columns}, temporal), schema)
+
+
+def _truths(series: pl.Series, schema: Schema | None) -> pl.Series:
+    """Truth values, which these formats hold as 1 and 0, where the schema says so."""
+    levels = (schema[series.name].levels or ()) if schema is not None and series.name in schema else ()
+    if not levels or not all(isinstance(level, bool) for level in levels) or not series.dtype.is_numeric():
+        return series
+    return series.cast(pl.Boolean) if ((series == 0) | (series == 1)).all() else series
 
 
 def _raw(series: pl.Series) -> Raw:

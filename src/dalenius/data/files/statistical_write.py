@@ -19,6 +19,10 @@ from dalenius.data.table import Table
 from dalenius.data.vector import SPECIAL
 
 LONGEST_NAME = {".sav": 64, ".zsav": 64, ".dta": 32, ".xpt": 32}
+LONGEST_TEXT = 32_767
+"""Bytes of a text in SPSS and SAS; a longer one would damage the file without a word."""
+LARGEST_XPT = 7.2e75
+"""Numbers from here on would become infinite in the number format of SAS transport files."""
 _FORMATS = {".sav": "SPSS", ".zsav": "SPSS", ".dta": "Stata", ".xpt": "SAS transport"}
 
 
@@ -41,6 +45,7 @@ def write_statistical(table: Table, path: str | Path) -> None:
     library = pyreadstat()
     _refuse_names(table, path, ending)
     frame = plain_frame(table, str(path), _FORMATS[ending])
+    _refuse_values(frame, path, ending)
     frame = frame.with_columns(pl.col(pl.Date).cast(pl.Date), pl.col(pl.String).fill_null(""))
     options: dict[str, Any] = {"column_labels": {c.name: c.label for c in table.schema if c.label}}
     if ending != ".xpt":
@@ -87,6 +92,23 @@ def _refuse_names(table: Table, path: Path, ending: str) -> None:
     if twice:
         raise FileError(
             f"{path}: column {names(twice)} differ only in capitals, which this format ignores; rename them"
+        )
+
+
+def _refuse_values(frame: pl.DataFrame, path: Path, ending: str) -> None:
+    """Refuse by name what the format would change without a word."""
+    texts = [s.name for s in frame.iter_columns() if s.dtype == pl.String]
+    long = [n for n in texts if ending != ".dta" and (frame[n].str.len_bytes() > LONGEST_TEXT).any()]
+    if long:
+        raise FileError(
+            f"{path}: column {names(long)} has texts beyond {LONGEST_TEXT:,} bytes, which {_FORMATS[ending]} cannot "
+            "express; write CSV or Parquet"
+        )
+    numbers = [s for s in frame.iter_columns() if ending == ".xpt" and s.dtype == pl.Float64]
+    large = [s.name for s in numbers if bool((s.abs() >= LARGEST_XPT).any())]
+    if large:
+        raise FileError(
+            f"{path}: column {names(large)} has numbers beyond 7.2e75, which SAS transport cannot express; use Parquet"
         )
 
 

@@ -76,6 +76,8 @@ def _numbers(name: str, texts: pl.Series, decimal: str) -> Raw | None:
     floats = texts.cast(pl.Float64, strict=False)
     if floats.null_count() != texts.null_count():
         return None
+    if not plain and (floats.is_infinite() & ~texts.str.contains("(?i)inf")).any():
+        return None  # 1e400 is a number that a float cannot hold, not infinity
     return Raw(name, "float", floats.fill_null(0.0).to_numpy(), state, decimals=_places(filled, plain))
 
 
@@ -185,8 +187,12 @@ def text_from_vector(vector: Vector, decimal: str = ".", zoned: bool = False) ->
     if vector.column.kind is Kind.INTEGER and vector.state is None:
         return pl.Series(vector.column.name, vector.data).cast(pl.String)
     if vector.is_number:
-        distinct, codes = np.unique(vector.values, return_inverse=True)
-        texts = _number_texts(distinct, vector.column, decimal, zoned)
+        values = vector.values
+        # By their bits: 0 and -0 are equal, but written differently.
+        distinct, codes = np.unique(
+            values.view(np.int64) if values.dtype == np.float64 else values, return_inverse=True
+        )
+        texts = _number_texts(distinct.view(values.dtype), vector.column, decimal, zoned)
         positions = np.zeros(len(vector), np.int64)
         positions[vector.present] = codes
     else:
