@@ -105,3 +105,25 @@ def test_cells(messy: Path, tmp_path: Path) -> None:
     assert abs(told["cells"][0]["z"]) >= abs(told["cells"][-1]["z"])
     assert told["statistics"]["S_pMSE"] > 10
     assert chart.read_text().startswith("<svg")
+
+
+def test_compare_says_what_was_not_measured(messy: Path) -> None:
+    found = runner.invoke(
+        app, ["compare", str(messy), f"a={messy}", f"b={messy}", "-m", "disco,column-shapes"]
+    )
+    assert "disco: not measured, needs keys and targets" in found.stderr
+
+
+def test_a_name_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    data, recipe = tmp_path / "data.csv", tmp_path / "recipe.json"
+    name = "age\x1b[31m"
+    pl.DataFrame({name: list(range(60)), "z": ["a", "b"] * 30}).write_csv(data)
+    recipe.write_text(json.dumps({"steps": [{"do": "drop-column", "column": name}]}))
+    found = runner.invoke(app, ["clean", str(data), "--recipe", str(recipe), "-o", str(tmp_path / "out.csv")])
+    assert "cannot be undone: drop-column: age\\x1b[31m" in found.stderr
+    assert "\x1b[31m" not in found.output
+    chart = tmp_path / "cells.svg"
+    run("cells", data, data, "-c", name, "--chart", chart)
+    assert chart.read_text().startswith("<svg")
+    told = json.loads(run("cells", data, data, "-c", "z", "--json"))
+    assert {cell["z (column)"] for cell in told["cells"]} == {"a", "b"}

@@ -179,3 +179,17 @@ def test_tables_of_two_columns_leave_small_cells_out(comparison):
     cells = pair_cells(pair, "region", "diagnosis", threshold=10)
     assert (cells.data["original"] * pair.original.rows >= 10 - 1e-9).all()
     assert cells.hidden > 0
+
+
+def test_names_cannot_break_the_markdown(tmp_path):
+    data = {"a|b\\": ["u", "v"] * 30, "![x](http://e)": ["p", "q", "q"] * 20, "c\r\nd\x1b": ["s", "t"] * 30}
+    shuffled = {name: values[::-1] for name, values in data.items()}
+    shuffled["a|b\\"] = ["u"] * 60
+    write_report(compare(data, {"other": shuffled}, measures=["one-way-utility"]), tmp_path / "report.md")
+    text = (tmp_path / "report.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("|") and "worst" in line]
+    assert rows
+    for row in rows:
+        assert len(re.sub(r"\\.", "", row).split("|")) == 6, "four cells, whatever the names hold"
+    assert "](http" not in text.replace("\\](", "")
+    assert not re.search("[\r\x1b]", text)

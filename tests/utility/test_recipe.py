@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +96,71 @@ def test_a_bad_recipe_is_told(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text('{"steps": [{"do": "move-last"}]}')
     with pytest.raises(DataError, match="lacks an entry"):
         Recipe.read(tmp_path / "r.json")
+
+
+def test_steps_that_meet_in_one_column():
+    rng = np.random.default_rng(1)
+    table = Table.from_frame(
+        {"size": [str(x) for x in rng.integers(1, 200, 300)], "job": ["a"] * 299 + ["other"]}
+    )
+    recipe = Recipe.of(audit(table), table, ["types", "rare"])
+    assert [step.do for step in recipe.steps] == ["read-as-number", "merge-levels"]
+    cleaned = recipe.apply(table)
+    assert cleaned["size"].is_number
+    assert cleaned["job"].levels == ("a", "other"), "a level that is called like the new one is that one"
+
+
+def test_words_among_numbers_are_not_lost():
+    sizes = ["refused"] * 100 + [str(i) for i in range(1, 201)]
+    table = Table.from_frame({"size": sizes})
+    assert Recipe.of(audit(table), table, ["types"]).steps == ()
+
+
+def test_a_constant_date_comes_back():
+    frame = pl.DataFrame({"day": [dt.date(2020, 1, 1)] * 60, "age": list(range(60))})
+    table = Table.from_frame(frame)
+    recipe = Recipe.of(audit(table), table, ["constant"])
+    back = recipe.undo(recipe.apply(table))
+    assert back["day"].data.dtype == np.int64
+    assert back.to_frame()["day"].to_list() == frame["day"].to_list()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"steps": ["abc"]}',
+        '{"steps": [5], "columns": null}',
+        '{"steps": [], "columns": [["a"]]}',
+        '{"steps": [{"do": "move-last", "column": 5}]}',
+        '{"steps": [{"do": "declare-codes", "column": "age", "codes": 5}]}',
+        '{"steps": [{"do": "limit-values", "column": "age", "high": "x"}]}',
+        '{"steps": [{"do": "limit-values", "column": "job", "high": 1}]}',
+        '{"steps": [{"do": "merge-levels", "column": "age", "levels": ["1"]}]}',
+        '{"steps": [{"do": "drop-constant", "column": "age", "value": null, "kind": "integer"}]}',
+        '{"steps": [{"do": "drop-constant", "column": "age", "value": 1, "kind": "whole"}]}',
+        '{"steps": [{"do": "drop-grouping", "column": "g", "source": "age", "cuts": [1, 2], "levels": ["a"]}]}',
+    ],
+)
+def test_a_recipe_edited_badly_is_refused_in_words(text: str, tmp_path: Path):
+    path = tmp_path / "recipe.json"
+    path.write_text(text)
+    table = Table.from_frame({"age": list(range(60)), "job": ["a", "b"] * 30})
+    with pytest.raises(DataError):
+        Recipe.read(path).apply(table)
+
+
+def test_an_audit_tells_nobodys_number_or_level():
+    debt = [50.5 + i % 7 for i in range(300)]
+    data = {
+        "debt": [-987654321.0, *debt],
+        "job": ["x", "y"] * 150 + ["ZZSECRETZZ"],
+        "pay": [*debt, 987654321.5],
+    }
+    found = audit(data)
+    told = str(found) + repr(found) + str(found.table.to_dicts())
+    assert found.of("rare-levels")
+    assert found.of("outlier")
+    assert not re.search("ZZSECRETZZ|987654321", told)
+    steps = Recipe.of(found, Table.from_frame(data), ["rare", "outliers"]).steps
+    assert steps
+    assert "ZZSECRETZZ" not in repr(steps)

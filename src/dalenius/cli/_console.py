@@ -61,8 +61,19 @@ def _is_click(error: Exception) -> bool:
 
 
 def _fail(message: str, code: int) -> None:
-    sys.stderr.write(f"dalenius: {message}\n")
+    sys.stderr.write(f"dalenius: {visible(message)}\n")
     raise typer.Exit(code)
+
+
+def visible(text: str) -> str:
+    r"""Text with control characters shown instead of sent.
+
+    Examples
+    --------
+    >>> visible("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    return "".join(c if category(c) != "Cc" or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
 
 
 class PlainConsole(Console):
@@ -70,8 +81,7 @@ class PlainConsole(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Render text, line ends and tabs as they are."""
-        shown = "".join(c if category(c) != "Cc" or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
-        return super().render_str(shown, **options)
+        return super().render_str(visible(text), **options)
 
 
 class Terminal:
@@ -132,7 +142,7 @@ def shown_table(table: pl.DataFrame) -> Grid:
 
 def dim(text: str) -> Text:
     """Text that steps back behind the rest."""
-    return Text(text, style="dim")
+    return Text(visible(text), style="dim")
 
 
 def listed(values: list[str] | None) -> list[str] | None:

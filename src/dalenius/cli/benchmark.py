@@ -14,6 +14,8 @@ from dalenius.cli._console import Terminal, listed, options_by_name
 from dalenius.cli._input import load
 from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import OptionError
+from dalenius.core.later import altair as alt
+from dalenius.core.pictures import drawable
 from dalenius.core.result import figure
 from dalenius.core.style import configured
 from dalenius.counts.measure import MEASURES
@@ -122,8 +124,11 @@ def cells(
     )
     if chart is not None:
         with replacing(chart) as temporary:
-            drawn = configured(cell_chart(found, wanted))
+            # a name with a character that cannot be drawn would end the process
+            drawn: Any = alt.Chart.from_dict(drawable(configured(cell_chart(found, wanted)).to_dict()))
             drawn.save(str(temporary), format=chart.suffix.lstrip(".") or "html")
         terminal.note(f"chart written to {chart}")
-    told: dict[str, Any] = {"cells": found.with_columns(pl.col(wanted).cast(pl.String)).to_dicts()}
+    told: dict[str, Any] = {
+        "cells": found.with_columns(pl.col(found.columns[: len(wanted)]).cast(pl.String)).to_dicts()
+    }
     terminal.emit({**told, "statistics": figures})

@@ -108,6 +108,9 @@ def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | 
     """Print candidates side by side, all measures or only some."""
     some = next(iter(comparison.evaluations.values()))
     results = [r for r in some.results.values() if only is None or r.name in only]
+    for name, why in some.skipped.items():
+        if only is None or name in only:
+            terminal.note(f"{name}: not measured, {why}")
     if len(results) > FEW:
         _show_by_measure(comparison, results, terminal)
         return

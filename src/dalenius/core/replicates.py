@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isfinite
 from statistics import fmean, stdev
 from typing import Literal
 
@@ -22,7 +23,7 @@ def mean_result(results: Sequence[Result], spread: Spread = "confidence", level:
         The same measure's results, at least one.
     spread
         "confidence": Student's interval for the mean over all files the method could have made; "range": the smallest
-        and the largest value seen. A single result keeps its own interval.
+        and the largest value seen. A single result keeps its own interval; there is none where a value is missing.
 
     Examples
     --------
@@ -39,13 +40,19 @@ def mean_result(results: Sequence[Result], spread: Spread = "confidence", level:
     return replace(
         first,
         value=fmean(values),
-        interval=Interval(min(values), max(values), 1.0, "range over replicates")
-        if spread == "range"
-        else _student(first, values, level),
+        interval=_interval(first, values, spread, level),
         yardsticks={name: fmean(r.yardsticks[name] for r in results) for name in shared},
         values={name: fmean(r.values[name] for r in results) for name in further},
         trusted=all(result.trusted for result in results),
     )
+
+
+def _interval(first: Result, values: Sequence[float], spread: Spread, level: float) -> Interval | None:
+    if not all(map(isfinite, values)):
+        return None  # a file that could not be measured leaves nothing to say about the spread
+    if spread == "range":
+        return Interval(min(values), max(values), 1.0, "range over replicates")
+    return _student(first, values, level)
 
 
 def _student(first: Result, values: Sequence[float], level: float) -> Interval:

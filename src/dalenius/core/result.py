@@ -81,7 +81,7 @@ class Result:
     table: pl.DataFrame | None = None
     chart: Callable[[], alt.TopLevelMixin] | None = None
     trusted: bool = True
-    records: pl.DataFrame | None = None
+    records: pl.DataFrame | None = field(default=None, repr=False)
     info: MeasureInfo | None = None
 
     def __str__(self) -> str:

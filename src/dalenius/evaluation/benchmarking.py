@@ -99,6 +99,8 @@ def benchmark(
     """
     if replicates < 1:
         raise OptionError("a benchmark makes at least one file per method; give replicates of 1 or more")
+    if not 0 <= holdout < 1:
+        raise OptionError(f"holdout is {holdout}; use a share of the rows, from 0 to below 1")
     if not methods:
         raise OptionError("name at least one method; 'dalenius methods' lists them")
     table = releasable(Table.from_frame(original, schema))

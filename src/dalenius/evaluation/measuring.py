@@ -159,7 +159,7 @@ def evaluate_pair(
     skipped: dict[str, str] = {}
     named = measures if measures is not None else _default()
     for chosen in chosen_measures(named, options or {}):
-        lacking = chosen.lacks(pair)
+        lacking = chosen.lacks(pair, (options or {}).get(chosen.info.name))
         if lacking:
             skipped[chosen.info.name] = f"needs {' and '.join(lacking)}"
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dalenius.core.pictures import drawable
 from dalenius.core.result import Result, figure
 from dalenius.evaluation import Comparison
 from dalenius.report.provenance import Provenance
@@ -105,8 +106,11 @@ def _figures(head: str, results: Sequence[Result]) -> list[str]:
 
 
 def _safe(text: str) -> str:
-    """Text that Markdown shows as it is: names from the data may hold HTML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")
+    """Text that Markdown shows as it is: names from the data may hold HTML, links and pictures."""
+    plain = drawable(" ".join(text.splitlines()))
+    for sign in ("\\", "`", "*", "]("):
+        plain = plain.replace(sign, f"\\{sign}")
+    return plain.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _cell(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from dalenius.core.result import Result, figure
@@ -13,7 +15,7 @@ def use_lines(tables: Result | None) -> list[str]:
     """What the file may be used for, from its two-way tables, column by column."""
     good, poor = readings(tables)
     lines = ["Learning, teaching, trying out programs, and first looks at a question."]
-    if tables is not None:
+    if tables is not None and not math.isnan(tables.value):
         word = (
             "close to" if tables.value < GOOD else ("some way from" if tables.value < USABLE else "far from")
         )

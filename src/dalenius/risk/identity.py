@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from dalenius.core.options import one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.groups import PairGroups
@@ -19,7 +20,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray
-from dalenius.risk.needs import compared_columns, one_of
+from dalenius.risk.needs import compared_columns
 from dalenius.risk.tabular.cells import check_keys
 from dalenius.risk.units import Units
 

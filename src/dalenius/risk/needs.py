@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.errors import DataError, OptionError
 from dalenius.counts.pair import Pair
 
 
@@ -48,25 +48,3 @@ def need_holdout(pair: Pair, what: str) -> None:
     """
     if pair.holdout is None:
         raise DataError(f"{what} needs a holdout; give the people who are not in the data as holdout")
-
-
-def at_least(name: str, value: float, least: float) -> None:
-    """Raise when an option is smaller than it can be.
-
-    Examples
-    --------
-    >>> at_least("attacks", 2000, 1)
-    """
-    if not value >= least:
-        raise OptionError(f"{name} is {value}; use {least} or more")
-
-
-def one_of(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Raise when an option has none of the values it can have.
-
-    Examples
-    --------
-    >>> one_of("combine", "any", ["any", "all"])
-    """
-    if value not in allowed:
-        raise OptionError(f"{name} is {value!r}; use one of {names(allowed)}")

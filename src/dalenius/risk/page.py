@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DaleniusError, OptionError
+from dalenius.core.options import at_least
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES, Measure, chosen_measures
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.further import TABLES, further_looks
-from dalenius.risk.needs import at_least
 from dalenius.risk.tabular.cells import check_keys
 from dalenius.risk.units import Units
 

@@ -77,6 +77,8 @@ def table_statistics(
     keep = d + s > 0
     if not keep.all():
         d, s = d[keep], s[keep]
+    if not d.sum() > 0 or not s.sum() > 0:
+        return dict.fromkeys(STATISTICS, math.nan)  # a file without a row in the table
     sums = _kernels.cell_sums(d, s)
     n, k, cells, common = (float(x) for x in sums[:4])
     total, share = n + k, k / (n + k)

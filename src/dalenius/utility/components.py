@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.later import altair as alt
+from dalenius.core.options import at_least
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, PROTECTED
@@ -83,9 +84,10 @@ def principal_components(pair: Pair, columns: Sequence[str] | None = None, compo
     >>> principal_components(Pair(data, data)).value
     0.0
     """
+    at_least("components", components, 1)
     used = list(columns) if columns is not None else pair.columns
     if not used:
-        return Result("pca", 0.0, "There is no column to compare.")
+        return Result("pca", float("nan"), "There is no column to compare.")
     distances, x, y = component_distances(*coded(pair, used), components)
     value = float(distances.mean()) if len(distances) else 0.0
     table = pl.DataFrame(

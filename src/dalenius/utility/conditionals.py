@@ -131,7 +131,8 @@ def conditional_distributions(
     """
     table = conditional_table(pair, columns, given)
     if not len(table):
-        return Result("conditionals", 0.0, "There is no number to compare inside groups of another column.")
+        text = "There is no number to compare inside groups of another column."
+        return Result("conditionals", float("nan"), text)
     means = _by_pair(table)
     value = float(means["KS"].mean())  # type: ignore[arg-type]
     worst = means.row(0, named=True)

@@ -48,6 +48,8 @@ def count_distances(
             f"unknown treatment of empty cells {zero!r}; use one of {', '.join(get_args(Zero))}"
         )
     t, y = np.asarray(truth, np.float64), np.asarray(found, np.float64)
+    if t.shape != y.shape:
+        raise DataError(f"{t.size} counts cannot be compared with {y.size}; give both cell by cell")
     keep = t + y > 0
     t, y = t[keep], y[keep]
     if len(t) == 0:
@@ -112,13 +114,20 @@ def weighted_distances(
     groups, size = row_groups(stacked)
     n = pair.original.rows
     counts = [
-        np.bincount(rows, _weights(table, name), minlength=size)
+        np.bincount(rows, row_weights(table, name), minlength=size)
         for rows, table in ((groups[:n], pair.original), (groups[n:], pair.protected))
     ]
     return count_distances(*counts, zero=zero, pseudo=pseudo)
 
 
-def _weights(table: Table, name: str | None) -> AnyArray:
+def row_weights(table: Table, name: str | None) -> AnyArray:
+    """Weight of each row, or 1; an error where one is missing or negative.
+
+    Examples
+    --------
+    >>> row_weights(Table.from_frame({"w": [1.5, 2.5]}), "w").tolist()
+    [1.5, 2.5]
+    """
     if name is None:
         return np.ones(table.rows)
     weights = table[name].amounts()

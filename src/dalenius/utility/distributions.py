@@ -7,6 +7,7 @@ and as categories of a categorical column.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,6 +24,8 @@ from dalenius.utility.summary import Summary
 from dalenius.utility.tables import reading
 
 DIGITS = 15
+TINY, ROUNDED = 1e-3, 1e12
+"""Decimals are cut at fifteen between these sizes; beyond them that would change numbers instead of noise."""
 WHOLE = 4_000_000
 """Whole numbers over a range up to this are counted instead of sorted."""
 
@@ -93,8 +96,13 @@ def shape_scores(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
 
 def _finite(pair: Pair, name: str) -> tuple[AnyArray, AnyArray]:
     sides = [v.values.astype(np.float64) for v in (pair.original[name], pair.protected[name])]
-    rounded = [np.round(side, DIGITS) if np.any(side != np.floor(side)) else side for side in sides]
-    return rounded[0][np.isfinite(rounded[0])], rounded[1][np.isfinite(rounded[1])]
+    known = [side[np.isfinite(side)] for side in sides]
+    largest = max((float(np.abs(side).max()) for side in known if len(side)), default=0.0)
+    if largest == 0 or largest >= ROUNDED or all(np.all(side == np.floor(side)) for side in known):
+        return known[0], known[1]
+    # fifteen decimals as in SDMetrics; numbers that are all tiny keep their digits
+    decimals = DIGITS if largest >= TINY else min(DIGITS - math.floor(math.log10(largest)), 290)
+    return np.round(known[0], decimals), np.round(known[1], decimals)
 
 
 def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -168,7 +176,14 @@ def _number_figures(a: AnyArray, b: AnyArray) -> dict[str, float]:
                 (high - float(b.max())) / (high - low), 0
             )
             found["coverage"] = max(1 - short, 0.0)
+    elif len(a):
+        found |= _nothing_left()
     return found
+
+
+def _nothing_left() -> dict[str, float]:
+    """Figures of a column that has values in the original and none in the protected file."""
+    return {"coverage": 0.0, "vanished": 1.0}
 
 
 def _category_figures(pair: Pair, name: str) -> dict[str, float]:
@@ -191,6 +206,8 @@ def _category_figures(pair: Pair, name: str) -> dict[str, float]:
             "novel": float(sn[~seen].sum() / sn.sum()),
             "vanished": float(dn[sn == 0].sum() / dn.sum()),
         }
+    elif dn.sum():
+        found |= _nothing_left()
     return found
 
 
@@ -269,10 +286,12 @@ def coverage(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     )
     table = table.sort("coverage", nulls_last=True)
     known = table.filter(pl.col("coverage").is_not_nan())
-    value = Summary.of(table, "coverage", otherwise=1.0).mean
+    value = Summary.of(table, "coverage").mean
     lost = table.filter(pl.col("vanished") > 0)
     text = f"The protected file covers {figure(100 * value, '%')} of the original's categories and ranges on average."
-    if len(lost):
+    if not len(known):
+        text = "There is no column whose categories or range could be covered."
+    elif len(lost):
         names = ", ".join(repr(name) for name in lost.sort("vanished", descending=True)["column"].head(3))
         text += f" Categories have vanished in {len(lost)} columns, most in {names}."
     return Result(

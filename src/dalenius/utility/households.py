@@ -16,11 +16,12 @@ from dalenius.core.errors import DataError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
-from dalenius.counts.pair import Pair
+from dalenius.counts.pair import Pair, owner_codes
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
-from dalenius.data.vector import AnyArray, Categories
+from dalenius.data.vector import AnyArray, Vector
 from dalenius.utility.charts import two_files
+from dalenius.utility.distances import row_weights
 
 ADULT = 16
 """Age from which a member is an adult; the paper does not say, 16 gives its figures (spec psd13, 3a 3)."""
@@ -52,6 +53,8 @@ def household_counts(
 ) -> Households:
     """Households, those of children only, and those with adults of both sexes.
 
+    A row without a household is one of its own; unknown ages and sexes make nobody a child or of another sex.
+
     Examples
     --------
     >>> table = Table.from_frame({"hh": ["1", "1", "1", "2", "3"], "age": [40, 42, 5, 9, 70],
@@ -60,17 +63,13 @@ def household_counts(
     >>> found.count, found.estimated, found.children_only, found.children_only_estimated, found.mixed
     (3, 301.5, 1, 80.5, 1)
     """
-    code = np.unique(table[household].categories.codes, return_inverse=True)[1].astype(np.int64)
+    code = owner_codes(table[household]).astype(np.int64)
     size = int(code.max()) + 1 if len(code) else 0
     members = np.bincount(code, minlength=size)
-    own = table[weight].amounts() if weight is not None else np.ones(table.rows)
-    mean = np.bincount(code, own, minlength=size) / np.maximum(members, 1)
-    grown = np.ones(table.rows, dtype=bool) if age is None else table[age].floats() >= adult
-    adults = np.bincount(code, grown, minlength=size)
-    children = adults == 0
-    mixed = (
-        _kinds_of(table[sex].categories, code, grown, size) > 1 if sex is not None else np.zeros(size, bool)
-    )
+    mean = np.bincount(code, row_weights(table, weight), minlength=size) / np.maximum(members, 1)
+    years = np.full(table.rows, np.inf) if age is None else table[age].floats()
+    children = np.bincount(code, years < adult, minlength=size) == members
+    mixed = _kinds_of(table[sex], code, years >= adult, size) > 1 if sex is not None else np.zeros(size, bool)
     classes = np.minimum(members, LARGEST)
     return Households(
         size, float(mean.sum()), int(children.sum()), float(mean[children].sum()), int(mixed.sum()),
@@ -78,11 +77,11 @@ def household_counts(
     )  # fmt: skip
 
 
-def _kinds_of(sex: Categories, code: AnyArray, grown: AnyArray, size: int) -> AnyArray:
-    """How many different sexes the adults of each household have."""
-    seen = np.zeros((size, max(sex.size, 1)), dtype=bool)
-    seen[code[grown], sex.codes[grown]] = True
-    return np.asarray(seen.sum(axis=1))
+def _kinds_of(sex: Vector, code: AnyArray, grown: AnyArray, size: int) -> AnyArray:
+    """How many different sexes the adults of each household are known to have."""
+    rows = grown & sex.present
+    seen = np.unique(np.stack([code[rows], sex.categories.codes[rows].astype(np.int64)]), axis=1)
+    return np.bincount(seen[0], minlength=size)
 
 
 @measure(
@@ -121,7 +120,9 @@ def households_kept(
         raise DataError(f"no column {household!r} that names households in both files")
     if not found or found[0] not in pair.original:
         return Result(
-            "households", 0.0, "There are no households to compare: no column of both files has that role."
+            "households",
+            float("nan"),
+            "There are no households to compare: no column of both files has that role.",
         )
     roles = [name for name in pair.schema.by_role(Role.WEIGHT) if name in pair.original]
     used = {
@@ -129,6 +130,12 @@ def households_kept(
         "sex": sex if sex in pair.original else None,
         "weight": weight or (roles[0] if roles else None),
     }
+    # columns called age and sex are merely looked for; others were named by somebody
+    for role, name in {"age": age, "sex": sex, "weight": weight}.items():
+        if name not in (None, role) and (used[role] is None or name not in pair.original):
+            raise DataError(
+                f"column {name!r} cannot be used as {role}: it is not in both files, or no number"
+            )
     sides = [household_counts(t, found[0], adult=adult, **used) for t in (pair.original, pair.protected)]
     table = _table(sides)
     value = float(table["difference"].mean())  # type: ignore[arg-type]

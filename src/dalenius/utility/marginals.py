@@ -13,15 +13,18 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import at_least
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.counts import align
+from dalenius.counts.keys import unravel
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
 from dalenius.data.table import Table
 from dalenius.utility.charts import plain_bars
+from dalenius.utility.conditionals import FEWEST
 from dalenius.utility.tables import table_utility
 
 FRACTIONS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -60,6 +63,7 @@ def margins(columns: Sequence[str], order: int, by: str | None) -> list[tuple[st
     >>> margins(["c", "a", "b"], 2, None)
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
+    at_least("order", order, 1)
     features = sorted(name for name in columns if name != by)
     found = list(combinations(features, min(order, len(features))))
     return [(by, *names) for names in found] if by is not None else found
@@ -104,9 +108,7 @@ def group_scores(
     for names in margins(columns if columns is not None else pair.columns, order, by):
         counted = pair.counts(names)
         keys, (d, s) = align(counted.original, counted.protected)
-        place = counted.original.columns.index(by)
-        inner = int(np.prod([float(size) for size in counted.original.sizes[place + 1 :]]))
-        group = keys // inner  # the grouping column comes first
+        group = unravel(keys, counted.original.sizes, 0)  # the grouping column comes first
         apart = np.bincount(group, np.abs(d / d.sum() - s / s.sum()), minlength=len(labels))
         total += np.minimum(apart, shares) / np.where(shares > 0, shares, 1.0)
         count += 1
@@ -138,6 +140,7 @@ def sampling_equivalent(
     >>> sampling_equivalent(Pair(data, data), draws=1)[0]
     0.9
     """
+    at_least("draws", draws, 1)
     score, _ = k_marginal_score(pair, columns, order=order, by=by)
     rows = []
     for fraction in FRACTIONS:
@@ -173,7 +176,8 @@ def k_marginal(
 ) -> Result:
     """SDNIST's k-marginal score; scores are comparable only over the same margins.
 
-    With ``by`` (an area, for example) every margin is crossed with that column and each of its groups gets a score;
+    With ``by`` (an area, for example) every margin is crossed with that column and each of its groups of ten or more
+    original rows gets a score;
     ``equivalent`` also asks which subsample of the original would score the same.
 
     Examples
@@ -182,20 +186,23 @@ def k_marginal(
     >>> k_marginal(Pair(data, data)).value
     1000.0
     """
-    score, table = k_marginal_score(pair, columns, order=order, by=by)
-    value = score if len(table) else 1000.0
+    value, table = k_marginal_score(pair, columns, order=order, by=by)
     worst = f"; the least alike is {table['table'][0]}" if len(table) and float(table["L"][0]) > 0.05 else ""
     yardsticks = {"the original itself": 1000.0}
     if pair.holdout is not None and pair.holdout.rows:
         other = Pair(pair.original, pair.holdout, grouping=pair.grouping)
         yardsticks["holdout"] = k_marginal_score(other, columns, order=order, by=by)[0]
     text = f"The {len(table)} tables of {order} columns score {figure(value)} of 1000{worst}."
+    if not len(table):
+        text = "There is no table to compare."
     values: dict[str, float] = {}
     if equivalent:
         share = sampling_equivalent(pair, columns, order=order, by=by)[0]
         values["sampling equivalent, %"] = 100 * share
         text += f" A plain subsample of {figure(100 * share, '%')} of the original scores about the same."
-    groups = group_scores(pair, by, columns, order=order) if by is not None else None
+    groups = None
+    if by is not None:  # who is in a small group must not be told by its name
+        groups = group_scores(pair, by, columns, order=order).filter(pl.col("original rows") >= FEWEST)
     if groups is not None and len(groups):
         values["lowest group"] = float(groups["score"][0])
         text += f" Lowest is {groups['group'][0]} with {figure(float(groups['score'][0]))}."

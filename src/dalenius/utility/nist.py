@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 
 import numpy as np
 import polars as pl
 
+from dalenius.core.errors import OptionError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.counts import Counts, align
@@ -15,8 +15,9 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
-from dalenius.data.vector import AnyArray, BoolArray
+from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, AnyArray, BoolArray
 from dalenius.utility.charts import two_files
+from dalenius.utility.conditionals import FEWEST
 from dalenius.utility.copies import row_counts
 from dalenius.utility.trends import association_table
 
@@ -114,20 +115,22 @@ def slope_errors(
         slopes = []
         for table in (pair.original, pair.protected):
             keep = np.ones(table.rows, dtype=bool)
-            for column in (x, y, *named):
+            for column in named:
                 keep &= table[column].present
+            a, b = table[x].amounts(), table[y].amounts()
+            keep &= np.isfinite(a) & np.isfinite(b)
             for column, values in condition.items():
                 keep &= _among(table, column, values)
-            slopes.append((int(keep.sum()), _slope(table[x].floats()[keep], table[y].floats()[keep])))
-        (n, a), (k, b) = slopes
+            slopes.append((int(keep.sum()), _slope(a[keep], b[keep])))
+        (n, first), (k, second) = slopes
         rows.append(
             {
                 "group": name,
                 "rows": n,
                 "protected rows": k,
-                "original": a,
-                "protected": b,
-                "error": abs(a - b),
+                "original": first,
+                "protected": second,
+                "error": abs(first - second),
             }
         )
     return pl.DataFrame(rows)
@@ -212,25 +215,31 @@ def slope_agreement(
 ) -> Result:
     """Slopes of y on x in both files; by default of the two numbers that go together most, by the first few levels.
 
+    Subgroups of fewer than ten original rows are left out.
+
     Examples
     --------
     >>> data = {"pay": [1.5, 2.5, 3.5, 2.5, 4.5, 6.5] * 9, "age": [20, 30, 40] * 18, "sex": ["f"] * 27 + ["m"] * 27}
     >>> slope_agreement(Pair(data, data), "pay", "age", "sex").value
     0.0
     """
+    if (y is None) != (x is None):
+        raise OptionError("a slope needs two columns; name both y and x, or neither")
     chosen = (y, x) if y is not None and x is not None else _closest(pair)
     if chosen is None:
-        return Result("slopes", 0.0, "There are no two numbers whose slope could be compared.")
+        return Result("slopes", float("nan"), "There are no two numbers whose slope could be compared.")
     groups = _subgroups(pair, [by] if isinstance(by, str) else by, chosen)
     table = slope_errors(pair, chosen[0], chosen[1], groups)
-    spread = [float(np.nanstd(pair.original[name].floats())) or 1.0 for name in chosen]
+    spread = [_deviation(pair.original[name].amounts()) or 1.0 for name in chosen]
     errors = (table["error"] * (spread[1] / spread[0])).drop_nans()
-    value = float(errors.median()) if len(errors) else 0.0  # type: ignore[arg-type]
+    value = float(errors.median()) if len(errors) else float("nan")  # type: ignore[arg-type]
     worst = table.fill_nan(None).drop_nulls("error").sort("error", descending=True).head(1)
     text = (
         f"The slope of {chosen[0]!r} on {chosen[1]!r} differs by {figure(value)} standard deviations (median)"
     )
     text += f", most in {worst['group'][0]}." if len(worst) else "."
+    if not len(errors):
+        text = f"The slope of {chosen[0]!r} on {chosen[1]!r} cannot be had from both files."
     drawn = table.fill_nan(None).drop_nulls("error")
     return Result(
         name="slopes",
@@ -241,6 +250,11 @@ def slope_agreement(
         table=table,
         chart=lambda: two_files(drawn, "group", f"slope of {chosen[0]} on {chosen[1]}"),
     )
+
+
+def _deviation(values: AnyArray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.std()) if len(known) else 0.0
 
 
 def _closest(pair: Pair) -> tuple[str, str] | None:
@@ -257,17 +271,29 @@ def _closest(pair: Pair) -> tuple[str, str] | None:
 def _subgroups(
     pair: Pair, by: Sequence[str] | None, used: tuple[str, str]
 ) -> dict[str, dict[str, list[object]]]:
-    """Levels of one column, or of several crossed; by default of the smallest category column that varies."""
+    """Levels of one column, or of several crossed; by default of the smallest category column that varies.
+
+    A group of few original rows is left out: its name would tell who is in it.
+    """
     if by is None:
         few = [n for n in pair.columns if n not in used and not pair.original[n].is_number]
         few = [n for n in few if 2 <= len(pair.original[n].levels) <= FEW_LEVELS]
         by = sorted(few, key=lambda n: (len(pair.original[n].levels), n))[:1]
-    levels = [[(name, level) for level in pair.original[name].levels] for name in by]
-    return {
-        ", ".join(f"{name} {level}" for name, level in cell): {name: [level] for name, level in cell}
-        for cell in product(*levels)
-        if cell
-    }
+    if not by:
+        return {}
+    counted = pair.counts(by, grouped=False).original
+    found: dict[str, dict[str, list[object]]] = {}
+    for codes, rows in zip(counted.cells.tolist(), counted.counts.tolist(), strict=True):
+        cell = {name: names[code] for name, names, code in zip(by, counted.labels, codes, strict=True)}
+        if rows >= FEWEST and all(_is_value(pair.original, name, level) for name, level in cell.items()):
+            title = ", ".join(f"{name} {level}" for name, level in cell.items())
+            found[title] = {name: [level] for name, level in cell.items()}
+    return found
+
+
+def _is_value(table: Table, column: str, label: object) -> bool:
+    gap = label is MISSING_LABEL or label is NAN_LABEL
+    return not gap and label not in table[column].column.special
 
 
 def improvement_factor(other: float, reference: float, perfect: float = 0.0) -> float:

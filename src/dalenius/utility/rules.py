@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from dalenius.core.options import one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
@@ -87,6 +88,7 @@ def violation_rates(
     >>> violation_rates(table, ["a >= 0", "b >= 0"])
     {'non-negative': 10.0}
     """
+    one_of("denominator", denominator, ["applicable", "all"])
     broken: dict[str, int] = {}
     looked: dict[str, int] = {}
     for rule in (Rule.parse(r) if isinstance(r, str) else r for r in rules):

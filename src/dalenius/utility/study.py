@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.options import one_of
 from dalenius.core.result import Interval
 from dalenius.counts.pair import Pair
 from dalenius.utility.tables import table_utility
@@ -48,6 +49,9 @@ def relative_improvement(means: Sequence[float], base: Literal["best", "worst"] 
     >>> relative_improvement([0.2, 0.25, 0.4], "best"), relative_improvement([0.2, 0.25, 0.4])
     (1.0, 0.5)
     """
+    one_of("base", base, ["best", "worst"])
+    if not means:
+        return math.nan
     low, high = min(means), max(means)
     bottom = low if base == "best" else high
     return (high - low) / bottom if bottom > 0 else math.nan

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import DataError, OptionError
 from dalenius.core.later import altair as alt
+from dalenius.core.options import at_least, one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.counts import Counts, align
@@ -32,6 +33,7 @@ BATCH = 64
 """Tables counted at a time, so that memory does not grow with the number of tables."""
 Which = int | Iterable[Sequence[str]]
 Gaps = Literal["level", "drop"]
+Against = Literal["protected", "holdout"]
 REFERENCE = "Raab, Nowok, Dibben 2021; Raab 2022 (PSD); synthpop: utility.tables"
 
 
@@ -69,7 +71,7 @@ def table_utility(
     statistics: Sequence[str] = ("S_pMSE", "df"),
     gaps: Gaps = "level",
     random_size: bool = False,
-    against: Literal["protected", "holdout"] = "protected",
+    against: Against = "protected",
 ) -> pl.DataFrame:
     """Statistics of many tables, the worst first.
 
@@ -99,6 +101,12 @@ def table_utility(
     unknown = [name for name in statistics if name not in known]
     if unknown:
         raise OptionError(f"no statistic {unknown[0]!r}; there are {', '.join(known)}")
+    one_of("gaps", gaps, get_args(Gaps))
+    one_of("against", against, get_args(Against))
+    if not statistics:
+        raise OptionError(f"no statistic is named; there are {', '.join(known)}")
+    if against == "holdout" and pair.holdout is None:
+        raise DataError("there is no holdout to compare with; give one to the pair")
     wanted = _tables(pair, tables, columns)
     width = max((len(names) for names in wanted), default=1)
     parts = ("first", "second", "third", *(f"column{i}" for i in range(4, width + 1)))[:width]
@@ -114,7 +122,8 @@ def table_utility(
         **dict.fromkeys(statistics, pl.Float64),
     }
     frame = pl.DataFrame(rows, schema=schema)
-    return frame.sort(statistics[0], descending=True, nulls_last=True, maintain_order=True)
+    order = pl.col(statistics[0]).fill_nan(None)
+    return frame.sort(order, descending=True, nulls_last=True, maintain_order=True)
 
 
 def _statistics(d: AnyArray, s: AnyArray, wanted: Sequence[str], random_size: bool) -> dict[str, float]:
@@ -127,13 +136,17 @@ def _statistics(d: AnyArray, s: AnyArray, wanted: Sequence[str], random_size: bo
 
 def _tables(pair: Pair, tables: Which, columns: Sequence[str] | None) -> list[tuple[str, ...]]:
     if not isinstance(tables, int):
-        return [tuple(names) for names in tables]
+        found = [tuple(names) for names in tables]
+        if not all(found):
+            raise OptionError("a table of no columns is asked for; name at least one column")
+        return found
+    at_least("tables", tables, 1)
     used = list(columns) if columns is not None else pair.columns
     return list(combinations(used, min(tables, len(used)))) if used else []
 
 
 def _counted(
-    pair: Pair, wanted: Sequence[tuple[str, ...]], against: Literal["protected", "holdout"]
+    pair: Pair, wanted: Sequence[tuple[str, ...]], against: Against
 ) -> Iterator[tuple[tuple[str, ...], Counts, Counts]]:
     """Count table by table. Small ones are kept by the pair for other measures, larger ones are let go."""
     for begin in range(0, len(wanted), BATCH):
@@ -190,7 +203,8 @@ def worst_cells(pair: Pair, columns: Sequence[str], limit: int = 20) -> pl.DataF
     """Where a table goes wrong: its cells with original and protected counts, the most different first.
 
     The protected count is also given as it would be at the original's size (``expected`` is the original count), and
-    ``z`` is the standardised difference, positive where the protected file has too many.
+    ``z`` is the standardised difference, positive where the protected file has too many. A column of the data that is
+    called like one of the figures is shown as "… (column)".
 
     Examples
     --------
@@ -200,17 +214,21 @@ def worst_cells(pair: Pair, columns: Sequence[str], limit: int = 20) -> pl.DataF
     """
     counted = pair.counts(columns)
     keys, (d, s) = align(counted.original, counted.protected)
-    frame = (
-        Counts(counted.original.columns, counted.original.labels, keys, d).to_frame("_count").drop("_count")
-    )
-    z = cell_differences(d, s)
+    figures = [
+        pl.Series("original", d),
+        pl.Series("protected", s),
+        pl.Series("protected at the original's size", s * (d.sum() / max(s.sum(), 1))),
+        pl.Series("z", cell_differences(d, s)),
+    ]
+    taken = {series.name for series in figures}
+    shown = tuple(f"{name} (column)" if name in taken else name for name in columns)
+    # the frame's own column of counts must not be called like a column of the data
+    unused = "".join(shown) + " counts"
     return (
-        frame.with_columns(
-            pl.Series("original", d),
-            pl.Series("protected", s),
-            pl.Series("protected at the original's size", s * (d.sum() / max(s.sum(), 1))),
-            pl.Series("z", z),
-        )
+        Counts(shown, counted.original.labels, keys, d)
+        .to_frame(unused)
+        .drop(unused)
+        .with_columns(figures)
         .sort(pl.col("z").abs(), descending=True, maintain_order=True)
         .head(limit)
     )
@@ -231,8 +249,9 @@ def table_statistics_of(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
 
 def cell_chart(cells: pl.DataFrame, columns: Sequence[str]) -> alt.TopLevelMixin:
     """The cells of `worst_cells` as bars: to the right where the protected file has too many."""
+    labels = cells.columns[: len(columns)]
     named = cells.with_columns(
-        pl.concat_str([pl.col(name).cast(pl.String) for name in columns], separator=" × ").alias("cell")
+        pl.concat_str([pl.col(name).cast(pl.String) for name in labels], separator=" × ").alias("cell")
     )
     return plain_bars(named, "cell", "z", "too few or too many, in standard errors", limit=len(named))
 

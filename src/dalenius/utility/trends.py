@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
 from dalenius.core.later import stats
+from dalenius.core.options import one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.counts import Counts
@@ -135,11 +136,16 @@ def _correlations(table: Table, names: Sequence[str], method: Correlation = "pea
 def _pearson(x: AnyArray, y: AnyArray) -> float:
     if len(x) < 2:
         return float("nan")
-    a, b = x - x.mean(), y - y.mean()
+    a, b = _scaled(x - x.mean()), _scaled(y - y.mean())
     # Plain sums: for vectors of this size the threads of a matrix library cost more than they bring.
     size = float(np.sqrt(np.sum(a * a) * np.sum(b * b)))
     flat = np.ptp(x) == 0 or np.ptp(y) == 0 or size == 0
     return float("nan") if flat else float(np.clip(np.sum(a * b) / size, -1, 1))
+
+
+def _scaled(centred: AnyArray) -> AnyArray:
+    """Numbers of at most 1, so that squares stay in range."""
+    return centred / (float(np.abs(centred).max()) or 1.0)
 
 
 def _kendall(x: AnyArray, y: AnyArray) -> float:
@@ -177,7 +183,7 @@ def pair_trends(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """
     used = list(columns) if columns is not None else pair.columns
     table = pair_trends_table(pair, used).sort("score", nulls_last=True)
-    found, strong = Summary.of(table, "score", otherwise=1.0), Summary.of(table.filter("strong"), "score")
+    found, strong = Summary.of(table, "score"), Summary.of(table.filter("strong"), "score")
     shapes = Summary.of(pl.DataFrame({"shape": list(shape_scores(pair, used).values())}), "shape")
     parts = [part.mean for part in (shapes, strong) if part.worst is not None]
     text = "There is no pair of columns to compare."
@@ -242,12 +248,15 @@ def association_table(
 ) -> pl.DataFrame:
     """Associations of both files and their difference, pair by pair; numbers in groups when crossed with categories.
 
+    A correlation that the original has is 0 in a protected file where one of the numbers is constant.
+
     Examples
     --------
     >>> pair = Pair({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}, {"a": ["x", "y"] * 50, "b": ["u"] * 50 + ["v"] * 50})
     >>> association_table(pair).select("original", "protected", "difference").row(0)
     (1.0, 0.0, -1.0)
     """
+    one_of("method", method, get_args(Correlation))
     used = list(columns) if columns is not None else pair.columns
     tables = list(combinations(used, 2))
     counted = pair.count_many(tables)
@@ -255,6 +264,8 @@ def association_table(
         associations(table, {names: getattr(counted[names], side) for names in tables}, used, method)
         for table, side in ((pair.original, "original"), (pair.protected, "protected"))
     ]
+    # a number that no longer varies goes together with nothing
+    both[1] = np.where(np.isnan(both[1]) & ~np.isnan(both[0]), 0.0, both[1])
     rows = [
         {
             "first": used[i],
@@ -301,7 +312,7 @@ def association_difference(
     used = list(columns) if columns is not None else pair.columns
     table = association_table(pair, used, method).with_columns(pl.col("difference").abs().alias("size"))
     table = table.sort("size", descending=True, nulls_last=True)
-    found = Summary.of(table, "size", otherwise=0.0)
+    found = Summary.of(table, "size")
     worst = found.worst
     text = "There is no pair of columns whose association could be compared."
     if worst is not None:

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import at_least
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
@@ -25,7 +26,6 @@ from dalenius.risk.attack.outcome import CONTROLS, Outcome
 from dalenius.risk.attack.sure import SURE, sure_distance
 from dalenius.risk.distance._kernels import distances
 from dalenius.risk.distance.space import Index, Points, Space
-from dalenius.risk.needs import at_least
 from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import at_least
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
@@ -24,7 +25,7 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.attack._describe import _kernels
 from dalenius.risk.attack.outcome import Outcome
 from dalenius.risk.isolation import isolation_probability
-from dalenius.risk.needs import at_least, compared_columns
+from dalenius.risk.needs import compared_columns
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
 

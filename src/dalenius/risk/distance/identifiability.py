@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.options import one_of
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
@@ -16,7 +17,6 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.risk.distance.fellows import to_fellows
 from dalenius.risk.distance.space import Index, Metric, Points, Space
-from dalenius.risk.needs import one_of
 from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
 

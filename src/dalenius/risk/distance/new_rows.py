@@ -11,6 +11,7 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
 from dalenius.core.later import altair as alt
+from dalenius.core.options import at_least
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
@@ -20,7 +21,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance._new_rows import _kernels
-from dalenius.risk.needs import at_least, compared_columns
+from dalenius.risk.needs import compared_columns
 from dalenius.risk.sampling import SEED, some_rows
 from dalenius.risk.units import Units
 from dalenius.risk.within import within

@@ -11,9 +11,9 @@ from scipy import special
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.later import stats
+from dalenius.core.options import one_of
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
-from dalenius.risk.needs import one_of
 
 Rule = Literal["zscore", "tukey", "robust", "peirce", "mahalanobis"]
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.options import at_least, one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
@@ -25,7 +26,6 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.distance._outliers import _kernels
 from dalenius.risk.distance.outlier_rules import Rule, find_outliers
 from dalenius.risk.distance.similarity import similarity
-from dalenius.risk.needs import at_least, one_of
 from dalenius.risk.units import Units
 from dalenius.risk.within import ROUNDING
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.options import at_least
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
@@ -20,7 +21,7 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.space import Index, Metric, Space
 from dalenius.risk.membership.curve import Curve
 from dalenius.risk.membership.margins import margin_ratios
-from dalenius.risk.needs import at_least, need_holdout
+from dalenius.risk.needs import need_holdout
 from dalenius.risk.sampling import SEED
 from dalenius.risk.units import Units
 

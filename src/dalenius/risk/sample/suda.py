@@ -19,10 +19,10 @@ import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
+from dalenius.core.options import at_least
 from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
-from dalenius.risk.needs import at_least
 from dalenius.risk.sample.keys import KeyCodes
 from dalenius.risk.units import Units
 

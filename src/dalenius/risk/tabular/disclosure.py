@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import one_of
 from dalenius.counts.pair import Pair
-from dalenius.risk.needs import one_of
 from dalenius.risk.tabular.by_unit import attribute_by_unit, caps_by_unit, identity_by_unit
 from dalenius.risk.tabular.cells import Cells, count_cells
 from dalenius.risk.tabular.checks import one_way_check, two_way_check

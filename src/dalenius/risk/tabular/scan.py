@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import at_least
 from dalenius.counts.pair import Pair
-from dalenius.risk.needs import at_least
 from dalenius.risk.tabular.disclosure import disclosure
 
 MOST_SETS = 2000

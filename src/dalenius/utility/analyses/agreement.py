@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -17,7 +17,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Kind
 from dalenius.utility.inference.formula import Formula
-from dalenius.utility.inference.models import Family, fit_model
+from dalenius.utility.inference.models import Family, Fit, fit_model, rests_on_few
 from dalenius.utility.inference.synthetic import ci_overlap
 
 MODELS = 4
@@ -31,7 +31,8 @@ def model_table(pair: Pair, models: Mapping[str, Family], level: float = 0.95) -
 
     ``overlap`` is the mean share of the two intervals that they have in common (Karr et al. 2006), negative when they
     are apart; ``difference`` is in standard errors of the original. A coefficient that one fit does not have (a level
-    vanished) is listed without figures; a model that cannot be fitted to a file is listed with the reason.
+    vanished) is listed without figures; a model that cannot be fitted to a file is listed with the reason. A
+    coefficient that rests on the answers of a few original rows is counted, but neither named nor shown.
 
     Examples
     --------
@@ -53,24 +54,39 @@ def model_table(pair: Pair, models: Mapping[str, Family], level: float = 0.95) -
         if problem:
             rows.append({"model": formula, "coefficient": "", "problem": problem})
             continue
-        second = {name: i for i, name in enumerate(fits[1].names)}
-        for i, name in enumerate(fits[0].names):
-            row = {
-                "model": formula,
-                "coefficient": name,
-                "original": float(fits[0].estimates[i]),
-                "problem": "",
-            }
-            row["original error"] = float(np.sqrt(fits[0].variances[i]))
-            if name in second:
-                j = second[name]
-                row["protected"] = float(fits[1].estimates[j])
-                row["protected error"] = float(np.sqrt(fits[1].variances[j]))
-                row |= _agreement(row, z)
-            else:
-                row["problem"] = "has no coefficient in the protected file"
-            rows.append(row)
+        few = rests_on_few(formula, pair.original, fits[0], pair.original.schema)
+        rows += [
+            row | _UNNAMED if unnamed else row
+            for row, unnamed in zip(_coefficient_rows(formula, fits[0], fits[1], z), few, strict=True)
+        ]
     return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _coefficient_rows(formula: str, first: Fit, second: Fit, z: float) -> Iterator[dict[str, object]]:
+    """Coefficients of the original with what the protected file says of them."""
+    place = {name: i for i, name in enumerate(second.names)}
+    for i, name in enumerate(first.names):
+        row: dict[str, object] = {
+            "model": formula,
+            "coefficient": name,
+            "original": float(first.estimates[i]),
+            "original error": float(np.sqrt(first.variances[i])),
+            "problem": "",
+        }
+        if name in place:
+            j = place[name]
+            row["protected"] = float(second.estimates[j])
+            row["protected error"] = float(np.sqrt(second.variances[j]))
+            row |= _agreement(row, z)
+        else:
+            row["problem"] = "has no coefficient in the protected file"
+        yield row
+
+
+_UNNAMED = {
+    "coefficient": "(rests on few rows)", "original": None, "original error": None, "protected": None,
+    "protected error": None,
+}  # fmt: skip
 
 
 _SCHEMA = {
@@ -177,9 +193,10 @@ def model_agreement(pair: Pair, models: Mapping[str, Family] | Sequence[str] | N
     overlap = table["overlap"].drop_nulls().drop_nans()
     if len(overlap) == 0:
         why = table["problem"][0] if len(table) else "no column can be modelled"
+        lost = table["problem"].str.contains("protected file").any()
         return Result(
             "model-agreement",
-            1.0 if not len(table) else 0.0,
+            0.0 if lost else float("nan"),
             f"No regression could be compared: {why}.",
             table=table,
         )
@@ -207,7 +224,7 @@ def model_agreement(pair: Pair, models: Mapping[str, Family] | Sequence[str] | N
 
 def _coefficients(table: pl.DataFrame) -> alt.TopLevelMixin:
     """Estimates with intervals, in standard errors of the original around its estimate."""
-    known = table.drop_nulls("overlap").with_columns(
+    known = table.drop_nulls(["overlap", "original"]).with_columns(
         pl.format("{}: {}", "model", "coefficient").alias("name"),
         (pl.col("protected error") / pl.col("original error")).alias("ratio"),
     )

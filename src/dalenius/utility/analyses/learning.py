@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from dalenius.core.options import one_of
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
@@ -22,6 +23,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.utility.charts import two_files
+from dalenius.utility.conditionals import FEWEST
 
 Learner = Literal["linear", "tree", "boosting"]
 LEARNERS: tuple[Learner, ...] = ("linear", "tree", "boosting")
@@ -41,7 +43,8 @@ def learning_table(
     """Scores of learners trained on original and on protected rows, both tested on the same real rows.
 
     Categories are scored by macro F1 of classifiers, numbers by R² of regressions (below 0 counts as 0). With a
-    subgroup column the scores are also given for each of its levels: who bears the loss.
+    subgroup column the scores are also given for each of its levels with ten or more test rows: who bears the loss.
+    A protected file that there is nothing to learn from is scored by always guessing its mean or commonest category.
 
     Examples
     --------
@@ -49,19 +52,23 @@ def learning_table(
     >>> learning_table(Pair(data, data), ["b"], learners=["tree"])["penalty"].to_list()
     [0.0]
     """
+    for learner in learners:
+        one_of("learner", learner, LEARNERS)
     train, test = real_rows(pair, seed)
+    other = _sample(pair.protected, ROWS, seed, "protected")
     rows = []
     for target in targets if targets is not None else default_targets(pair):
         others = sorted(name for name in pair.columns if name != target)
         for learner in learners:
-            outcomes = []
-            for table in (train, _sample(pair.protected, ROWS, seed, "protected")):
-                outcomes.append(_predict(pair, table, test, target, others, learner))
-            if any(outcome is None for outcome in outcomes):
+            real = _predict(pair, train, test, target, others, learner)
+            if real is None:
                 continue
-            truth = outcomes[0][0]  # type: ignore[index]
+            made = _predict(pair, other, test, target, others, learner)
+            number = pair.original[target].is_number
+            truth = _response(pair, test, target)
+            found = (real, _guess(pair, other, test, target) if made is None else made)
             for group, chosen in _groups(test, subgroup):
-                scores = [_score(truth[chosen], outcome[1][chosen], outcome[2]) for outcome in outcomes]  # type: ignore[index]
+                scores = [_score(truth[chosen], one[chosen], number) for one in found]
                 rows.append(
                     {"target": target, "learner": learner, "group": group, "rows": int(chosen.sum()),
                      "original": scores[0], "protected": scores[1], "penalty": _penalty(*scores)}
@@ -114,8 +121,8 @@ def _matrix(pair: Pair, table: Table, columns: Sequence[str]) -> AnyArray:
         vector = table[name]
         if vector.is_number:
             own = pair.original[name].floats()
-            middle = float(np.nanmedian(own)) if np.isfinite(own).any() else 0.0
-            spread = float(np.nanstd(own)) if np.isfinite(own).any() else 1.0
+            own = own[np.isfinite(own)]
+            middle, spread = (float(np.median(own)), float(np.std(own))) if len(own) else (0.0, 1.0)
             floats = vector.floats()
             gap = ~np.isfinite(floats)
             parts += [(np.where(gap, middle, floats) - middle) / (spread or 1.0), gap.astype(np.float64)]
@@ -132,12 +139,12 @@ def _matrix(pair: Pair, table: Table, columns: Sequence[str]) -> AnyArray:
 
 def _predict(
     pair: Pair, train: Table, test: Table, target: str, others: Sequence[str], learner: Learner
-) -> tuple[AnyArray, AnyArray, bool] | None:
-    """Truth and prediction for the test rows (NaN or −1 where the truth is missing), and whether it is a number."""
+) -> AnyArray | None:
+    """Prediction for the test rows; None where there is nothing to learn."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 (loaded when asked for)
 
     number = pair.original[target].is_number
-    y, truth = (_response(pair, table, target) for table in (train, test))
+    y = _response(pair, train, target)
     known = np.isfinite(y) if number else y >= 0
     if known.sum() < 10 or len(np.unique(y[known])) < 2:
         return None
@@ -145,10 +152,21 @@ def _predict(
         warnings.simplefilter("ignore")  # a learner that stopped early is still a learner
         model = _model(learner, number)
         model.fit(_matrix(pair, train, others)[known], y[known])
-        return truth, np.asarray(model.predict(_matrix(pair, test, others))), number
+        return np.asarray(model.predict(_matrix(pair, test, others)))
+
+
+def _guess(pair: Pair, train: Table, test: Table, target: str) -> AnyArray:
+    """The same for every test row: the mean, or the commonest category, of what the file has."""
+    y = _response(pair, train, target)
+    if pair.original[target].is_number:
+        known = y[np.isfinite(y)]
+        return np.full(test.rows, known.mean() if len(known) else 0.0)
+    known = y[y >= 0]
+    return np.full(test.rows, np.bincount(known).argmax() if len(known) else -1)
 
 
 def _response(pair: Pair, table: Table, target: str) -> AnyArray:
+    """Values of the target, NaN or −1 where there is none."""
     vector = table[target]
     if vector.is_number:
         return vector.floats()
@@ -178,7 +196,7 @@ def _groups(test: Table, subgroup: str | None) -> list[tuple[str, AnyArray]]:
     return [("all", everybody)] + [
         (str(label), categories.codes == i)
         for i, label in enumerate(categories.labels)
-        if np.any(categories.codes == i)
+        if np.count_nonzero(categories.codes == i) >= FEWEST
     ]
 
 
@@ -230,7 +248,7 @@ def train_on_protected(
     """
     table = learning_table(pair, targets, subgroup=subgroup, seed=seed)
     overall = table.filter(pl.col("group") == "all")
-    value = float(overall["penalty"].mean()) if len(overall) else 0.0  # type: ignore[arg-type]
+    value = float(overall["penalty"].mean()) if len(overall) else float("nan")  # type: ignore[arg-type]
     text = "No column could be predicted from the others."
     if len(overall):
         text = f"Models trained on the protected file lose {figure(100 * value, '%')} of their score on real rows."

@@ -57,25 +57,30 @@ def prediction_table(
     train, test = real_rows(pair, seed)
     rows: list[dict[str, object]] = []
     for text, family in chosen_models(pair, models).items():
-        try:
-            found = [_tried(pair, text, family, table, test) for table in (train, pair.protected)]
-        except (DaleniusError, np.linalg.LinAlgError) as error:
-            rows.append({"model": text, "figure": "", "problem": str(error)})
+        own, problem = _attempt(pair, text, family, train, test)
+        if own is None:
+            rows.append({"model": text, "figure": "", "problem": problem})
             continue
-        for name in found[0][0]:
-            a, b = found[0][0][name], found[1][0][name]
-            loss = _loss(name, a, b)
+        other, problem = _attempt(pair, text, family, pair.protected, test)
+        if problem:
+            problem = f"cannot be fitted to the protected file: {problem}"
+        for name, a in own[0].items():
+            b = None if other is None else other[0][name]
             rows.append(
-                {
-                    "model": text,
-                    "figure": name,
-                    "rows": len(found[0][1]),
-                    "original": a,
-                    "protected": b,
-                    "loss": loss,
-                }
-            )
+                {"model": text, "figure": name, "rows": len(own[1]), "original": a, "protected": b,
+                 "loss": _loss(name, a, b), "problem": problem}
+            )  # fmt: skip
     return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _attempt(
+    pair: Pair, text: str, family: Family, table: Table, test: Table
+) -> tuple[tuple[dict[str, float], AnyArray, BoolArray] | None, str | None]:
+    """What `_tried` gives, or the reason why it gives nothing."""
+    try:
+        return _tried(pair, text, family, table, test), None
+    except (DaleniusError, np.linalg.LinAlgError) as error:
+        return None, str(error)
 
 
 def _tried(
@@ -111,9 +116,12 @@ def _errors(truth: AnyArray, found: AnyArray) -> dict[str, float]:
     }
 
 
-def _loss(name: str, original: float, protected: float) -> float | None:
+def _loss(name: str, original: float, protected: float | None) -> float | None:
+    """Share of the worth that is lost: all of it where the model cannot be had from the protected file."""
     if name not in ("ROC area", "R²"):
         return None
+    if protected is None:
+        return 1.0 if original > (0.505 if name == "ROC area" else 0.01) else None
     a, b = (2 * original - 1, 2 * protected - 1) if name == "ROC area" else (original, protected)
     return min(1.0, max(0.0, (a - b) / a)) if a > 0.01 else None
 
@@ -150,14 +158,16 @@ def model_prediction(
         why = "; ".join(p for p in table["problem"].drop_nulls().unique().sort().to_list() if p)
         return Result(
             "prediction",
-            0.0,
+            float("nan"),
             f"No regression predicts anything to lose{f' ({why})' if why else ''}.",
             table=table,
         )
     value = float(losses.mean())  # type: ignore[arg-type]
     worst = table.filter(pl.col("loss") == losses.max()).row(0, named=True)
     text = f"On real rows, regressions fitted to the protected file lose {figure(100 * value, '%')} of their worth."
-    if worst["loss"] > 0.02:
+    if worst["protected"] is None:
+        text += f" Most: {worst['model']}, which {worst['problem']}."
+    elif worst["loss"] > 0.02:
         text += (
             f" Most: {worst['model']} ({worst['figure']} {figure(worst['original'])} by the original, "
             f"{figure(worst['protected'])} by the protected file)."
@@ -178,9 +188,8 @@ def model_prediction(
 
 
 def _values(areas: pl.DataFrame) -> dict[str, float]:
-    if not len(areas):
-        return {}
-    return {f"mean ROC area, {side}": float(areas[side].mean()) for side in ("original", "protected")}  # type: ignore[arg-type]
+    sides = {side: areas[side].drop_nulls().drop_nans() for side in ("original", "protected")}
+    return {f"mean ROC area, {side}": float(found.mean()) for side, found in sides.items() if len(found)}  # type: ignore[arg-type]
 
 
 def roc_points(scores: AnyArray, truth: BoolArray) -> tuple[AnyArray, AnyArray]:

@@ -61,7 +61,8 @@ def _number_codes(name: str, vector: Vector) -> list[Finding]:
         return []
     negative = values < 0
     found = []
-    lone = negative.sum() == 1 and values[0] == np.round(values[0])
+    # a number that few rows have is somebody's own, and would be told
+    lone = negative.sum() == 1 and values[0] == np.round(values[0]) and counts[0] >= RARE
     listed = 0 < negative.sum() <= 3 and all(float(v) in USUAL_CODES for v in values[negative])
     if lone or listed:
         for value, count in zip(values[negative].tolist(), counts[negative].tolist(), strict=True):
@@ -172,7 +173,7 @@ def _levels(name: str, vector: Vector, values: AnyArray) -> list[Finding]:
     if len(numeric) > 30 and np.mean(numeric) >= 0.95 and all(plain):
         text, told = f"{used} levels that read as numbers", "give it kind integer or continuous"
         text += f", words in {words:,} rows" if words else ""
-        step = {"do": "read-as-number", "column": name}
+        step = {"do": "read-as-number", "column": name} if not words else None  # words would be lost
         found.append(_simple("number-as-text", name, "warning", text, len(values), told, step))
     elif sum(numeric) >= SEVERAL and 0 < words < len(values) / 2:
         text = f"numbers, but words in {words:,} of {len(values):,} rows"

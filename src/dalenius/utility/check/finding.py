@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Severity = Literal["error", "warning", "info"]
@@ -29,7 +29,7 @@ class Finding:
     count: int
     share: float
     suggestion: str
-    remedy: Mapping[str, Any] | None = None
+    remedy: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.severity}: {', '.join(self.columns)}: {self.kind}: {self.evidence}; {self.suggestion}"

@@ -63,12 +63,15 @@ class Recipe:
         steps: list[Step] = []
         gone: set[str] = set()
         needed: set[str] = set()
+        numbers: set[str] = set()
         for finding in audit.findings:
             if finding.remedy is None or finding.kind not in kinds:
                 continue
             step = step_from(dict(finding.remedy))
-            if step.column in gone:
+            if step.column in gone or (step.do == "merge-levels" and step.column in numbers):
                 continue
+            if step.do == "read-as-number":
+                numbers.add(step.column)
             if isinstance(step, (DropDerived, DropGrouping)):
                 if gone & set(step.needs) or step.column in needed:
                     continue
@@ -122,6 +125,9 @@ class Recipe:
             raise FileError(f"{where}: the recipe is not valid JSON") from None
         if not isinstance(content, dict) or not isinstance(content.get("steps"), list):
             raise DataError(f"{where}: a recipe has 'columns' and 'steps'")
-        return cls(
-            tuple(step_from(dict(step)) for step in content["steps"]), tuple(content.get("columns", ()))
-        )
+        columns = content.get("columns") or []
+        if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+            raise DataError(f"{where}: 'columns' of a recipe is a list of names")
+        if not all(isinstance(step, dict) for step in content["steps"]):
+            raise DataError(f"{where}: a step of a recipe has the entries 'do' and 'column'")
+        return cls(tuple(step_from(step) for step in content["steps"]), tuple(columns))

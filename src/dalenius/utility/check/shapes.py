@@ -67,7 +67,11 @@ def spikes(values: AnyArray) -> AnyArray:
     >>> spikes(heaped).tolist()
     [20]
     """
-    if len(values) == 0 or not np.all(values == np.round(values)) or np.ptp(values) > 10**7:
+    if (
+        len(values) == 0
+        or not np.all(values == np.round(values))
+        or float(values.max()) - float(values.min()) > 10**7
+    ):
         return np.zeros(0)
     low = int(values.min())
     counts = np.bincount((values - low).astype(np.int64))

@@ -7,8 +7,8 @@ and lists (spec psd08, 2.2).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class ReadAsNumber(Step):
     def apply(self, table: Table) -> Table:
         """Whole numbers where all are whole."""
         vector = table[self.column]
+        if vector.is_number:
+            return table
         words = [str(level).strip() for level in vector.levels]
         numbers = np.array([_number(word) for word in words] or [np.nan])
         data = numbers[vector.data]
@@ -124,7 +126,7 @@ class DropGrouping(Step):
 
     def undo(self, table: Table) -> Table:
         """Cut the number; empty where it is empty."""
-        source = table[self.source]
+        source = _number_column(table, self.source, self.do)
         codes = np.searchsorted(np.array(self.cuts), source.data, side="right")
         column = Column(self.column, Kind(self.kind), levels=self.levels)
         state = np.where(source.present, 0, MISSING).astype(np.uint8)
@@ -148,7 +150,7 @@ class DropConstant(Step):
         """The same value in every row."""
         kind = Kind(self.kind)
         if kind.is_number:
-            data = np.full(table.rows, self.value, dtype=np.int64 if kind is Kind.INTEGER else np.float64)
+            data = np.full(table.rows, self.value, np.float64 if kind is Kind.CONTINUOUS else np.int64)
             return table.with_vectors(Vector(Column(self.column, kind), data))
         column = Column(self.column, kind, levels=(self.value,))
         return table.with_vectors(Vector(column, np.zeros(table.rows, np.uint8)))
@@ -183,20 +185,23 @@ class MergeLevels(Step):
 
     do: ClassVar[str] = "merge-levels"
     reversible: ClassVar[bool] = False
-    levels: tuple[Level, ...]
+    levels: tuple[Level, ...] = field(repr=False)
     into: str = "other"
 
     def apply(self, table: Table) -> Table:
         """Give all of them one level."""
         vector = table[self.column]
+        if vector.is_number:
+            raise DataError(
+                f"recipe: column {self.column!r} is {vector.column.kind}; it has no levels to merge"
+            )
         gone = {str(level) for level in self.levels}
         kept = [level for level in vector.levels if str(level) not in gone]
+        kept += [] if self.into in kept else [self.into]
         place = {level: i for i, level in enumerate(kept)}
-        moved = np.array([place.get(level, len(kept)) for level in vector.levels] or [0])
-        column = replace(vector.column, levels=(*kept, self.into))
-        return table.with_vectors(
-            replace(vector, column=column, data=compact(moved[vector.data], len(kept) + 1))
-        )
+        moved = np.array([place.get(level, place[self.into]) for level in vector.levels] or [0])
+        column = replace(vector.column, levels=tuple(kept))
+        return table.with_vectors(replace(vector, column=column, data=compact(moved[vector.data], len(kept))))
 
 
 @dataclass(frozen=True)
@@ -205,12 +210,12 @@ class TopCode(Step):
 
     do: ClassVar[str] = "limit-values"
     reversible: ClassVar[bool] = False
-    low: float | None = None
-    high: float | None = None
+    low: float | None = field(default=None, repr=False)
+    high: float | None = field(default=None, repr=False)
 
     def apply(self, table: Table) -> Table:
         """Clip what is an ordinary value."""
-        vector = table[self.column]
+        vector = _number_column(table, self.column, self.do)
         data = np.where(vector.present, np.clip(vector.data, self.low, self.high), vector.data)
         return table.with_vectors(replace(vector, data=data.astype(vector.data.dtype)))
 
@@ -238,9 +243,39 @@ def step_from(data: dict[str, Any]) -> Step:
     if kind is None:
         raise DataError(f"recipe: no step {data.get('do')!r}; there are {', '.join(STEPS)}")
     try:
-        return kind(**facts)
+        step = kind(**facts)
     except TypeError:
         raise DataError(f"recipe: step {kind.do!r} lacks an entry or has one too many") from None
+    hints = get_type_hints(kind)
+    wrong = [name for name in facts if not _fits(getattr(step, name), hints[name], name)]
+    if isinstance(step, DropGrouping) and len(step.levels) != len(step.cuts) + 1:
+        wrong.append("levels")
+    if wrong:
+        raise DataError(f"recipe: entry {wrong[0]!r} of step {kind.do!r} is not what it should be")
+    return step
+
+
+def _fits(value: Any, hint: Any, name: str) -> bool:
+    """Whether an entry of a step is of its kind; recipes are edited by hand."""
+    if name == "kind":
+        return value in list(Kind)
+    if get_origin(hint) is tuple:
+        number = get_args(hint)[0] is float
+        return isinstance(value, tuple) and all(_is_number(x) or not number for x in value)
+    if hint == float | None:
+        return value is None or _is_number(value)
+    return isinstance(value, hint) and not (hint == Level and value is None)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _number_column(table: Table, name: str, step: str) -> Vector:
+    vector = table[name]
+    if not vector.is_number:
+        raise DataError(f"recipe: column {name!r} is {vector.column.kind}; step {step!r} needs numbers")
+    return vector
 
 
 def _redescribed(table: Table, column: Column) -> Table:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dalenius.core.errors import OptionError
 from dalenius.core.later import stats
+from dalenius.core.options import at_least
 from dalenius.utility.inference.formula import Floats
 
 Rule = Literal["expected", "complete", "complete-proper", "partial", "full", "full-adjusted", "pseudo"]
@@ -87,9 +88,13 @@ def combine(q: npt.ArrayLike, v: npt.ArrayLike, *, n: int, k: int, rule: Rule = 
     """
     if rule not in get_args(Rule):
         raise OptionError(f"no combining rule {rule!r}; there are {', '.join(RULES)}")
+    for name, rows in (("n", n), ("k", k)):
+        at_least(name, rows, 1)
     estimates = _files(q)
     within = _files(v)
     m = len(estimates)
+    if m == 0:
+        raise OptionError("there is no estimate to combine; give one for each synthetic file")
     if m == 1 and rule in ("partial", "full", "full-adjusted", "pseudo"):
         raise OptionError(
             f"rule {rule!r} needs several synthetic files; make at least two, or use 'complete'"

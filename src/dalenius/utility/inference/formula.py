@@ -96,13 +96,15 @@ class Formula:
         return tuple(dict.fromkeys(v.column for v in used))
 
     def complete(self, table: Table) -> BoolArray:
-        """Rows where all columns have a value."""
+        """Rows where all columns have a value; an infinity is none that a model could use."""
         absent = [name for name in self.columns if name not in table]
         if absent:
             raise DataError(f"formula: no column {names(absent)}; there are {names(table.names)}")
         present = np.ones(table.rows, bool)
         for name in self.columns:
             present &= table[name].present
+            if table[name].is_number:
+                present &= np.isfinite(table[name].floats())
         return present
 
     def matrix(self, table: Table, schema: Schema | None = None) -> tuple[list[str], Floats]:
@@ -139,11 +141,17 @@ def number(variable: Variable, vector: Vector) -> Floats:
 
 
 def levels_of(vector: Vector, schema: Schema | None) -> tuple[Level, ...]:
-    """Levels in the order of the schema; distinct numbers in order for ``factor`` of a number."""
+    """Levels in the order of the schema, then what only this table has; distinct numbers for ``factor`` of a number.
+
+    A level that the schema does not know must not pass for the reference level.
+    """
     if vector.is_number:
         return tuple(np.unique(vector.values).tolist())
     declared = schema[vector.column.name].levels if schema is not None else None
-    return declared or vector.levels
+    if not declared:
+        return vector.levels
+    used = {vector.levels[code] for code in np.unique(vector.values).tolist()} - set(declared)
+    return (*declared, *(level for level in vector.levels if level in used))
 
 
 def codes_of(vector: Vector, levels: Sequence[Level]) -> npt.NDArray[np.int64]:

@@ -17,6 +17,7 @@ from dalenius.utility.inference.formula import Floats, Formula, codes_of, levels
 
 Family = Literal["gaussian", "binomial", "poisson", "multinomial", "ordinal"]
 STEPS = 60
+FEW_WITH_LEVEL, FEW_WITH_NUMBER = 10, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,9 @@ def fit_model(
     table = Table.from_frame(frame)
     used = table.take(np.flatnonzero(model.complete(table)))
     names, x = model.matrix(used, schema)
+    # a level without rows has no coefficient
+    there = np.flatnonzero(x.any(axis=0))
+    names, x = [names[i] for i in there], x[:, there]
     if len(x) <= len(names):
         raise DataError(f"formula: {len(x)} complete rows are too few for {len(names)} coefficients")
     vector = used[model.response.column]
@@ -73,6 +77,33 @@ def fit_model(
     if family == "binomial":
         return likelihood(names, x, (y > 0).astype(np.float64), family)
     return _several_classes(names, x, y.astype(np.int64), [str(level) for level in levels], family)
+
+
+def rests_on_few(formula: str, table: Table, fit: Fit, schema: Schema | None = None) -> list[bool]:
+    """Whether a coefficient of a fit tells the answers of a few rows.
+
+    A coefficient of least squares is a weighted sum of the responses with weights c, and (Σ c²)² / Σ c⁴ the number of
+    rows that would share it evenly: 1 where one person alone has the reference level. A level needs `FEW_WITH_LEVEL`
+    rows, a number, whose tail weighs more, `FEW_WITH_NUMBER`.
+
+    Examples
+    --------
+    >>> data = Table.from_frame({"y": [*range(40), 90], "g": ["a", "b"] * 20 + ["c"]})
+    >>> rests_on_few("y ~ g", data, fit_model("y ~ g", data))
+    [False, False, True]
+    """
+    model = Formula.parse(formula)
+    names, x = model.matrix(table.take(np.flatnonzero(model.complete(table))), schema)
+    inverse = np.linalg.pinv(x.T @ x)
+    few = {}
+    for i, name in enumerate(names):
+        squares = (x @ inverse[i]) ** 2
+        shared = float(np.sum(squares)) ** 2 / max(float(np.sum(squares**2)), 1e-300)
+        level = bool(np.all((x[:, i] == 0) | (x[:, i] == 1)))
+        rows = min(shared, int(np.count_nonzero(x[:, i])))
+        few[name] = rows < FEW_WITH_LEVEL if level else shared < FEW_WITH_NUMBER
+    # a multinomial coefficient is called "level:name"; cut points have names of their own
+    return [few.get(name, few.get(name.partition(":")[2], any(few.values()))) for name in fit.names]
 
 
 def linear(names: list[str], x: Floats, y: Floats) -> Fit:

@@ -148,6 +148,8 @@ def fit_synthetic(
     order = schema if schema is not None else files[0].schema
     model = Formula.parse(formula)
     fits = tuple(fit_model(model, table, family, order) for table in files)
+    if any(fit.names != fits[0].names for fit in fits):
+        raise DataError("the model has other coefficients in one synthetic file than in another")
     partly = any(name in kept for name in model.columns) if incomplete is None else incomplete
     return SyntheticFit(model, family, fits, rows or files[0].rows, proper, partly, order)
 

@@ -7,12 +7,13 @@ column for each kind of gap (synthpop's treatment). Interactions are products of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import at_least
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import SPECIAL, AnyArray, IntArray, Vector
 
@@ -23,7 +24,7 @@ class Predictor:
 
     name: str
     column: str
-    values: AnyArray
+    values: AnyArray = field(repr=False)
     factor: bool
     size: int = 1
 
@@ -36,8 +37,8 @@ class Predictor:
 class Design:
     """Sparse design matrix with at most one non-zero per row and term; the first term is the intercept."""
 
-    columns: IntArray
-    values: AnyArray
+    columns: IntArray = field(repr=False)
+    values: AnyArray = field(repr=False)
     place: IntArray
     size: int
     names: tuple[str, ...]
@@ -60,6 +61,8 @@ def predictors(
     >>> [p.name for p in predictors(pair)]
     ['sex', 'age', 'age: missing']
     """
+    if max_levels is not None:
+        at_least("max_levels", max_levels, 2)
     found: list[Predictor] = []
     for name in columns if columns is not None else pair.columns:
         if pair.original[name].is_number and not (grouped and name in pair.grouping):
@@ -114,6 +117,7 @@ def build(
 
     Raises `OptionError` when the model would have more than ``max_params`` coefficients.
     """
+    at_least("order", order, 0)
     count = rows if rows is not None else _rows(parts)
     columns: list[IntArray] = [np.zeros(count, np.int32)]
     values: list[AnyArray] = []

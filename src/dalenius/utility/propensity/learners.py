@@ -8,12 +8,13 @@ are copies of original ones, which the learner then finds in the wrong class (sp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import at_least
 from dalenius.core.random import Seed, generator
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray, BoolArray
@@ -34,7 +35,7 @@ class LearnerFit:
     ``S_pMSE`` is pMSE divided by ``null``, its mean over simulated files of a correct model (NaN without any).
     """
 
-    scores: AnyArray
+    scores: AnyArray = field(repr=False)
     figures: Scores
     fold_auc: tuple[float, ...]
     importance: dict[str, float]
@@ -68,6 +69,8 @@ def learner_propensity(
 
     if learner not in get_args(Learner):
         raise OptionError(f"unknown learner {learner!r}; use one of {', '.join(get_args(Learner))}")
+    for name, value, least in (("folds", folds, 2), ("max_rows", max_rows, 1), ("repeats", repeats, 0)):
+        at_least(name, value, least)
     data, t = _stacked(pair, columns, max_rows, seed)
     if data is None or min(t.sum(), (~t).sum()) < folds:
         constant = np.full(len(t), float(t.mean()))

@@ -7,7 +7,7 @@ Iteratively reweighted least squares started and stopped as R's ``glm`` does, so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import linalg
@@ -32,7 +32,7 @@ class LogitFit:
     in standard deviations of the null.
     """
 
-    scores: AnyArray
+    scores: AnyArray = field(repr=False)
     figures: Scores
     df: int
     S_pMSE: float

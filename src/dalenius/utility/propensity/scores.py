@@ -30,7 +30,7 @@ class Scores:
 
 
 def summarise(scores: AnyArray, protected: BoolArray, share: float | None = None) -> Scores:
-    """Figures of the scores; equal covariates get equal scores by rounding to ten digits.
+    """Figures of the scores (NaN without any); equal covariates get equal scores by rounding to ten digits.
 
     Examples
     --------
@@ -39,6 +39,8 @@ def summarise(scores: AnyArray, protected: BoolArray, share: float | None = None
     (0.01, 1.0, 1.0)
     """
     t = protected.astype(bool)
+    if len(t) == 0:
+        return Scores(*[float("nan")] * 5)
     c = float(t.mean()) if share is None else share
     rounded = significant(scores, 10)
     _, place = np.unique(rounded, return_inverse=True)

@@ -16,13 +16,14 @@ A tree finds interactions that a main-effects model cannot see. There is no form
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, get_args
 
 import numpy as np
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import at_least
 from dalenius.core.random import Seed, generator
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray, BoolArray
@@ -41,7 +42,7 @@ class TreeFit:
     of the null found nothing to split on.
     """
 
-    scores: AnyArray
+    scores: AnyArray = field(repr=False)
     figures: Scores
     leaves: int
     S_pMSE: float
@@ -84,6 +85,9 @@ def tree_propensity(
     >>> tree_propensity(pair, depth=6).leaves
     2
     """
+    at_least("repeats", repeats, 0)
+    if depth is not None:
+        at_least("depth", depth, 1)
     n, k = pair.original.rows, pair.protected.rows
     t = np.zeros(n + k, dtype=bool)
     t[:k] = True

@@ -24,7 +24,7 @@ COMPLEXITY = 0.001
 class Stacked:
     """All predictors of both files as codes: ranks of numbers, levels of factors."""
 
-    codes: IntArray
+    codes: IntArray = field(repr=False)
     sizes: IntArray
     factor: BoolArray
     owners: tuple[str, ...]
