@@ -74,4 +74,4 @@ def draw(
 def contents(store: Store) -> None:
     """List the bucket sets of a store."""
     for names in BucketStore.open(store).contents:
-        typer.echo(", ".join(names))
+        Terminal().block(", ".join(names))

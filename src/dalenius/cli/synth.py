@@ -77,20 +77,30 @@ def synth(
         return
     if not force:
         cost.check(method)
-    model = _fitted(synthesizer, loaded, [seed, 0], terminal)
+    model = _fitted(synthesizer, loaded, _sequence(seed, 0), terminal)
 
     def model_of(copy: int) -> Model:
         # Proper synthesis draws the models' parameters too, so each copy needs a fit of its own.
         again = copy > 0 and getattr(synthesizer, "proper", False)
-        return _fitted(synthesizer, loaded, [seed, 0, copy], terminal) if again else model
+        return _fitted(synthesizer, loaded, _sequence(seed, 0, copy), terminal) if again else model
 
     if save is not None:
         _save(model, save, derive, terminal)
     path = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
     written = _drawn(model_of, path, rows, copies, seed, terminal, finish)
     terminal.emit(
-        {"method": method, "seed": seed, "files": [str(file) for file in written], "rows": rows or model.rows}
+        {
+            "method": method,
+            "seed": seed,
+            "files": [str(file) for file in written],
+            "rows": model.rows if rows is None else rows,
+        }
     )
+
+
+def _sequence(seed: int, *path: int) -> np.random.SeedSequence:
+    """Seed of one step; NumPy takes no negative ones, so their sign is a word of its own."""
+    return np.random.SeedSequence([seed, *path] if seed >= 0 else [-seed, 2**32 - 1, *path])
 
 
 def _save(model: Model, path: Path, derived: bool, terminal: Terminal) -> None:
@@ -144,7 +154,9 @@ def _plan(path: Path | None) -> dict[str, Any]:
     return {str(name): value for name, value in content.items()}
 
 
-def _fitted(synthesizer: Synthesizer, loaded: Loaded, seed: list[int], terminal: Terminal) -> Model:
+def _fitted(
+    synthesizer: Synthesizer, loaded: Loaded, seed: np.random.SeedSequence, terminal: Terminal
+) -> Model:
     left_out = [name for name in loaded.table.names if name not in releasable(loaded.table).names]
     if left_out:
         terminal.note(f"left out, never synthesized: {', '.join(left_out)}")
@@ -153,7 +165,7 @@ def _fitted(synthesizer: Synthesizer, loaded: Loaded, seed: list[int], terminal:
             synthesizer = replace(
                 synthesizer, progress=lambda name, done, of: tell(f"{name}, {done} of {of} columns done")
             )
-        model = synthesizer.fit(loaded.table, seed=np.random.SeedSequence(seed))
+        model = synthesizer.fit(loaded.table, seed=seed)
     for line in (*getattr(model, "notes", ()), *getattr(model, "ledger", "").splitlines()):
         terminal.note(line)
     return model
@@ -172,7 +184,7 @@ def _drawn(
     for copy in range(copies):
         path = target if copies == 1 else target.with_name(f"{target.stem}.{copy + 1}{target.suffix}")
         with terminal.progress(f"drawing {path.name}"):
-            made: Table = model_of(copy).sample(rows, seed=np.random.SeedSequence([seed, 1, copy]))
+            made: Table = model_of(copy).sample(rows, seed=_sequence(seed, 1, copy))
         if finish is not None:
             made = finish(made)
         write_table(made, path)
@@ -199,6 +211,6 @@ def sample(
             "method": opened.method,
             "seed": seed,
             "files": [str(p) for p in written],
-            "rows": rows or opened.rows,
+            "rows": opened.rows if rows is None else rows,
         }
     )

@@ -25,8 +25,8 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
     >>> delta_of_rho(0.1, 1.0) < delta_of_rho(0.1, 0.5)
     True
     """
-    if rho < 0 or epsilon < 0:
-        raise OptionError("rho and epsilon must not be negative")
+    if not (0 <= rho < math.inf and 0 <= epsilon < math.inf):
+        raise OptionError("rho and epsilon must be finite numbers of 0 or more")
     if rho == 0:
         return 0.0
     # The exponent is convex in α: find where its derivative changes sign.
@@ -49,6 +49,8 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     1.0
     """
     _check_delta(delta)
+    if not 0 <= rho < math.inf:
+        raise OptionError(f"rho must be a finite number of 0 or more, got {rho}")
     if rho == 0:
         return 0.0
     low, high = 0.0, rho + 2 * math.sqrt(rho * math.log(1 / delta))
@@ -68,8 +70,8 @@ def rho_of_epsilon(epsilon: float, delta: float) -> float:
     0.01497
     """
     _check_delta(delta)
-    if not epsilon > 0:
-        raise OptionError(f"epsilon must be above 0, got {epsilon}")
+    if not 0 < epsilon < math.inf:
+        raise OptionError(f"epsilon must be a finite number above 0, got {epsilon}")
     low, high = 0.0, epsilon + 1
     for _ in range(_STEPS):
         middle = (low + high) / 2

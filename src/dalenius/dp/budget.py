@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 from dalenius.core.attack_terms import best_attack
 from dalenius.core.errors import OptionError
+from dalenius.core.options import real_number
 from dalenius.dp.accounting import epsilon_of_rho, rho_of_epsilon
 
 Neighbours = Literal["add-remove", "replace"]
@@ -93,6 +94,8 @@ class Budget:
     assumptions: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        real_number("epsilon", self.epsilon)
+        real_number("delta", self.delta)
         if not 0 < self.epsilon < float("inf"):
             raise OptionError(f"epsilon must be a positive number, got {self.epsilon}")
         if not 0 <= self.delta < 1:
@@ -109,8 +112,8 @@ class Budget:
             )
         if (self.accounting == "pure") != (self.delta == 0):
             raise OptionError(f"{self.accounting} accounting does not go with delta = {self.delta}")
-        if self.records < 1:
-            raise OptionError(f"a protected unit has at least 1 record, got {self.records}")
+        if not isinstance(self.records, int) or self.records < 1:
+            raise OptionError(f"a protected unit has at least 1 record, a whole number; got {self.records}")
 
     @property
     def total(self) -> float:
@@ -153,6 +156,8 @@ class Budget:
             raise OptionError(
                 f"{what!r} must cost something: give {'rho' if self.accounting == 'zcdp' else 'epsilon'} above 0"
             )
+        if not 0 <= delta < 1:  # a negative one would pay for another, and NaN is larger than nothing
+            raise OptionError(f"{what!r}: delta must be at least 0 and below 1, got {delta}")
         entry = Spend(what, epsilon, delta, rho, noise, part)
         after = _sum([*self.spends, entry], "rho" if self.accounting == "zcdp" else "epsilon")
         if after > self.total * _SLACK or _sum([*self.spends, entry], "delta") > self.delta * _SLACK:

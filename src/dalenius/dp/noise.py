@@ -61,9 +61,12 @@ def choose(scores: FloatArray, sensitivity: float, epsilon: float) -> int:
     >>> choose(np.array([0.0, 1000.0, 3.0]), sensitivity=1.0, epsilon=10.0)
     1
     """
-    if not sensitivity > 0 or not epsilon > 0:
-        raise OptionError("sensitivity and epsilon must be above 0")
-    pick: int = _noisy_max(2 * sensitivity / epsilon)(np.asarray(scores, dtype=np.float64).tolist())
+    if not sensitivity > 0 or not 0 < epsilon < math.inf:
+        raise OptionError("sensitivity and epsilon must be above 0, and epsilon finite")
+    held = np.asarray(scores, dtype=np.float64)
+    if not held.size or np.isnan(held).any():
+        raise OptionError("scores to choose from must be numbers, at least one of them")
+    pick: int = _noisy_max(2 * sensitivity / epsilon)(held.tolist())
     return pick
 
 
@@ -91,6 +94,8 @@ def _add(counts: AnyArray, mechanism: Any) -> IntArray:
     whole = np.asarray(counts)
     if whole.dtype.kind not in "iu":
         raise OptionError("noise is added to whole counts; round the table first")
+    if whole.dtype.kind == "u" and whole.size and whole.max() > np.iinfo(np.int64).max:
+        raise OptionError("a count is beyond 2^63, where it would turn negative; noise is for smaller counts")
     flat = whole.astype(np.int64).reshape(-1)
     pieces = [mechanism(flat[i : i + _BATCH].tolist()) for i in range(0, len(flat), _BATCH)]
     return np.array([value for piece in pieces for value in piece], dtype=np.int64).reshape(whole.shape)

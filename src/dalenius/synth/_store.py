@@ -1,7 +1,9 @@
-"""Vectors as named arrays, for models that keep columns."""
+"""Vectors as named arrays, for models that keep columns; and what opening a damaged file can raise."""
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,12 @@ import numpy.typing as npt
 
 from dalenius.data.schema import Column
 from dalenius.data.vector import Vector
+
+DAMAGED = (
+    zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, KeyError, ValueError, TypeError, IndexError, AttributeError,
+    OverflowError,
+)  # fmt: skip
+"""Errors of a zip file, its JSON or its arrays after some bytes were lost (RuntimeError: unknown packing)."""
 
 
 def vector_arrays(prefix: str, vector: Vector) -> dict[str, npt.NDArray[Any]]:

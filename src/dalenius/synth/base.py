@@ -16,11 +16,13 @@ import numpy.typing as npt
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DataError, OptionError
-from dalenius.core.random import Seed
+from dalenius.core.options import whole_number
+from dalenius.core.random import Seed, sequence
 from dalenius.core.registry import MethodInfo, Registry
 from dalenius.data.frames import Origin
 from dalenius.data.schema import Role, Schema
 from dalenius.data.table import Table
+from dalenius.synth.option_types import check_types
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 NEVER_SYNTHESIZED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD)
@@ -49,11 +51,10 @@ class Model(ABC):
     def sample(self, rows: int | None = None, *, seed: Seed = None) -> Table:
         """Draw rows (as many as were fitted, unless said)."""
         wanted = self.rows if rows is None else rows
-        if wanted < 0:
-            raise OptionError(f"cannot draw {wanted} rows; ask for 0 or more")
+        whole_number("rows to draw", wanted, 0)
         if wanted > 0 and self.rows == 0:
             raise DataError("the model was fitted on a table without rows, so it cannot draw any")
-        return self._draw(wanted, seed)
+        return self._draw(int(wanted), seed)
 
     @abstractmethod
     def _draw(self, rows: int, seed: Seed) -> Table: ...
@@ -133,6 +134,7 @@ def make_synthesizer(method: str, **options: Any) -> Synthesizer:
     unknown = ", ".join(repr(name) for name in options if name not in known)
     if unknown:
         raise OptionError(f"{method} has no option {unknown}; it has {', '.join(known) or 'none'}")
+    check_types(method, kind, options)
     return kind(**options)
 
 
@@ -200,10 +202,13 @@ def synthesize(
     synthesizer = make_synthesizer(method, **options)
     if not force:
         synthesizer.cost(table.shape).check(method)
-    fit_seed, draw_seed = np.random.SeedSequence(_entropy(seed)).spawn(2)
+    fit_seed, draw_seed = _root(seed).spawn(2)
     made = synthesizer.fit(table, seed=fit_seed).sample(rows, seed=draw_seed)
     return made if isinstance(frame, Table) else made.to_frame()
 
 
-def _entropy(seed: Seed) -> Any:
-    return seed.entropy if isinstance(seed, np.random.SeedSequence) else seed
+def _root(seed: Seed) -> np.random.SeedSequence:
+    """A sequence of our own to spawn from: the caller's keeps its count, and its children stay different."""
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+    return np.random.SeedSequence(seed) if seed is None or seed >= 0 else sequence(seed)

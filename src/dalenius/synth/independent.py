@@ -18,7 +18,7 @@ from dalenius.synth._store import vector_arrays, vector_from
 from dalenius.synth.base import Arrays, Model, Synthesizer, register
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Margin:
     """Distinct entries of one column and how often each occurs."""
 

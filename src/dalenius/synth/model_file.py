@@ -14,6 +14,7 @@ import numpy as np
 from dalenius.core.errors import FileError
 from dalenius.data.atomic import replacing
 from dalenius.data.schema import Kind, Schema
+from dalenius.synth._store import DAMAGED
 from dalenius.synth.base import SYNTHESIZERS, Model
 
 FORMAT = 1
@@ -77,7 +78,7 @@ def load_model(path: str | Path) -> Model:
         return _rebuild(head, arrays, where)
     except OSError as error:
         raise FileError(f"{where}: cannot open the model ({error.strerror})") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, IndexError) as error:
+    except DAMAGED as error:
         raise FileError(f"{where}: not a Dalenius model file, or damaged ({type(error).__name__})") from None
 
 

@@ -7,14 +7,16 @@ is counted in its report.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.options import one_of, real_number
 from dalenius.core.random import Seed, sequence
 from dalenius.counts.pair import Pair
 from dalenius.data.encode import level_key
@@ -91,6 +93,7 @@ def protect(
         name: ((bottom or {}).get(name), (top or {}).get(name)) for name in {**(bottom or {}), **(top or {})}
     }
     _check(table, real, uniques, [*limits, *smoothing, *(recode or {})])
+    _check_smoothing(table, real, smoothing)
     removed = 0
     if uniques and real is not None:
         again = replicated_uniques(real, table, keys)
@@ -145,8 +148,21 @@ def coded(vector: Vector, low: float | None, high: float | None) -> Vector:
         raise DataError(
             f"column {vector.column.name!r} is {vector.column.kind}; only numbers can be top-coded"
         )
+    low, high = _limit(vector, low, math.ceil), _limit(vector, high, math.floor)
+    if low is not None and high is not None and low > high:
+        raise OptionError(f"column {vector.column.name!r}: no value lies between bottom {low} and top {high}")
     capped = np.clip(vector.data, low, high).astype(vector.data.dtype)
     return replace(vector, data=np.where(vector.present, capped, vector.data))
+
+
+def _limit(vector: Vector, limit: float | None, inwards: Callable[[float], int]) -> float | None:
+    """A bound as the column can hold it: for whole numbers the next whole one inside."""
+    if limit is None:
+        return None
+    real_number(f"limit of column {vector.column.name!r}", limit)
+    if not math.isfinite(limit):
+        raise OptionError(f"column {vector.column.name!r}: bottom and top are finite numbers, not {limit!r}")
+    return limit if vector.data.dtype.kind == "f" else inwards(limit)
 
 
 def recoded(vector: Vector, pairs: Mapping[Level, Level]) -> Vector:
@@ -211,6 +227,18 @@ def _set(table: Table, vector: Vector, changed: dict[str, int]) -> Table:
         differs = old[before.data] != new[vector.data]
     changed[name] = changed.get(name, 0) + int(np.count_nonzero(differs & before.present))
     return table.with_vectors(vector)
+
+
+def _check_smoothing(table: Table, real: Table | None, smoothing: Mapping[str, Smoothing]) -> None:
+    """Smoothing that cannot be done is an error: a caller who asks for it relies on it."""
+    if smoothing and real is None:
+        raise OptionError("numbers are smoothed with the help of the original file; give it as original")
+    for name, kind in smoothing.items():
+        one_of(f"smooth of column {name!r}", kind, get_args(Smoothing))
+        if real is not None and not (table[name].is_number and name in real and real[name].is_number):
+            raise DataError(
+                f"column {name!r} does not hold numbers in both files; only numbers can be smoothed"
+            )
 
 
 def _check(table: Table, real: Table | None, uniques: bool, columns: Sequence[str]) -> None:

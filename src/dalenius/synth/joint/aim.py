@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import OptionError
+from dalenius.core.options import whole_number
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique
@@ -79,8 +79,10 @@ class AIM(MarginalSynthesizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.order < 2 or self.max_iter < 1 or (self.rounds is not None and self.rounds < 1):
-            raise OptionError("order must be 2 or more, and rounds and max_iter 1 or more")
+        whole_number("order", self.order, 2)
+        whole_number("max_iter", self.max_iter, 1)
+        if self.rounds is not None:
+            whole_number("rounds", self.rounds, 1)
 
     def _fit_task(self, task: Task) -> Merged:
         columns = len(task.sizes)

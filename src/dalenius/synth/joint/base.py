@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.options import whole_number
 from dalenius.core.random import Seed
 from dalenius.data.grouping import Method
 from dalenius.data.table import Table
@@ -31,9 +33,11 @@ Part: TypeAlias = tuple[tuple[int, ...], list[IntArray], int]
 """One stratum: codes of the stratifying columns, codes of the other columns, and its number of rows."""
 TOTAL_SHARE = 0.05
 """Share of the budget that a noised number of records costs."""
+MOST_STRATA = 2**16
+"""Combinations of strata, each of which is a model of its own."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Task:
     """One stratum to be fitted.
 
@@ -168,6 +172,9 @@ class JointSynthesizer(Synthesizer):
         _one_of("domain", self.domain, get_args(Domain))
         _one_of("total", self.total, get_args(Total))
         _one_of("drawing", self.drawing, get_args(Drawing))
+        _one_of("neighbours", self.neighbours, get_args(Neighbours))
+        if self.contribution is not None:
+            whole_number("contribution", self.contribution, 1)
         if self.drawing == "even" and self.epsilon is None:
             raise OptionError("even drawing copies the counts of the data; use it with epsilon only")
         if self.drawing == "even" and self._poisson():
@@ -240,7 +247,7 @@ class JointSynthesizer(Synthesizer):
         return Coding.from_data(table, groups, keep_values=False)
 
     def _split(self, coding: Coding) -> tuple[int, ...]:
-        wanted = [self.strata] if isinstance(self.strata, str) else list(self.strata)
+        wanted = [self.strata] if isinstance(self.strata, str) else list(dict.fromkeys(self.strata))
         absent = [name for name in wanted if name not in coding.names]
         if absent:
             raise DataError(
@@ -255,6 +262,12 @@ class JointSynthesizer(Synthesizer):
                 raise OptionError(
                     f"structural zero {number} names a stratum; strata are kept as they are, so leave it out"
                 )
+        cells = math.prod(coding.columns[coding.names.index(name)].size for name in wanted)
+        if cells > MOST_STRATA:
+            raise OptionError(
+                f"strata {names(wanted)} have {cells:,} combinations, each to be fitted apart; name fewer "
+                f"(at most {MOST_STRATA:,} combinations)"
+            )
         return tuple(coding.names.index(name) for name in wanted)
 
     def _fit_stratum(self, task: Task, place: tuple[int, ...]) -> Stratum:

@@ -19,7 +19,7 @@ _LISTED = 2**20
 """Below so many cells the empty ones are listed; above, they are found by trial."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     """Cells with weights, and a mass spread evenly over all other possible cells.
 

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.options import real_number, whole_number
 from dalenius.core.random import Seed, generator
 from dalenius.data.encode import EPOCH, MICROSECOND
 from dalenius.data.grouping import Grouping, Method
 from dalenius.data.schema import Column, Kind
 from dalenius.data.table import Table
-from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, IntArray, Vector, compact
+from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, BoolArray, IntArray, Vector, compact
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -41,11 +42,13 @@ class Groups:
     values: Mapping[str, Sequence[float]] | None = None
 
     def __post_init__(self) -> None:
-        if self.groups < 2:
-            raise OptionError(f"{self.groups} groups say nothing; use 2 or more")
+        whole_number("groups", self.groups, 2)
+        for name, given in (self.breaks or {}).items():
+            for value in given:
+                real_number(f"a value in the breaks of column {name!r}", value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ColumnCode:
     """One column as codes: levels or groups first, then the states that are no ordinary value.
 
@@ -120,12 +123,12 @@ class ColumnCode:
     def _values(self, groups: IntArray, rng: np.random.Generator) -> AnyArray:
         if self.pool is not None and self.starts is not None:
             low, high = self.starts[groups], self.starts[groups + 1]
-            inside = np.minimum(
-                low + (rng.random(len(groups)) * (high - low)).astype(np.int64), max(len(self.pool) - 1, 0)
-            )
+            inside = low + (rng.random(len(groups)) * (high - low)).astype(np.int64)
             if np.all(high > low):
                 return self.pool[inside]
-            return np.where(high > low, self.pool[inside], self._within(groups, rng))
+            if len(self.pool):
+                known = self.pool[np.minimum(inside, len(self.pool) - 1)]
+                return np.where(high > low, known, self._within(groups, rng))
         return self._within(groups, rng)
 
     def _within(self, groups: IntArray, rng: np.random.Generator) -> AnyArray:
@@ -139,10 +142,12 @@ class ColumnCode:
             span = np.maximum(last - first + 1, 1)
             return (first + np.floor(rng.random(len(groups)) * span)).astype(np.int64)
         drawn = low + rng.random(len(groups)) * (high - low)
-        return drawn if self.column.decimals is None else np.round(drawn, self.column.decimals)
+        if self.column.decimals is None:
+            return drawn
+        return _rounded(drawn, self.column.decimals, low, high, closed=groups == len(edges) - 2)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Coding:
     """The codes of all columns.
 
@@ -164,6 +169,7 @@ class Coding:
         grouping = Grouping.fit(
             table, method=groups.method, groups=groups.groups, breaks=_known(table, groups.breaks)
         )
+        _known(table, groups.values, "values")
         return cls(tuple(_from_data(table[name], grouping, groups, keep_values) for name in table.names))
 
     @classmethod
@@ -176,6 +182,7 @@ class Coding:
             When a column's levels or bounds were read off the data.
         """
         _known(table, groups.breaks)
+        _known(table, groups.values, "values")
         lacking = [n for n in table.names if not _is_declared(table[n].column, groups)]
         if lacking:
             raise DataError(
@@ -230,14 +237,43 @@ class Coding:
         return cls(tuple(held))
 
 
-def _known(table: Table, breaks: Mapping[str, Sequence[float]] | None) -> Mapping[str, Sequence[float]]:
-    unknown = [name for name in breaks or {} if name not in table]
+def _known(
+    table: Table, given: Mapping[str, Sequence[float]] | None, what: str = "breaks"
+) -> Mapping[str, Sequence[float]]:
+    unknown = [name for name in given or {} if name not in table]
     if unknown:
-        raise OptionError(f"breaks are given for {names(unknown)}, which is not a column of the data")
-    wrong = [name for name in breaks or {} if not table[name].is_number]
+        raise OptionError(f"{what} are given for {names(unknown)}, which is not a column of the data")
+    wrong = [name for name in given or {} if not table[name].is_number]
     if wrong:
-        raise OptionError(f"breaks are given for {names(wrong)}, which does not hold numbers")
-    return breaks or {}
+        raise OptionError(f"{what} are given for {names(wrong)}, which does not hold numbers")
+    return given or {}
+
+
+def _chosen(column: Column, groups: Groups) -> AnyArray | None:
+    """Values declared for a column, as its data are held; None when there are none."""
+    given = (groups.values or {}).get(column.name)
+    if given is None:
+        return None
+    held = np.asarray(list(given))
+    whole = column.kind in (Kind.INTEGER, Kind.DATETIME)
+    fits = held.dtype.kind in "iuf" and held.size > 0 and bool(np.all(np.isfinite(held)))
+    if not fits or (whole and np.any(held != np.round(held))):
+        raise OptionError(
+            f"values of column {column.name!r} must be finite {'whole ' if whole else ''}numbers, at least one"
+        )
+    return held.astype(np.int64 if whole else np.float64)
+
+
+def _rounded(
+    drawn: FloatArray, decimals: int, low: FloatArray, high: FloatArray, closed: BoolArray
+) -> FloatArray:
+    """Numbers rounded without leaving their group: 15.97 of a group that ends below 16 is 15.9, not 16.0."""
+    near = np.round(drawn, decimals)
+    scale, slack = 10.0**decimals, 1e-6  # bounds such as 0.3 are no exact multiples of 0.1
+    first = np.ceil(low * scale - slack)
+    last = np.where(closed, np.floor(high * scale + slack), np.ceil(high * scale - slack) - 1)
+    inside = np.clip(near, np.round(first / scale, decimals), np.round(last / scale, decimals))
+    return np.where(first <= last, inside, near)
 
 
 def _from_data(vector: Vector, grouping: Grouping, groups: Groups, keep_values: bool) -> ColumnCode:
@@ -249,12 +285,12 @@ def _from_data(vector: Vector, grouping: Grouping, groups: Groups, keep_values: 
         states = []
     if not vector.is_number:
         return ColumnCode(vector.column, None, tuple(states))
-    edges = grouping.breaks[vector.column.name]
-    chosen = (groups.values or {}).get(vector.column.name)
+    edges, name = grouping.breaks[vector.column.name], vector.column.name
+    if states and not len(vector.values) and name not in {**(groups.breaks or {}), **(groups.values or {})}:
+        edges = edges[:1]  # no group at all: a prior must not invent values where there is none
+    chosen = _chosen(vector.column, groups)
     if chosen is not None:
-        return ColumnCode(
-            vector.column, edges, tuple(states), *_pool(np.asarray(chosen, vector.data.dtype), edges)
-        )
+        return ColumnCode(vector.column, edges, tuple(states), *_pool(chosen, edges))
     if not keep_values:
         return ColumnCode(vector.column, edges, tuple(states))
     return ColumnCode(vector.column, edges, tuple(states), *_pool(vector.values, edges))
@@ -297,11 +333,10 @@ def _from_schema(column: Column, groups: Groups) -> ColumnCode:
         edges = np.linspace(low, high if high > low else low + 1, groups.groups + 1)
     else:
         raise DataError(f"column {column.name!r}: declare bounds or give breaks")
-    chosen = (groups.values or {}).get(column.name)
+    chosen = _chosen(column, groups)
     if chosen is None:
         return ColumnCode(column, edges, states)
-    kind = np.int64 if column.kind in (Kind.INTEGER, Kind.DATETIME) else np.float64
-    return ColumnCode(column, edges, states, *_pool(np.asarray(chosen, kind), edges))
+    return ColumnCode(column, edges, states, *_pool(chosen, edges))
 
 
 def _bound(bound: float | str, column: Column) -> float:

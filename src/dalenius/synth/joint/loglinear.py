@@ -14,6 +14,7 @@ import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
+from dalenius.core.options import whole_number
 from dalenius.core.registry import MethodInfo
 from dalenius.core.result import figure
 from dalenius.counts.ipf import Fit, FloatArray, fit_dense
@@ -108,10 +109,18 @@ class LogLinear(JointSynthesizer):
             raise OptionError(f"unknown adjust {self.adjust!r}; use one of {', '.join(get_args(Adjust))}")
         if self.engine not in ("auto", "dense", "tree"):
             raise OptionError(f"unknown engine {self.engine!r}; use auto, dense or tree")
-        if not (
-            self.prior >= 0 and self.floor >= 0 and (self.tol is None or self.tol > 0) and self.max_iter >= 1
-        ):
-            raise OptionError("prior and floor must be 0 or more, tol above 0 and max_iter 1 or more")
+        whole_number("max_iter", self.max_iter, 1)
+        whole_number("max_cells", self.max_cells, 1)
+        if not (0 <= self.prior < math.inf and 0 <= self.floor < math.inf):
+            raise OptionError("prior and floor must be finite numbers, 0 or more")
+        if self.tol is not None and not 0 < self.tol < math.inf:
+            raise OptionError(f"tol must be a finite number above 0, got {self.tol}")
+        for margin, weight in (self.budget or {}).items():
+            if not 0 < weight < math.inf:
+                named = margin if isinstance(margin, str) else " × ".join(sorted(margin))
+                raise OptionError(
+                    f"the budget of margin {named} must be a finite number above 0, got {weight}"
+                )
 
     def _fit_task(self, task: Task) -> TreeTable:
         margins = with_all_columns(self._margins(task), task)
@@ -173,10 +182,6 @@ class LogLinear(JointSynthesizer):
                 raise OptionError(
                     f"the budget names {' × '.join(sorted(margin))}, which is not fitted; name margins of the model"
                 )
-            if not weight > 0:
-                raise OptionError(
-                    f"the budget of margin {' × '.join(sorted(margin))} must be above 0, got {weight}"
-                )
             weights[margin] = float(weight)
         return np.array([weights[margin] for margin in named])
 
@@ -211,6 +216,8 @@ class LogLinear(JointSynthesizer):
         one = JunctionTree(task.sizes, (whole,), (-1,))
         refuse_large(one, task, self.max_cells)
         start = task.structure.over(whole, task.sizes)
+        if task.structure.masks and not start.any():
+            raise OptionError("structural zeros leave no possible cell; allow at least one combination")
         fit = fit_dense(start / max(start.sum(), 1.0), margins, targets, **options)
         task.note(f"fitted in full: {len(margins)} margins, {full:,} cells")
         _say_convergence(task, fit)

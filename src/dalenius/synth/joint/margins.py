@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.options import whole_number
 from dalenius.counts.junction import Clique, JunctionTree
 from dalenius.counts.memory import count_codes
 from dalenius.data.vector import Categories, IntArray
@@ -34,9 +35,8 @@ def asked_for(margins: str | int | Sequence[Sequence[str]], columns: Sequence[st
             f"unknown margins {margins!r}; use {', '.join(WORDS)}, a number, or a list of tuples of columns"
         )
     order = WORDS.get(margins) if isinstance(margins, str) else margins
-    if isinstance(order, int):
-        if order < 1:
-            raise OptionError(f"margins cross at least one column, got {order}")
+    if isinstance(order, (int, float)):
+        whole_number("margins", order, 1)
         return list(combinations(range(len(columns)), min(order, len(columns))))
     found: list[Clique] = []
     for margin in order or ():

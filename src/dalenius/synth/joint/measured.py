@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import whole_number
 from dalenius.core.random import generator
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique, JunctionTree
@@ -35,11 +36,10 @@ class MarginalSynthesizer(JointSynthesizer):
         super().__post_init__()
         if self.epsilon is None:
             raise OptionError(f"{self.info.name} is a differentially private method: give epsilon")
-        if self.max_cells < 1:
-            raise OptionError(f"max_cells must be 1 or more, got {self.max_cells}")
+        whole_number("max_cells", self.max_cells, 1)
 
 
-@dataclass
+@dataclass(repr=False)
 class Measured:
     """What was measured so far, over merged levels.
 

@@ -21,7 +21,7 @@ THRESHOLD = 3.0
 """Levels below so many standard deviations of the noise are merged."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Merging:
     """How one column's levels were merged.
 
@@ -93,7 +93,7 @@ class Merging:
         return full
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Merged:
     """A tree of tables over merged levels.
 

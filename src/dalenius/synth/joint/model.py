@@ -23,7 +23,7 @@ from dalenius.synth.joint.merged import Merged
 Distribution: TypeAlias = Cells | TreeTable | Merged
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stratum:
     """One part of the records: codes of the stratifying columns, its size, and the table of the other columns."""
 

@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import OptionError
+from dalenius.core.options import whole_number
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique
@@ -78,8 +78,8 @@ class MST(MarginalSynthesizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.more is not None and self.more < 0:
-            raise OptionError(f"more pairs than the tree cannot be {self.more}; give 0 or more")
+        if self.more is not None:
+            whole_number("more", self.more, 0)
 
     def _fit_task(self, task: Task) -> Merged:
         columns = len(task.sizes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.options import one_of
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.keys import unravel
@@ -24,6 +26,7 @@ from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
 from dalenius.synth.joint.units import owner_column
 
+Size = Literal["fixed", "poisson"]
 Law = Literal["poisson", "negative-binomial", "poisson-inverse-gaussian"]
 SHOWN_EPSILONS = (1.0, 2.0, 3.0)
 LISTED_CELLS = 2**22
@@ -76,7 +79,7 @@ class PoissonCounts(JointSynthesizer):
     dispersion: float = 0.5
     alpha: float = 0.0
     calibrate: tuple[float, float] | None = None
-    size: Literal["fixed", "poisson"] = "fixed"
+    size: Size = "fixed"
 
     info = MethodInfo(
         name="poisson",
@@ -95,6 +98,13 @@ class PoissonCounts(JointSynthesizer):
             )
         if self.law not in get_args(Law):
             raise OptionError(f"unknown law {self.law!r}; use one of {', '.join(get_args(Law))}")
+        one_of("size", self.size, get_args(Size))
+        if not 0 < self.dispersion < math.inf:
+            raise OptionError(f"dispersion must be above 0, got {self.dispersion}")
+        if self.calibrate is not None and (
+            not isinstance(self.calibrate, Sequence) or len(self.calibrate) != 2
+        ):
+            raise OptionError("calibrate is a pair: (epsilon, delta)")
         if not 0 <= self.alpha < math.inf:
             raise OptionError(f"alpha must be 0 or more, got {self.alpha}")
         if self.calibrate is not None and self.alpha:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
+from dalenius.core.options import whole_number
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.keys import product, ravel, unravel
@@ -90,8 +91,10 @@ class Saturated(JointSynthesizer):
             raise OptionError(f"unknown size {self.size!r}; use one of {', '.join(get_args(Size))}")
         if self.adjust not in ("clip", "simplex"):
             raise OptionError(f"unknown adjust {self.adjust!r}; use clip or simplex")
-        if self.threshold is not None and (self.threshold < 1 or self.epsilon is None):
-            raise OptionError(f"threshold is for noisy counts, and 1 or more; got {self.threshold}")
+        if self.threshold is not None:
+            whole_number("threshold", self.threshold, 1)
+            if self.epsilon is None:
+                raise OptionError("threshold is for noisy counts; give epsilon too")
 
     def _poisson(self) -> bool:
         return self.size == "poisson"

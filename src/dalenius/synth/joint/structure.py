@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from dalenius.core.errors import DataError, OptionError
 from dalenius.counts.junction import Clique
 from dalenius.data.encode import level_key
+from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 from dalenius.synth.joint.coding import Coding, ColumnCode
 
@@ -115,8 +117,7 @@ class Structure:
 def _codes(column: ColumnCode, wanted: Any, where: str) -> list[int]:
     """Codes a rule means in one column."""
     if column.edges is not None and isinstance(wanted, tuple):
-        low, high = wanted
-        return [i for i in range(column.base) if column.edges[i] >= low and column.edges[i + 1] <= high]
+        return _groups_in(column, wanted, where)
     chosen = list(wanted) if isinstance(wanted, (list, set, frozenset)) else [wanted]
     labels = {level_key(column.label(i)): i for i in range(column.size)}
     lost = [value for value in chosen if level_key(value) not in labels]
@@ -126,3 +127,26 @@ def _codes(column: ColumnCode, wanted: Any, where: str) -> list[int]:
             "use its levels, 'missing', or (low, high) for numbers"
         )
     return [labels[level_key(value)] for value in chosen]
+
+
+def _groups_in(column: ColumnCode, wanted: tuple[Any, ...], where: str) -> list[int]:
+    """Groups of a number that a range covers; an error when it cuts one, because the rule would be kept by halves."""
+    said = f"{where}, column {column.column.name!r}"
+    if len(wanted) != 2 or not all(isinstance(w, Real) for w in wanted) or not wanted[0] <= wanted[1]:
+        raise OptionError(f"{said}: a range is (low, high), two numbers, the smaller first")
+    low, high = wanted
+    edges = column.edges if column.edges is not None else np.zeros(1)
+    whole = column.column.kind in (Kind.INTEGER, Kind.DATETIME)
+    found = []
+    for i in range(column.base):
+        start, end = float(edges[i]), float(edges[i + 1])
+        if whole:  # [0, 16) of whole numbers ends at 15
+            start, end = math.ceil(start), math.ceil(end) - 1 if i < column.base - 1 else math.floor(end)
+        if start >= low and end <= high:
+            found.append(i)
+        elif start < high and end > low:
+            raise OptionError(
+                f"{said}: the range cuts a group of numbers, so the rule could not be kept; give breaks for the "
+                "column that have both ends of the range"
+            )
+    return found

@@ -25,7 +25,7 @@ LEVELS = 60_000
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Coder:
     """How one column is coded.
 

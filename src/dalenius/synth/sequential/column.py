@@ -39,7 +39,7 @@ UNDRAWN = 255
 """State of a cell that is still to be drawn."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Event:
     """What happened at each time of a column of times.
 
@@ -55,7 +55,7 @@ class Event:
     column: Vector | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Cells:
     """Drawn cells of a column: numbers or codes, their states, and for a time the cells of its event column."""
 
@@ -113,7 +113,7 @@ class Recipe:
     tuning: Tuning = field(default_factory=Tuning)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ColumnModel:
     """A fitted column.
 

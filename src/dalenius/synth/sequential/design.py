@@ -48,7 +48,19 @@ class Design:
         return joint
 
 
-@dataclass(frozen=True, eq=False)
+def deviation(values: AnyArray) -> float:
+    """Standard deviation, also of numbers whose squares are too large for a double.
+
+    Examples
+    --------
+    >>> deviation(np.array([0.0, 2e300])) == 1e300
+    True
+    """
+    largest = float(np.abs(values.astype(np.float64)).max(initial=0.0))
+    return float((values / largest).std() * largest) if largest > 1e100 else float(values.std())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Terms:
     """How predictors enter a regression: numbers centred and scaled, categories as indicators.
 
@@ -76,7 +88,7 @@ class Terms:
             known = vector.values.astype(np.float64)
             known = known[np.isfinite(known)]
             if len(known):
-                centre[i], scale[i] = known.mean(), known.std() or 1.0
+                centre[i], scale[i] = known.mean(), deviation(known) or 1.0
             gaps = [c for c in range(coder.gaps) if times[c] > 0]
             levels.append(tuple(gaps if len(known) else gaps[1:]))
         return cls(tuple(places), centre, scale, tuple(levels))

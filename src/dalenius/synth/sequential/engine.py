@@ -56,8 +56,8 @@ class Plan:
     keep: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     passive: Mapping[str, str] = field(default_factory=dict)
-    weights: Floats | None = field(default=None, compare=False)
-    events: Mapping[str, Event] = field(default_factory=dict, compare=False)
+    weights: Floats | None = field(default=None, compare=False, repr=False)
+    events: Mapping[str, Event] = field(default_factory=dict, compare=False, repr=False)
     pairs: Mapping[str, str] = field(default_factory=dict)
     expansion: float = 1.0
     notes: tuple[str, ...] = ()

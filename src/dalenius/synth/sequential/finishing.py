@@ -18,7 +18,7 @@ from dalenius.core.random import Seed, generator
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray, Vector
 from dalenius.synth.sequential.coding import distinct_counts
-from dalenius.synth.sequential.design import Floats
+from dalenius.synth.sequential.design import Floats, deviation
 
 Smoothing = Literal["none", "auto", "density", "spline"]
 HEAPED = 10
@@ -28,7 +28,7 @@ UNIQUE_SHARE = 0.05
 MOST_DECIMALS = 12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Finish:
     """How drawn numbers of one column are finished.
 
@@ -85,13 +85,15 @@ class Finish:
         """Finish drawn numbers."""
         if self.smoothing == "none" and self.exact:
             return drawn
-        numbers = drawn.astype(np.float64)
+        endless = np.zeros(len(drawn), bool) if drawn.dtype.kind != "f" else ~np.isfinite(drawn)
+        numbers = np.where(endless, self.low, drawn).astype(np.float64)
         if self.smoothing != "none" and len(numbers):
             numbers = self._smoothed(numbers, generator(seed, "smooth"))
-        return self._cast(self._avoid(self._gridded(numbers)))
+        finished = self._cast(self._avoid(self._gridded(numbers)))
+        return np.where(endless, drawn, finished).astype(finished.dtype)  # infinity is no place to move from
 
     def _smoothed(self, numbers: Floats, rng: np.random.Generator) -> Floats:
-        heaped = np.isin(numbers, self.heaps) | ~np.isfinite(numbers)
+        heaped = np.isin(numbers, self.heaps)
         if self.smoothing == "density":
             moved = numbers + self.width * rng.standard_normal(len(numbers))
         else:
@@ -118,6 +120,8 @@ class Finish:
         if not len(self.uniques):
             return numbers
         move = self.step or max(self.high - self.low, abs(self.high), 1e-300) * 1e-9
+        if self.step == 0 and self.width > 0:
+            move = min(move, self.width / 1000)  # a far outlier widens the range, not the steps of the others
         hit = np.isin(numbers, self.uniques)
         held = numbers[hit]
         for distance in range(1, 10_000):
@@ -139,7 +143,11 @@ class Finish:
 
     def _cast(self, numbers: Floats) -> AnyArray:
         kind = np.dtype(self.dtype)
-        return numbers.astype(kind) if kind.kind == "f" else np.rint(numbers).astype(kind)
+        if kind.kind == "f":
+            return numbers.astype(kind)
+        # The largest whole numbers round up to one that no longer fits.
+        limits = np.iinfo(kind)
+        return np.clip(np.rint(numbers), float(limits.min), np.nextafter(float(limits.max), 0)).astype(kind)
 
     def parts(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """JSON facts and arrays, for a saved model."""
@@ -185,8 +193,14 @@ def _bandwidth(values: AnyArray) -> float:
     """Silverman's rule of thumb with the smaller of standard deviation and scaled quartile range (1986, eq. 3.31)."""
     if len(values) < 2:
         return 0.0
+    whole = deviation(values)
     low, high = np.quantile(values, [0.25, 0.75])
-    spread = min(values.std(), (high - low) / 1.349) if high > low else values.std()
+    if high > low:
+        spread = min(whole, (high - low) / 1.349)
+    else:  # a heap in the middle: the others say how far apart they are, unless a far one says it for them
+        others = np.quantile(values[values != high], [0.25, 0.75]) if np.any(values != high) else np.zeros(2)
+        own = float(others[1] - others[0]) / 1.349
+        spread = own if 0 < 10 * own < whole else whole
     return float(0.9 * spread * len(values) ** -0.2)
 
 

@@ -19,7 +19,7 @@ Takes = Literal["number", "classes", "both"]
 Parts = tuple[dict[str, Any], dict[str, AnyArray]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Target:
     """What is to be drawn, for every row of the original.
 
@@ -66,7 +66,7 @@ class Tuning:
     proper: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Job:
     """What one model is fitted on: some rows of the original, with some of the columns already visited.
 

@@ -15,7 +15,7 @@ from dalenius.synth.sequential.fitted import Job, Tuning, column_method
 from dalenius.synth.sequential.regression import Regression
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Line:
     """Coefficients and residual spread of one regression."""
 

@@ -108,7 +108,7 @@ def fixed_cell(assignment: Assignment, column: Column, dtype: npt.DTypeLike) -> 
     return keys.index(wanted), 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rescue:
     """Original cells of a column by the other columns of its rules, for rows that cannot be drawn otherwise."""
 

@@ -27,7 +27,7 @@ def weight_column(options: Sequential, table: Table) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Weighted:
     """With what the sequence is fitted once the weights are dealt with.
 

@@ -67,7 +67,10 @@ class Axis:
             shift = HALF - self.exponent
             lower = self._lower()
             apart = np.clip(values.astype(np.int64), lower, lower + (1 << self.exponent) - 1) - lower
-            return apart << shift if shift >= 0 else apart >> -shift
+            # Ranges of 2^63 and more are exact as unsigned numbers.
+            return (
+                apart << shift if shift >= 0 else (apart.view(np.uint64) >> np.uint64(-shift)).view(np.int64)
+            )
         lower = np.ldexp(float(self.base), self.exponent - 1)
         if abs(self.base) <= 2:  # the range may straddle zero: scale first, subtract whole numbers
             return _clip(np.floor(np.ldexp(values, HALF - self.exponent)) - float(self.base << (HALF - 1)))

@@ -11,7 +11,7 @@ from dalenius.synth.syndiffix.axis import Axis, Codes
 from dalenius.synth.syndiffix.forest import Combination, Forest
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Buckets:
     """Ranges with weights. Column j of ``low`` and ``high`` belongs to column ``columns[j]``.
 

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import real_number
 from dalenius.data.schema import Column, Kind
 from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, Vector
 from dalenius.synth.syndiffix.axis import Axis, Codes
@@ -20,6 +21,10 @@ Snapping = Literal["data", "minmax"]
 INSIDE = 0.9999
 """The min-max frame ends here, so that the maximum lies inside the half-open cell [0, 1)."""
 LARGEST = 2.0**1020
+FEW = 5
+"""So many values at each end, and one in a hundred, may lie outside of the frame."""
+FAR = 2.0**45
+"""They may where they are so many times farther apart than the others."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class Casting:
     def _whole(
         self, values: AnyArray, axis: Axis, bounds: tuple[float, float] | None
     ) -> tuple[AnyArray, Axis]:
-        low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+        low, high = (int(end) for end in self._extent(values))
         if bounds is not None:
             low, high = math.floor(bounds[0]), math.ceil(bounds[1])
         if self.snapping == "minmax" and axis.kind != "moment":
@@ -94,22 +99,42 @@ class Casting:
             values = np.floor(values / width) * width
         elif plain.decimals is not None:
             values = np.round(values, plain.decimals) + 0.0
-        low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-        low, high = _bounds(plain) or (low, high)
+        ends = self._extent(values)
+        low, high = _bounds(plain) or (float(ends[0]), float(ends[1]))
         axis = Axis(plain, "real", 0, 0, step=width or 0.0)
         if self.snapping == "minmax":
             return values, replace(axis, scale=(low, INSIDE / (high - low) if high > low else 0.0))
         lower, power = snap(low, float(np.nextafter(high, np.inf)))
         if high == low:
             lower, power = snap(low, low + abs(low) / 2 or 1.0)
+        # What lies outside goes to the ends of the frame, which are the grid's and nobody's value.
+        values = np.clip(values, lower, np.nextafter(lower + math.ldexp(1.0, power), -np.inf))
         return values, replace(axis, base=round(math.ldexp(lower, 1 - power)), exponent=power)
+
+    def _extent(self, values: AnyArray) -> tuple[float, float]:
+        """Smallest and largest value that the frame must hold.
+
+        A frame has 61 bits. Where a few values are so far out that these would be spent on the emptiness before them,
+        and everybody else would fall into a few cells, the frame is made for the others.
+        """
+        if not len(values):
+            return 0, 0
+        low, high = values.min().item(), values.max().item()
+        few = FEW + len(values) // 100
+        if self.snapping == "minmax" or len(values) <= 4 * few:
+            return low, high
+        ordered = np.partition(values, (few, len(values) - 1 - few))
+        inner = ordered[few].item(), ordered[len(values) - 1 - few].item()
+        size = max(inner[1] - inner[0], abs(inner[0]), abs(inner[1]))
+        return inner if size > 0 and high - low > FAR * size else (low, high)
 
     def width(self, name: str, whole: bool) -> float | None:
         """Finest width of a column, snapped to a power of two; None without one."""
         if name not in self.precision:
             return None
         wanted = self.precision[name]
-        if not wanted > 0 or not math.isfinite(wanted):
+        real_number(f"precision of column {name!r}", wanted)
+        if not 0 < wanted < math.inf:
             raise OptionError(f"column {name!r}: precision must be a positive width")
         return math.ldexp(1.0, max(math.floor(math.log2(wanted)), 0 if whole else -1000))
 

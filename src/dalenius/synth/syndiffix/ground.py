@@ -106,6 +106,9 @@ class Ground:
         unknown = [name for name in (*method.safe, *method.precision) if name not in kept]
         if unknown:
             raise OptionError(f"options name the column {unknown[0]!r}, which is not in the table")
+        useless = [name for name in method.precision if not kept[name].is_number]
+        if useless:
+            raise OptionError(f"precision is a width of numbers; column {useless[0]!r} holds none")
         casting = Casting(method.snapping, method.precision)
         cast = [casting.cast(kept[name]) for name in chosen]
         vectors = [kept[name] for name in chosen]

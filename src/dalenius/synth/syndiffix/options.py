@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dalenius.core.errors import OptionError
+from dalenius.core.options import real_number, whole_number
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,16 @@ class Anonymity:
     top: tuple[int, int] = (2, 5)
 
     def __post_init__(self) -> None:
-        if self.low < 2:
-            raise OptionError("low must be at least 2: a value of a single unit must never come out")
-        if self.gap < 0 or self.spread < 0 or self.layer < 0:
-            raise OptionError("gap, spread and layer must not be negative")
-        for low, high in (self.outlier, self.top):
-            if not 1 <= low <= high:
+        if not isinstance(self.low, int) or self.low < 2:
+            raise OptionError(
+                "low must be a whole number, at least 2: a value of a single unit must never come out"
+            )
+        for name in ("gap", "spread", "layer"):
+            real_number(name, getattr(self, name))
+        if not all(0 <= number < math.inf for number in (self.gap, self.spread, self.layer)):
+            raise OptionError("gap, spread and layer must be finite and not negative")
+        for pair in (self.outlier, self.top):
+            if not (len(pair) == 2 and all(isinstance(p, int) for p in pair) and 1 <= pair[0] <= pair[1]):
                 raise OptionError("outlier and top are pairs (smallest, largest) of whole numbers from 1")
 
     @classmethod
@@ -80,3 +86,9 @@ class Growth:
     depth: int = 15
     row_fraction: int = 10_000
     any_stub: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("singular_low", "range_low"):
+            whole_number(name, getattr(self, name), 0)
+        whole_number("depth", self.depth, -1)  # -1: not even the root, unless it has the rows
+        whole_number("row_fraction", self.row_fraction, 1)

@@ -21,7 +21,7 @@ Rare = Literal["auto", "prefix", "neighbour"]
 Pair = tuple[int, int]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Outlook:
     """How codes of one column become values.
 

@@ -29,7 +29,7 @@ LARGEST = 50.0
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Side:
     """One column of the buckets against its margin: which margin buckets each range meets, and their widths."""
 

@@ -22,6 +22,7 @@ from dalenius.core.random import Seed
 from dalenius.data.atomic import replacing
 from dalenius.data.schema import Kind, Schema
 from dalenius.data.table import Table
+from dalenius.synth._store import DAMAGED
 from dalenius.synth.syndiffix.buckets import Buckets
 from dalenius.synth.syndiffix.clusters.plan import ClusterOptions, Part, Plan, solve
 from dalenius.synth.syndiffix.ground import ONE_CLUSTER, Ground, Method
@@ -37,7 +38,7 @@ LARGEST = 2**33
 Key = tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BucketStore:
     """Bucket sets of many combinations of columns.
 
@@ -170,7 +171,7 @@ class BucketStore:
                 return cls._rebuild(head, archive)
         except OSError as error:
             raise FileError(f"{where}: cannot open the store ({error.strerror})") from None
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError, IndexError) as error:
+        except DAMAGED as error:
             raise FileError(f"{where}: not a bucket store, or damaged ({type(error).__name__})") from None
 
     @classmethod

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
+from dalenius.core.options import whole_number
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.table import Table
@@ -113,6 +115,10 @@ class SynDiffix(Synthesizer):
         ):
             if getattr(self, name) not in allowed:
                 raise OptionError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        if self.threads is not None:
+            whole_number("threads", self.threads, 1)
+        for name, kind in (("anonymity", Anonymity), ("growth", Growth), ("clusters", ClusterOptions)):
+            object.__setattr__(self, name, _constants(name, getattr(self, name), kind))
 
     @property
     def settings(self) -> Method:
@@ -140,6 +146,16 @@ class SynDiffix(Synthesizer):
         columns = len(_names(self.columns)) or shape.columns
         trees = 2.0**columns if columns <= 4 else 12.0 * columns
         return Cost(seconds=0.05 + 8e-7 * shape.rows * trees, bytes=2e7 + 60.0 * shape.rows * min(trees, 64))
+
+
+def _constants(name: str, given: Any, kind: type[Any]) -> Any:
+    """Constants of the method, also from plain data: that is how the command line and a plan give them."""
+    if isinstance(given, kind):
+        return given
+    known = [option.name for option in fields(kind)]
+    if not isinstance(given, Mapping) or not all(word in known for word in given):
+        raise OptionError(f"{name} holds constants by name; there are {', '.join(known)}")
+    return kind(**{word: tuple(v) if isinstance(v, list) else v for word, v in given.items()})
 
 
 def _names(given: Sequence[str] | str | None) -> list[str]:

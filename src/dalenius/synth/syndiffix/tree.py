@@ -25,7 +25,7 @@ from dalenius.synth.syndiffix.trees._kernels import (
 LINKS = np.array([FIRST, KIDS, CODE, FLAGS])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """Nodes of one tree; node 0 is the root, siblings have consecutive numbers.
 

@@ -15,7 +15,7 @@ from dalenius.synth.syndiffix.counting._kernels import hash_numbers
 from dalenius.synth.syndiffix.noise.make import derive
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Units:
     """The units of the rows (or of groups of equal rows).
 

@@ -25,7 +25,7 @@ CHUNK = 100_000
 NO_NUMBERS: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """Nodes as arrays; a leaf holds the places ``first`` to ``last`` of the donors.
 

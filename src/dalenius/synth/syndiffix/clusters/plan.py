@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.options import real_number, whole_number
 from dalenius.synth.syndiffix.clusters._kernels import anneal, assemble
 from dalenius.synth.syndiffix.clusters.measure import Matrix
 
@@ -37,6 +38,11 @@ class ClusterOptions:
     threshold: float = 0.1
     alpha: float = 0.01
     sample: int = 1000
+
+    def __post_init__(self) -> None:
+        for name in ("most", "threshold", "alpha"):
+            real_number(name, getattr(self, name))
+        whole_number("sample", self.sample, 1)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,11 @@ def resolve_salt(salt: str | bytes | None) -> bytes:
     b'a long secret'
     """
     if salt is not None:
-        held = salt.encode() if isinstance(salt, str) else bytes(salt)
+        if not isinstance(
+            salt, (str, bytes)
+        ):  # bytes(12345) would be that many zeros, which anybody can guess
+            raise OptionError("the salt must be text or bytes; put a number into quotes")
+        held = salt.encode() if isinstance(salt, str) else salt
         if not held:
             raise OptionError(
                 "the salt is empty; give a secret of at least 8 bytes, or none for your own kept one"

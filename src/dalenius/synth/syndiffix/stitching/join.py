@@ -14,7 +14,7 @@ from dalenius.synth.syndiffix.stitching._kernels import stitch
 ROOF = 1 << 62
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Drawn:
     """Drawn codes and tags of some columns."""
 
