@@ -111,7 +111,7 @@ def test_bad_calls_are_told(call: Callable[[], object], text: str) -> None:
     ],
 )
 def test_options_of_another_kind_are_told(measure: str, options: dict) -> None:
-    with pytest.raises(OptionError, match=f"of measure '{measure}'"):
+    with pytest.raises(OptionError, match=f"measure '{measure}': option {next(iter(options))} cannot be"):
         r.risk_page(PAIR, options={measure: options})
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
-from types import UnionType
-from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Any, Protocol
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.option_types import check_types
 from dalenius.core.registry import MeasureInfo, Registry
 from dalenius.core.result import Result
 from dalenius.counts.pair import Pair
@@ -51,13 +50,7 @@ class Measure:
         if unknown:
             there = f"there are: {', '.join(known)}" if known else "it has none"
             raise OptionError(f"measure {self.info.name!r} has no option {unknown[0]!r}; {there}")
-        hints = get_type_hints(self.function)
-        for name, value in options.items():
-            if not _fits(value, hints[name]):
-                kind = _words(hints[name])
-                raise OptionError(
-                    f"option {name!r} of measure {self.info.name!r} is {value!r}; it should be {kind}"
-                )
+        check_types(f"measure {self.info.name!r}", self.function, options)
 
     def lacks(self, pair: Pair, options: Mapping[str, Any] | None = None) -> list[str]:
         """What the pair would need to have for this measure, and has not; keys and targets may be options."""
@@ -68,43 +61,6 @@ class Measure:
             "holdout": pair.holdout is not None,
         }
         return sorted(need for need in self.info.needs if not has[need])
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of the kind a parameter asks for, as far as that is plain.
-
-    Examples
-    --------
-    >>> _fits(5, int | None), _fits("five", int | None), _fits(True, int), _fits("sex", Sequence[str])
-    (True, False, False, False)
-    """
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):
-        return any(_fits(value, part) for part in get_args(hint))
-    if origin is Literal:
-        return value in get_args(hint)
-    if origin in (Sequence, Mapping):
-        return isinstance(value, origin) and not isinstance(value, str)
-    if hint in (int, float):
-        return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
-    return not isinstance(hint, type) or isinstance(value, hint)
-
-
-def _words(hint: Any) -> str:
-    """Say what a parameter asks for.
-
-    Examples
-    --------
-    >>> _words(int | None), _words(Sequence[str]), _words(Literal["a", "b"])
-    ('int or None', 'list', "'a' or 'b'")
-    """
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):
-        return " or ".join(_words(part) for part in get_args(hint))
-    if origin is Literal:
-        return " or ".join(map(repr, get_args(hint)))
-    plain = {Sequence: "list", Mapping: "mapping", type(None): "None"}
-    return plain.get(origin or hint, getattr(hint, "__name__", str(hint)))
 
 
 MEASURES: Registry[Measure] = Registry("measure")

@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.option_types import check_types
 from dalenius.core.options import whole_number
 from dalenius.core.random import Seed, sequence
 from dalenius.core.registry import MethodInfo, Registry
 from dalenius.data.frames import Origin
 from dalenius.data.schema import Role, Schema
 from dalenius.data.table import Table
-from dalenius.synth.option_types import check_types
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 NEVER_SYNTHESIZED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD)

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.options import whole_number
+from dalenius.core.options import one_of, whole_number
 from dalenius.core.random import Seed
 from dalenius.data.grouping import Method
 from dalenius.data.table import Table
@@ -169,10 +169,10 @@ class JointSynthesizer(Synthesizer):
     model: ClassVar[type[JointModel]]
 
     def __post_init__(self) -> None:
-        _one_of("domain", self.domain, get_args(Domain))
-        _one_of("total", self.total, get_args(Total))
-        _one_of("drawing", self.drawing, get_args(Drawing))
-        _one_of("neighbours", self.neighbours, get_args(Neighbours))
+        one_of("domain", self.domain, get_args(Domain))
+        one_of("total", self.total, get_args(Total))
+        one_of("drawing", self.drawing, get_args(Drawing))
+        one_of("neighbours", self.neighbours, get_args(Neighbours))
         if self.contribution is not None:
             whole_number("contribution", self.contribution, 1)
         if self.drawing == "even" and self.epsilon is None:
@@ -310,8 +310,3 @@ def _parts(coding: Coding, codes: list[IntArray], split: tuple[int, ...], rows: 
         place = tuple(int(p) for p in np.unravel_index(cell, sizes))
         result.append((place, [c[inside] for c in others], int(np.count_nonzero(inside))))
     return result
-
-
-def _one_of(name: str, value: object, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise OptionError(f"unknown {name} {value!r}; use one of {', '.join(allowed)}")
