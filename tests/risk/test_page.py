@@ -157,21 +157,14 @@ def test_second_looks_are_complete_and_silent() -> None:
     assert any("shared-neighbours" in line for line in bare.cannot_be_read)
 
 
+def json_call(folder: Path, keys: str) -> list[str]:
+    """Words of a call that answers with JSON alone."""
+    first, second, third = write(folder)
+    return ["risk", first, second, "--keys", keys, "--target", "ill", "--holdout", third, "--quiet", "--json"]
+
+
 def test_command_writes_records_and_leaves_disclosures_out(tmp_path: Path) -> None:
-    first, second, third = write(tmp_path)
-    call = [
-        "risk",
-        first,
-        second,
-        "--keys",
-        "town,age",
-        "--target",
-        "ill",
-        "--holdout",
-        third,
-        "--quiet",
-        "--json",
-    ]
+    call = json_call(tmp_path, "town,age")
     shown = CliRunner().invoke(app, [*call, "--further", "--records", str(tmp_path / "rows")])
     assert shown.exit_code == 0, shown.output
     found = json.loads(shown.stdout)["results"]
@@ -188,7 +181,7 @@ def test_command_writes_records_and_leaves_disclosures_out(tmp_path: Path) -> No
     assert wrong.exit_code == 2
     alone = tmp_path / "alone"
     one = CliRunner().invoke(
-        app, ["risk", first, "--keys", "town,age", "--target", "ill", "--records", str(alone)]
+        app, ["risk", call[1], "--keys", "town,age", "--target", "ill", "--records", str(alone)]
     )
     assert one.exit_code == 0, one.output
     assert sorted(path.stem for path in alone.iterdir()) == [
@@ -245,20 +238,7 @@ def test_targets_of_like_names_have_records_of_their_own(tmp_path: Path) -> None
 
 
 def test_command_groups_numbers(tmp_path: Path) -> None:
-    first, second, third = write(tmp_path)
-    call = [
-        "risk",
-        first,
-        second,
-        "--keys",
-        "age,pay",
-        "--target",
-        "ill",
-        "--holdout",
-        third,
-        "--quiet",
-        "--json",
-    ]
+    call = json_call(tmp_path, "age,pay")
     fine, coarse = (
         json.loads(CliRunner().invoke(app, [*call, "--further", *more]).stdout)
         for more in ([], ["--groups", "4"])
@@ -271,7 +251,7 @@ def test_command_groups_numbers(tmp_path: Path) -> None:
     assert fine["exposed"]["value"] == fine["results"]["replicated-uniques"]["value"]
     assert coarse["exposed"]["value"] == coarse["results"]["replicated-uniques"]["value"]
     assert "known in groups" in coarse["intruder"]
-    assert CliRunner().invoke(app, ["risk", first, "--keys", "age", "--groups", "4"]).exit_code == 2
+    assert CliRunner().invoke(app, ["risk", call[1], "--keys", "age", "--groups", "4"]).exit_code == 2
 
 
 def test_columns_of_one_file_alone_are_noted() -> None:

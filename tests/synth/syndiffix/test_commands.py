@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -97,3 +99,11 @@ def test_what_is_no_store_is_refused(events, tmp_path):
     store = tmp_path / "s.buckets"
     run("syndiffix", "build", events, "-o", store, "--width", 1)
     assert "'nope'" in run("syndiffix", "draw", store, "--columns", "nope", "-o", tmp_path / "x.csv", code=2)
+
+
+def test_no_rows_and_negative_seeds_are_told_as_asked(events, tmp_path):
+    out = tmp_path / "made.csv"
+    call = ("synth", events, "-m", "independent", "-o", out, "--json", "--quiet")
+    told = json.loads(run(*call, "--rows", 0, "--seed", -7))
+    assert told["rows"] == 0
+    assert pl.read_csv(out).height == 0
