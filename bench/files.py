@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import psutil
 
-from dalenius.data import read_table, write_table
+from dalenius.data import read, write
 from dalenius.data.files import memory_needed
 
 
@@ -69,10 +69,10 @@ def peak(path: Path) -> float:
     import subprocess
 
     code = (
-        "import sys\nfrom dalenius.data import read_table\n"
+        "import sys\nfrom dalenius.data import read\n"
         "def high():\n"
         "    return 1024 * int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])\n"
-        "before = high()\ntable = read_table(sys.argv[1])\nprint(high() - before)"
+        "before = high()\ntable = read(sys.argv[1])\nprint(high() - before)"
     )
     out = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     return float(out.stdout)
@@ -83,8 +83,8 @@ def compare(rows: int, folder: Path) -> None:
     path = folder / f"survey{rows}.csv"
     frame.write_csv(path)
     print(f"{rows:,} rows x 15 columns, CSV of {path.stat().st_size / 1e6:.0f} MB")
-    table = read_table(path)
-    ours = report("dalenius read_table (typed, schema)", lambda: read_table(path))
+    table = read(path)
+    ours = report("dalenius read (typed, schema)", lambda: read(path))
     report("polars.read_csv", lambda: pl.read_csv(path), ours)
     report("polars.read_csv, all text", lambda: pl.read_csv(path, infer_schema=False), ours)
     try:
@@ -94,10 +94,10 @@ def compare(rows: int, folder: Path) -> None:
         report("pandas.read_csv + astype(category)", lambda: _categories(pd.read_csv(path)), ours)
     except ImportError:
         print("  pandas is not installed: pip install pandas")
-    ours = report("dalenius write_table CSV", lambda: write_table(table, folder / "out.csv"))
+    ours = report("dalenius write CSV", lambda: write(table, folder / "out.csv"))
     report("polars write_csv", lambda: frame.write_csv(folder / "out2.csv"), ours)
-    ours = report("dalenius write_table Parquet", lambda: write_table(table, folder / "out.parquet"))
-    ours = report("dalenius read_table Parquet", lambda: read_table(folder / "out.parquet"))
+    ours = report("dalenius write Parquet", lambda: write(table, folder / "out.parquet"))
+    ours = report("dalenius read Parquet", lambda: read(folder / "out.parquet"))
     report("polars read_parquet", lambda: pl.read_parquet(folder / "out.parquet"), ours)
     for file in (path, folder / "out.parquet"):
         taken = peak(file)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from dalenius.data import examples, read_table
+from dalenius.data import examples, read
 from dalenius.release import Plan, forecast, read_plan, run_plan, template, verify_pack, write_pack
 from dalenius.release.jobs import job_path
 
@@ -35,7 +35,7 @@ def planned(folder: Path, rows: int) -> Plan:
     """The plan `dalenius plan` writes for an example survey, with a policy that lets every candidate through."""
     examples.survey(rows, seed=1).select(COLUMNS).write_csv(folder / "people.csv")
     keys, targets = ["sex", "age", "region"], ["diagnosis", "income"]
-    table = read_table(folder / "people.csv")
+    table = read(folder / "people.csv")
     text = template(folder / "people.csv", table, keys=keys, targets=targets, policy=["repU <= 100 %"])
     (folder / "plan.yaml").write_text(text)
     return read_plan(folder / "plan.yaml")

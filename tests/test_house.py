@@ -82,8 +82,32 @@ def test_noise_and_pickle_habits():
     assert faults == []
 
 
-def test_importing_does_not_load_what_few_calls_need():
-    heavy = ("altair", "duckdb", "fastapi", "pandas", "scipy.stats", "sklearn", "statsmodels")
-    code = f"import sys, dalenius.cli; print([name for name in {heavy} if name in sys.modules])"
+def loaded_by(code: str, names: tuple[str, ...]) -> list[str]:
+    """Which of these modules a fresh interpreter has loaded after running the code."""
+    code += f"\nimport sys; print(*(name for name in {names} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    return done.stdout.split()
+
+
+def test_importing_loads_nothing_until_a_name_is_used():
+    assert (
+        loaded_by("import dalenius; dir(dalenius)", ("numpy", "polars", "numba", "scipy", "dalenius.data"))
+        == []
+    )
+    assert loaded_by("import dalenius; dalenius.read", ("scipy", "sklearn", "dalenius.synth")) == []
+
+
+def test_commands_do_not_load_what_few_calls_need():
+    heavy = ("altair", "duckdb", "fastapi", "pandas", "scipy.stats", "sklearn", "statsmodels")
+    assert loaded_by("import dalenius.cli", heavy) == []
+
+
+def test_the_front_door_has_what_a_user_looks_for():
+    expected = """read write examples check synthesize evaluate compare benchmark write_report run_plan
+        Schema Column Table Pair Result DaleniusError
+        counts dp evaluation preparation release report risk synth tables utility"""
+    assert set(expected.split()) <= set(dir(dalenius))
+    for name in dalenius.__all__:
+        assert getattr(dalenius, name) is not None, name
+    with pytest.raises(AttributeError, match="did you mean 'synthesize'"):
+        dalenius.sinthesize  # noqa: B018

@@ -6,35 +6,11 @@
 >>> evaluation = dalenius.evaluate(survey, synthetic, keys=["sex", "age", "region"], targets=["diagnosis"])
 >>> evaluation["replicated-uniques"].value < 100
 True
+
+``__init__.pyi`` lists what is here and where it comes from; each name is loaded when it is first used.
 """
 
+from dalenius.core.later import public_names
+
 __version__ = "0.1.0"
-
-from dalenius.core.errors import DaleniusError
-from dalenius.core.result import Interval, Result
-from dalenius.counts.pair import Pair
-from dalenius.data import Column, Grouping, Kind, Role, Schema, Table, examples
-from dalenius.evaluation import Comparison, Evaluation, compare, evaluate
-from dalenius.synth import load_model, make_synthesizer, save_model, synthesize
-
-__all__ = [
-    "Column",
-    "Comparison",
-    "DaleniusError",
-    "Evaluation",
-    "Grouping",
-    "Interval",
-    "Kind",
-    "Pair",
-    "Result",
-    "Role",
-    "Schema",
-    "Table",
-    "compare",
-    "evaluate",
-    "examples",
-    "load_model",
-    "make_synthesizer",
-    "save_model",
-    "synthesize",
-]
+__getattr__, __dir__, __all__ = public_names(__name__, __file__)

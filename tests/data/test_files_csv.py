@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dalenius.core.errors import DataError, FileError, OptionError, SchemaError
-from dalenius.data import Column, Kind, Schema, Table, read_table, write_table
+from dalenius.data import Column, Kind, Schema, Table, read, write
 from dalenius.data.files import Dialect, read_csv, sniff_csv
 
 
@@ -28,7 +28,7 @@ def put(path: Path, content: str | bytes) -> Path:
 
 
 def cells(path: Path, **options: object) -> dict[str, list[object]]:
-    return read_table(path, **options).to_frame("dict")
+    return read(path, **options).to_frame("dict")
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -38,7 +38,7 @@ def test_separators_and_line_endings(file: Path, separator: str, newline: str) -
     put(file, newline.join(separator.join(line) for line in lines) + newline)
     dialect = sniff_csv(file)
     assert (dialect.separator, dialect.newline) == (separator, newline)
-    table = read_table(file)
+    table = read(file)
     assert table.to_frame("dict") == {
         "name": ["a", f"b{separator}c", "d"],
         "n": [1, 2, None],
@@ -51,9 +51,9 @@ def test_decimal_comma_and_apostrophes(file: Path) -> None:
     put(file, "a;b\n'x;y';1,50\nz;-2,25\n")
     dialect = sniff_csv(file)
     assert (dialect.decimal, dialect.quote) == (",", "'")
-    table = read_table(file)
+    table = read(file)
     assert table.to_frame("dict") == {"a": ["x;y", "z"], "b": [1.5, -2.25]}
-    write_table(table, file, dialect=dialect)
+    write(table, file, dialect=dialect)
     assert file.read_text() == "a;b\n'x;y';1,50\nz;-2,25\n"
 
 
@@ -70,17 +70,17 @@ def test_decimal_comma_and_apostrophes(file: Path) -> None:
 def test_encodings(file: Path, encoding: str, said: str) -> None:
     put(file, "navn,by\nBjørk,Tromsø\nZoë,Ålesund\n".encode(encoding))
     assert said in str(sniff_csv(file))
-    table = read_table(file)
+    table = read(file)
     assert table.to_frame("dict") == {"navn": ["Bjørk", "Zoë"], "by": ["Tromsø", "Ålesund"]}
     before = file.read_bytes()
-    write_table(table, file, dialect=sniff_csv(file))
+    write(table, file, dialect=sniff_csv(file))
     assert file.read_bytes() == before
 
 
 def test_latin_1_where_cp1252_has_no_letter(file: Path) -> None:
     put(file, b"a,b\nx\x81,\xe9\ny,z\n")
     assert sniff_csv(file).encoding == "latin-1"
-    assert read_table(file).rows == 2
+    assert read(file).rows == 2
 
 
 def test_mixed_encodings_are_refused_with_the_line(file: Path) -> None:
@@ -88,21 +88,21 @@ def test_mixed_encodings_are_refused_with_the_line(file: Path) -> None:
     lines[20] = "20,Zoë".encode("cp1252")
     put(file, b"id,name\n" + b"\n".join(lines) + b"\n")
     with pytest.raises(FileError, match=r"line 22 is not UTF-8, unlike the rest.*encoding='cp1252'"):
-        read_table(file)
-    assert read_table(file, encoding="cp1252").rows == 50
+        read(file)
+    assert read(file, encoding="cp1252").rows == 50
     put(file, b"id,name\n" + b"\n".join("1,Zoë".encode("cp1252") for _ in range(4)) + "\n5,Zoë\n".encode())
     with pytest.raises(FileError, match="line 6 is UTF-8, unlike the rest"):
-        read_table(file)
+        read(file)
 
 
 def test_wrong_encoding_given(file: Path) -> None:
     put(file, "a,b\n1,2\n3,é\n".encode("cp1252"))
     with pytest.raises(FileError, match="line 3 is not valid utf-8"):
-        read_table(file, encoding="utf-8")
+        read(file, encoding="utf-8")
     with pytest.raises(FileError, match="line 3 is not valid ascii"):
-        read_table(file, dialect=Dialect(encoding="ascii"))
+        read(file, dialect=Dialect(encoding="ascii"))
     with pytest.raises(OptionError, match="'klingon' is not known"):
-        read_table(file, encoding="klingon")
+        read(file, encoding="klingon")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_wrong_encoding_given(file: Path) -> None:
 )
 def test_faulty_files(file: Path, content: str | bytes, message: str) -> None:
     with pytest.raises(FileError, match=message) as caught:
-        read_table(put(file, content))
+        read(put(file, content))
     assert str(file) in str(caught.value)
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -129,9 +129,9 @@ def test_faulty_files(file: Path, content: str | bytes, message: str) -> None:
 
 
 def test_small_files(file: Path) -> None:
-    assert read_table(put(file, "a,b\n")).rows == 0
-    assert read_table(put(file, "a,b")).names == ["a", "b"]
-    assert read_table(put(file, "a\n")).rows == 0
+    assert read(put(file, "a,b\n")).rows == 0
+    assert read(put(file, "a,b")).names == ["a", "b"]
+    assert read(put(file, "a\n")).rows == 0
     assert cells(put(file, "a\n1\n\n3\n")) == {"a": [1, None, 3]}
     assert cells(put(file, "a,b\n1,x")) == {"a": [1], "b": ["x"]}
     assert cells(put(file, "a,b\n1,x\n\n\n2,y\n\n")) == {"a": [1, 2], "b": ["x", "y"]}
@@ -156,12 +156,12 @@ def test_what_is_a_number(file: Path) -> None:
     }
     rows = zip(*(values for values, _ in columns.values()), strict=True)
     put(file, ",".join(columns) + "\n" + "\n".join(",".join(row) for row in rows) + "\n")
-    frame = read_table(file).to_frame("polars")
+    frame = read(file).to_frame("polars")
     kinds = {"integer": (pl.Int64,), "float": (pl.Float64, pl.Int64), "text": (pl.String,)}
     for name, (_, storage) in columns.items():
         assert frame[name].dtype in kinds[storage], name
     assert frame["long"][0] == "12345678901234567890"
-    assert "'NA' looks like a code for missing" in read_table(file).schema["words"].note
+    assert "'NA' looks like a code for missing" in read(file).schema["words"].note
 
 
 def test_missing_strings(file: Path) -> None:
@@ -183,18 +183,18 @@ def test_schema_is_honoured(file: Path) -> None:
             Column("when", Kind.DATETIME),
         )
     )
-    table = read_table(file, schema)
+    table = read(file, schema)
     assert table["income"].state.tolist() == [4, 3]
     frame = table.to_frame()
     assert frame["zip"].to_list() == ["1067", "80331"]
     assert frame["ok"].to_list() == [True, False]
     assert frame["when"].to_list() == [dt.datetime(2020, 1, 2, 3, 4, 5), None]
     assert table["band"].levels == ("1", "2", "3")
-    write_table(table, file)
+    write(table, file)
     text = file.read_text().splitlines()
     assert text[1] == "1067,-8,31/12/2020,true,2,2020-01-02T03:04:05"
     assert text[2] == "80331,NA,,false,1,"
-    again = read_table(file, schema)
+    again = read(file, schema)
     assert again.to_frame().equals(frame)
     assert again["income"].state.tolist() == [4, 3]
 
@@ -209,10 +209,10 @@ def test_all_mismatches_at_once_without_values(file: Path) -> None:
         )
     )
     with pytest.raises(SchemaError, match="'extra' is not in the schema"):
-        read_table(file, schema)
+        read(file, schema)
     put(file, "a,b,c\nsecret,hidden,2020-01-01\n2,x,private\n")
     with pytest.raises(SchemaError) as caught:
-        read_table(file, schema)
+        read(file, schema)
     assert len(caught.value.faults) == 3
     assert not any(word in str(caught.value) for word in ("secret", "hidden", "private"))
 
@@ -220,9 +220,9 @@ def test_all_mismatches_at_once_without_values(file: Path) -> None:
 def test_null_nan_and_empty_text_with_a_schema(file: Path) -> None:
     frame = pl.DataFrame({"x": [1.5, None, float("nan"), float("inf")], "t": ["a", None, "", "a"]})
     table = Table.from_frame(frame)
-    write_table(table, file)
+    write(table, file)
     assert file.read_text() == 'x,t\n1.5,a\n,\nNaN,""\ninf,a\n'
-    polars.testing.assert_frame_equal(read_table(file, table.schema).to_frame(), frame)
+    polars.testing.assert_frame_equal(read(file, table.schema).to_frame(), frame)
 
 
 NUMBERS = st.floats(allow_nan=False).filter(lambda v: abs(v) < 1e300)
@@ -257,15 +257,15 @@ def test_round_trip_with_the_schema(tmp_path: Path, data: st.DataObject) -> None
     newline = data.draw(st.sampled_from(["\n", "\r\n"]))
     dialect = Dialect(separator, decimal=decimal, newline=newline, mark=data.draw(st.booleans()))
     path = tmp_path / "r.csv"
-    write_table(table, path, dialect=dialect)
+    write(table, path, dialect=dialect)
     first = path.read_bytes()
-    back = read_table(path, table.schema, dialect=dialect)
+    back = read(path, table.schema, dialect=dialect)
     # A column of whole floats is written and read as whole numbers: CSV has no types of its own.
     made = back.to_frame().with_columns(
         pl.col(s.name).cast(pl.Float64) for s in frame if s.dtype == pl.Float64
     )
     polars.testing.assert_frame_equal(made, frame, check_exact=True)
-    write_table(back, path, dialect=dialect)
+    write(back, path, dialect=dialect)
     assert path.read_bytes() == first
 
 
@@ -275,7 +275,7 @@ def test_any_bytes_give_a_table_or_one_line(tmp_path: Path, content: bytes) -> N
     path = put(tmp_path / "b.csv", content)
     message = ""
     try:
-        read_table(path)
+        read(path)
     except FileError as error:
         message = str(error)
     assert "\n" not in message
@@ -286,7 +286,7 @@ def test_many_ids_and_many_categories(file: Path) -> None:
     ids = [f"P{i:06d}" for i in range(rows)]
     frame = pl.DataFrame({"id": ids, "many": [f"c{i % 10_000}" for i in range(rows)], "one": ["x"] * rows})
     frame.write_csv(file)
-    table = read_table(file)
+    table = read(file)
     assert table.schema.by_role("identifier") == ["id"]
     assert len(table["many"].levels) == 10_000
     polars.testing.assert_frame_equal(table.to_frame(), frame)
@@ -299,20 +299,20 @@ def test_a_million_rows(file: Path) -> None:
         {"a": rng.integers(0, 10**6, 10**6), "b": rng.normal(size=10**6).round(3), "c": ["x"] * 10**6}
     )
     frame.write_csv(file)
-    polars.testing.assert_frame_equal(read_table(file).to_frame(), frame)
+    polars.testing.assert_frame_equal(read(file).to_frame(), frame)
 
 
 def test_writing(file: Path, tmp_path: Path) -> None:
-    write_table({"a": [1, None]}, file)
+    write({"a": [1, None]}, file)
     assert file.read_text() == 'a\n1\n""\n'
     assert cells(file) == {"a": [1, None]}
-    write_table({"a": [1], "b": ["x\ty"]}, tmp_path / "a.tsv")
+    write({"a": [1], "b": ["x\ty"]}, tmp_path / "a.tsv")
     assert (tmp_path / "a.tsv").read_text() == 'a\tb\n1\t"x\ty"\n'
     assert cells(tmp_path / "a.tsv") == {"a": [1], "b": ["x\ty"]}
     with pytest.raises(DataError, match="without columns"):
-        write_table({}, file)
+        write({}, file)
     with pytest.raises(FileError, match="line 3 has a character that cp1252 cannot express"):
-        write_table({"a": ["x", "漢"], "b": [1, 2]}, file, dialect=Dialect(encoding="cp1252"))
+        write({"a": ["x", "漢"], "b": [1, 2]}, file, dialect=Dialect(encoding="cp1252"))
     assert cells(file) == {"a": [1, None]}  # the old file stands
     with pytest.raises(OptionError):
         Dialect(separator=",", decimal=",")
@@ -321,9 +321,9 @@ def test_writing(file: Path, tmp_path: Path) -> None:
 def test_zoned_moments(file: Path) -> None:
     moment = dt.datetime(2020, 1, 1, 1, tzinfo=dt.UTC)
     table = Table.from_frame(pl.DataFrame({"t": [moment, None], "i": [1, 2]}))
-    write_table(table, file)
+    write(table, file)
     assert file.read_text() == "t,i\n2020-01-01T01:00:00Z,1\n,2\n"
-    assert read_table(file, table.schema)["t"].data.tolist() == table["t"].data.tolist()
+    assert read(file, table.schema)["t"].data.tolist() == table["t"].data.tolist()
 
 
 def test_dialect_says_what_was_assumed(file: Path) -> None:
@@ -338,11 +338,11 @@ def test_numbers_that_a_float_cannot_hold_stay_text(file: Path) -> None:
 
 
 def test_zero_is_not_written_as_minus_zero(file: Path) -> None:
-    write_table({"a": [-0.0, 0.0, 2.5]}, file)
+    write({"a": [-0.0, 0.0, 2.5]}, file)
     assert file.read_text() == "a\n-0.0\n0.0\n2.5\n"
 
 
 @pytest.mark.parametrize("separator", ["", ",,"])
 def test_a_separator_is_one_character(file: Path, separator: str) -> None:
     with pytest.raises(OptionError, match="one character"):
-        read_table(put(file, "a,b\n1,2\n"), separator=separator)
+        read(put(file, "a,b\n1,2\n"), separator=separator)

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dalenius.core.errors import DaleniusError, DataError, FileError, MissingExtraError, OptionError
-from dalenius.data import Column, Kind, Schema, Table, read_table, write_table
+from dalenius.data import Column, Kind, Schema, Table, read, write
 from dalenius.data.files import check_memory, excel_sheets, memory_needed, scan_file
 
 LIGHT = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -61,12 +61,12 @@ def frames(
 @LIGHT
 @given(frames(EVERYTHING), st.sampled_from(["a.parquet", "a.feather", "a.arrow"]))
 def test_columnar_files_keep_everything(tmp_path: Path, frame: pl.DataFrame, name: str) -> None:
-    write_table(frame, tmp_path / name)
+    write(frame, tmp_path / name)
     first = (tmp_path / name).read_bytes()
-    back = read_table(tmp_path / name)
+    back = read(tmp_path / name)
     assert back.to_frame().schema == frame.schema
     polars.testing.assert_frame_equal(back.to_frame(), frame, check_exact=True)
-    write_table(back, tmp_path / name)
+    write(back, tmp_path / name)
     assert (tmp_path / name).read_bytes() == first
 
 
@@ -75,18 +75,18 @@ def test_columnar_files_keep_everything(tmp_path: Path, frame: pl.DataFrame, nam
 def test_every_frame_can_be_written(tmp_path: Path, ending: str, backend: str) -> None:
     table = Table.from_frame({"a": [1, 2, None], "b": ["x", None, "y"], "c": [1.5, 2.5, 3.25]})
     frame = table.to_frame(backend)
-    write_table(frame, tmp_path / f"a{ending}")
-    assert read_table(tmp_path / f"a{ending}").to_frame("dict") == table.to_frame()
+    write(frame, tmp_path / f"a{ending}")
+    assert read(tmp_path / f"a{ending}").to_frame("dict") == table.to_frame()
 
 
 def test_pandas_categories_and_zero_columns_in_parquet(tmp_path: Path) -> None:
     frame = pd.DataFrame({"o": pd.Categorical(["lo", "hi", None], ["lo", "mid", "hi"], ordered=True)})
     frame.to_parquet(tmp_path / "p.parquet")
-    table = read_table(tmp_path / "p.parquet")
+    table = read(tmp_path / "p.parquet")
     assert table.schema["o"].kind is Kind.ORDERED
     assert table["o"].levels == ("lo", "mid", "hi")
-    write_table(pl.DataFrame(), tmp_path / "z.parquet")
-    assert read_table(tmp_path / "z.parquet").names == []
+    write(pl.DataFrame(), tmp_path / "z.parquet")
+    assert read(tmp_path / "z.parquet").names == []
 
 
 EXCEL = [
@@ -108,9 +108,9 @@ EXCEL = [
 @given(frames(EXCEL, least=1))
 def test_excel(tmp_path: Path, frame: pl.DataFrame) -> None:
     filled = frame.filter(pl.any_horizontal(pl.all().is_not_null()))  # an empty last row is no row in a sheet
-    write_table(filled, tmp_path / "a.xlsx")
+    write(filled, tmp_path / "a.xlsx")
     first = (tmp_path / "a.xlsx").read_bytes()
-    back = read_table(tmp_path / "a.xlsx").to_frame()
+    back = read(tmp_path / "a.xlsx").to_frame()
     for name, dtype in frame.schema.items():
         if filled[name].null_count() < filled.height:
             polars.testing.assert_series_equal(
@@ -118,7 +118,7 @@ def test_excel(tmp_path: Path, frame: pl.DataFrame) -> None:
             )
         else:
             assert back[name].null_count() == filled.height
-    write_table(filled, tmp_path / "a.xlsx")
+    write(filled, tmp_path / "a.xlsx")
     assert (tmp_path / "a.xlsx").read_bytes() == first
 
 
@@ -137,24 +137,24 @@ def test_excel_sheets_and_faults(tmp_path: Path) -> None:
             for i, row in enumerate(rows):
                 sheet.write_row(i, 0, row)
     assert excel_sheets(path) == ["one", "two", "odd", "none"]
-    assert read_table(path).names == ["a"]
-    assert read_table(path, sheet=2).to_frame("dict") == {"b": ["x"], "c": ["007"]}
-    assert read_table(path, sheet="two").names == ["b", "c"]
+    assert read(path).names == ["a"]
+    assert read(path, sheet=2).to_frame("dict") == {"b": ["x"], "c": ["007"]}
+    assert read(path, sheet="two").names == ["b", "c"]
     schema = Schema((Column("b", Kind.TEXT), Column("c", Kind.INTEGER)))
-    assert read_table(path, schema, sheet="two").to_frame("dict")["c"] == [7]
+    assert read(path, schema, sheet="two").to_frame("dict")["c"] == [7]
     for sheet, message in (("odd", "'a' appears more than once"), ("none", "the sheet is empty")):
         with pytest.raises(FileError, match=message):
-            read_table(path, sheet=sheet)
+            read(path, sheet=sheet)
     for sheet in ("three", 9, 0):
         with pytest.raises(OptionError, match="no sheet"):
-            read_table(path, sheet=sheet)
+            read(path, sheet=sheet)
     with pytest.raises(FileError, match="infinite values, which Excel cannot"):
-        write_table({"x": [1.5, float("inf")]}, path)
+        write({"x": [1.5, float("inf")]}, path)
     with pytest.raises(FileError, match=r"beyond 2\^53"):
-        write_table({"x": [2**60 + 1] * 3}, path)
+        write({"x": [2**60 + 1] * 3}, path)
     with pytest.raises(FileError, match="before 1900"):
-        write_table({"x": [dt.date(1800, 1, 1)]}, path)
-    assert read_table(path).names == ["a"]
+        write({"x": [dt.date(1800, 1, 1)]}, path)
+    assert read(path).names == ["a"]
 
 
 STATISTICAL = [
@@ -174,8 +174,8 @@ STATISTICAL = [
 @LIGHT
 @given(frames(STATISTICAL), st.sampled_from(["a.sav", "a.zsav", "a.dta", "a.xpt"]))
 def test_statistical_files(tmp_path: Path, frame: pl.DataFrame, name: str) -> None:
-    write_table(frame, tmp_path / name)
-    back = read_table(tmp_path / name).to_frame()
+    write(frame, tmp_path / name)
+    back = read(tmp_path / name).to_frame()
     assert back.columns == frame.columns
     assert back.height == frame.height
     for column, dtype in frame.schema.items():
@@ -217,8 +217,8 @@ def labelled() -> Table:
 @pytest.mark.parametrize("ending", [".sav", ".zsav"])
 def test_spss_keeps_labels_and_codes(tmp_path: Path, ending: str) -> None:
     table = labelled()
-    write_table(table, tmp_path / f"a{ending}")
-    back = read_table(tmp_path / f"a{ending}")
+    write(table, tmp_path / f"a{ending}")
+    back = read(tmp_path / f"a{ending}")
     assert back.to_frame("dict") == table.to_frame()
     for name in table.names:
         was, now = table.schema[name], back.schema[name]
@@ -235,8 +235,8 @@ def test_spss_keeps_labels_and_codes(tmp_path: Path, ending: str) -> None:
 
 def test_stata_keeps_labels_and_letters(tmp_path: Path) -> None:
     table = labelled()
-    write_table(table, tmp_path / "a.dta")
-    back = read_table(tmp_path / "a.dta")
+    write(table, tmp_path / "a.dta")
+    back = read(tmp_path / "a.dta")
     assert back.to_frame("dict") == table.to_frame()
     assert back.schema["sex"].label == "Sex of person"
     assert dict(back.schema["mood"].value_labels) == {1: "bad", 2: "so-so", 3: "good"}
@@ -247,8 +247,8 @@ def test_stata_keeps_labels_and_letters(tmp_path: Path) -> None:
 
     raw = Raw("x", "mixed", np.arange(30) % 15, None, (*range(5, 18), "a", "b"))
     letters = Table.from_raws([raw], Origin(), coded)
-    write_table(letters, tmp_path / "l.dta")
-    again = read_table(tmp_path / "l.dta")
+    write(letters, tmp_path / "l.dta")
+    again = read(tmp_path / "l.dta")
     assert again.schema["x"].missing == ("a", "b")
     assert again["x"].column.kind is Kind.INTEGER
     assert again["x"].state.tolist() == letters["x"].state.tolist()
@@ -261,24 +261,24 @@ def test_spss_ranges(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [1.0, 2, 3, 97, 98, 99] * 5, "s": ["a", "b", "z"] * 10})
     ranges = {"x": [{"lo": 97, "hi": 99}], "s": ["z"]}
     pyreadstat.write_sav(frame, str(tmp_path / "r.sav"), missing_ranges=ranges)
-    table = read_table(tmp_path / "r.sav")
+    table = read(tmp_path / "r.sav")
     assert table.schema["x"].missing == (97, 98, 99)
     assert table.schema["s"].missing == ("z",)
     many = Schema((Column("x", Kind.INTEGER, missing=(-1, -2, -3, -4)),))
-    write_table(Table.from_frame({"x": [1, 5, -1, -4, -3]}, many), tmp_path / "m.sav")
-    assert read_table(tmp_path / "m.sav").schema["x"].missing == (-4, -3, -1)
+    write(Table.from_frame({"x": [1, 5, -1, -4, -3]}, many), tmp_path / "m.sav")
+    assert read(tmp_path / "m.sav").schema["x"].missing == (-4, -3, -1)
     apart = Schema((Column("x", Kind.INTEGER, missing=(-1, -2, -3, 9)),))
     with pytest.raises(FileError, match="column 'x' has 4 missing codes"):
-        write_table(Table.from_frame({"x": [1, 5, -1, 9]}, apart), tmp_path / "m.sav")
+        write(Table.from_frame({"x": [1, 5, -1, 9]}, apart), tmp_path / "m.sav")
 
 
 def test_names_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"'two words', '1st' cannot be a Stata name"):
-        write_table({"two words": [1], "1st": [2]}, tmp_path / "a.dta")
+        write({"two words": [1], "1st": [2]}, tmp_path / "a.dta")
     with pytest.raises(FileError, match="differ only in capitals"):
-        write_table({"Age": [1], "age": [2]}, tmp_path / "a.sav")
+        write({"Age": [1], "age": [2]}, tmp_path / "a.sav")
     with pytest.raises(DataError, match="without columns"):
-        write_table({}, tmp_path / "a.sav")
+        write({}, tmp_path / "a.sav")
 
 
 ENDINGS = [".csv", ".parquet", ".feather", ".xlsx", ".sav", ".dta", ".xpt", ".sas7bdat"]
@@ -288,19 +288,19 @@ ENDINGS = [".csv", ".parquet", ".feather", ".xlsx", ".sav", ".dta", ".xpt", ".sa
 def test_files_that_cannot_be_opened(tmp_path: Path, ending: str) -> None:
     missing, folder, damaged = (tmp_path / f"{n}{ending}" for n in ("missing", "folder", "damaged"))
     with pytest.raises(FileError, match="no such file"):
-        read_table(missing)
+        read(missing)
     folder.mkdir()
     with pytest.raises(FileError, match="is a folder"):
-        read_table(folder)
+        read(folder)
     if ending != ".csv":
         damaged.write_bytes(b"secret," * 50)
         with pytest.raises(FileError, match="cannot be read as") as caught:
-            read_table(damaged)
+            read(damaged)
         assert "secret" not in str(caught.value)
         assert "\n" not in str(caught.value)
         damaged.write_bytes(b"")
         with pytest.raises(FileError):
-            read_table(damaged)
+            read(damaged)
 
 
 def test_permission_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,21 +312,21 @@ def test_permission_denied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, whom no file refuses
     with pytest.raises(FileError, match="permission denied"):
-        read_table(path)
+        read(path)
 
 
 def test_endings_and_options(tmp_path: Path) -> None:
     for name in ("a.doc", "a"):
         with pytest.raises(FileError, match=r"supported: \.csv, .*\.sas7bdat"):
-            read_table(tmp_path / name)
+            read(tmp_path / name)
     with pytest.raises(FileError, match="cannot be written"):
-        write_table({"a": [1]}, tmp_path / "a.sas7bdat")
-    write_table({"a": [1]}, tmp_path / "a.parquet")
+        write({"a": [1]}, tmp_path / "a.sas7bdat")
+    write({"a": [1]}, tmp_path / "a.parquet")
     with pytest.raises(OptionError, match="'sheet' is not for this type of file"):
-        read_table(tmp_path / "a.parquet", sheet=1)
+        read(tmp_path / "a.parquet", sheet=1)
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(FileError, match="is a folder"):
-        write_table({"a": [1]}, tmp_path / "d.csv")
+        write({"a": [1]}, tmp_path / "d.csv")
 
 
 @pytest.mark.parametrize("package", ["pyreadstat", "fastexcel", "xlsxwriter"])
@@ -344,7 +344,7 @@ def test_missing_extras_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(MissingExtraError, match=rf"install {package}: pip install 'dalenius\[files\]'"):
-        write_table({"a": [1]}, path) if package == "xlsxwriter" else read_table(path)
+        write({"a": [1]}, path) if package == "xlsxwriter" else read(path)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather", ".xlsx", ".sav", ".dta", ".xpt"])
@@ -352,7 +352,7 @@ def test_a_failing_write_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
     path = tmp_path / f"a{ending}"
-    write_table({"a": [1, 2]}, path)
+    write({"a": [1, 2]}, path)
     before = path.read_bytes()
 
     def fail(*_: object, **__: object) -> None:
@@ -360,7 +360,7 @@ def test_a_failing_write_leaves_the_old_file(
 
     monkeypatch.setattr("os.replace", fail)
     with pytest.raises(FileError, match="No space left"):
-        write_table({"a": [3, 4, 5]}, path)
+        write({"a": [3, 4, 5]}, path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
@@ -368,13 +368,13 @@ def test_a_failing_write_leaves_the_old_file(
 def test_writing_where_nobody_may(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(FileError, match="cannot write here"):
-        write_table({"a": [1]}, tmp_path / "file" / "a.csv")
+        write({"a": [1]}, tmp_path / "file" / "a.csv")
 
 
 def test_scanning_and_memory(tmp_path: Path) -> None:
     frame = {"zip": ["01067", "80331"], "n": [1, 2]}
     for name in ("a.csv", "a.parquet"):
-        write_table(frame, tmp_path / name)
+        write(frame, tmp_path / name)
         relation = scan_file(tmp_path / name)
         assert isinstance(relation, duckdb.DuckDBPyRelation)
         assert relation.columns == ["zip", "n"]
@@ -385,7 +385,7 @@ def test_scanning_and_memory(tmp_path: Path) -> None:
             check_memory(tmp_path / name, free=1)
     own = duckdb.connect()
     assert scan_file(tmp_path / "a.parquet", own).count("*").fetchall() == [(2,)]
-    write_table(frame, tmp_path / "a.xlsx")
+    write(frame, tmp_path / "a.xlsx")
     with pytest.raises(FileError, match="only CSV and Parquet"):
         scan_file(tmp_path / "a.xlsx")
     with pytest.raises(FileError, match="convert it to Parquet"):
@@ -396,32 +396,32 @@ def test_scanning_and_memory(tmp_path: Path) -> None:
 
 
 def test_memory_is_checked_before_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_table({"a": [1]}, tmp_path / "a.csv")
+    write({"a": [1]}, tmp_path / "a.csv")
     monkeypatch.setattr("dalenius.data.files.scan.SHARE", 0.0)
     with pytest.raises(DaleniusError, match="memory_check=False"):
-        read_table(tmp_path / "a.csv")
-    assert read_table(tmp_path / "a.csv", memory_check=False).rows == 1
+        read(tmp_path / "a.csv")
+    assert read(tmp_path / "a.csv", memory_check=False).rows == 1
 
 
 def test_nested_parquet_is_refused_by_name(tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table({"a": [[1], [2]]}), tmp_path / "n.parquet")
     with pytest.raises(DataError, match="column 'a' holds list"):
-        read_table(tmp_path / "n.parquet")
+        read(tmp_path / "n.parquet")
 
 
 @pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
 def test_truth_values_come_back_with_their_schema(tmp_path, ending):
     table = Table.from_frame({"b": [True, False, None], "k": [1, 2, 3]})
-    write_table(table, tmp_path / f"a.{ending}")
-    assert read_table(tmp_path / f"a.{ending}", table.schema).to_frame("dict")["b"] == [True, False, None]
+    write(table, tmp_path / f"a.{ending}")
+    assert read(tmp_path / f"a.{ending}", table.schema).to_frame("dict")["b"] == [True, False, None]
 
 
 @pytest.mark.parametrize("ending", ["sav", "zsav", "xpt"])
 def test_texts_too_long_for_a_format_are_refused_by_name(tmp_path, ending):
     with pytest.raises(FileError, match="'long' has texts beyond"):
-        write_table({"long": ["x" * 70_000, "y"]}, tmp_path / f"a.{ending}")
+        write({"long": ["x" * 70_000, "y"]}, tmp_path / f"a.{ending}")
 
 
 def test_numbers_too_large_for_sas_transport_are_refused_by_name(tmp_path):
     with pytest.raises(FileError, match="'a' has numbers beyond"):
-        write_table({"a": [1e76, 1.5]}, tmp_path / "a.xpt")
+        write({"a": [1e76, 1.5]}, tmp_path / "a.xpt")

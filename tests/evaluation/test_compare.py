@@ -12,7 +12,7 @@ from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result
 from dalenius.data import Table, examples
 from dalenius.evaluation import ablation, benchmark, compare, evaluate
-from dalenius.utility.check import Recipe, audit
+from dalenius.preparation import Recipe, check
 
 COLUMNS = ["sex", "age", "region", "education", "income", "smoker"]
 
@@ -130,7 +130,7 @@ def test_cleaning_helps_a_method_that_smooths() -> None:
         "sex": rng.choice(["f", "m"], 700).tolist(),
     }
     table = Table.from_frame(data)
-    recipe = Recipe.of(audit(table), table)
+    recipe = Recipe.of(check(table), table)
     found = ablation(table, recipe, "independent", replicates=2, measures=["two-way-utility"])
     scores = dict(found.comparison.table.iter_rows())
     assert scores["cleaned"] < 3 < scores["raw"]

@@ -10,7 +10,7 @@ import pytest
 
 from dalenius.core.errors import SchemaError
 from dalenius.core.result import Result
-from dalenius.data import Table, examples, read_table
+from dalenius.data import Table, examples, read
 from dalenius.release import read_plan, template
 from dalenius.release.jobs import source
 from dalenius.release.policy import Rule, judge
@@ -75,7 +75,7 @@ def test_template_is_a_plan(tmp_path):
     )
     plan = read_plan(tmp_path / "plan.yaml")
     assert len(plan.candidates) == 5
-    table = read_table(tmp_path / "people.csv")
+    table = read(tmp_path / "people.csv")
     assert not set(plan.scenarios[0].keys) & set(table.schema.by_role("identifier"))
     assert not (tmp_path / "release").exists()
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dalenius.data import Grouping, examples, read_table
+from dalenius.data import Grouping, examples, read
 from dalenius.release import read_plan, run_plan, write_pack
 from dalenius.release.jobs import file_digest, source
 from dalenius.report.columns import round_step
@@ -118,7 +118,7 @@ def test_codebook_names_nothing_that_is_not_released(survey):
     """Columns and categories of the codebook are those of the released file, so none that only the source has."""
     folder = survey.plan.output / "public"
     book = json.loads((folder / "codebook.json").read_text())
-    data = read_table(folder / "people.synthetic.csv").to_frame("polars")
+    data = read(folder / "people.synthetic.csv").to_frame("polars")
     assert [entry["name"] for entry in book["columns"]] == data.columns
     assert not {"person_id", "household_id"} & set(data.columns)
     for entry in book["columns"]:

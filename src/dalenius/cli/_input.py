@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dalenius.cli._console import Terminal
 from dalenius.core.errors import counted
-from dalenius.data import read_table
+from dalenius.data import read
 from dalenius.data.files import sniff_csv
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
@@ -39,7 +39,7 @@ def load(path: Path, schema: Path | Schema | None, terminal: Terminal) -> Loaded
     """Read a file, by a schema when there is one."""
     wanted = Schema.from_yaml(schema) if isinstance(schema, Path) else schema
     with terminal.progress(f"reading {path.name}"):
-        table = read_table(path, schema=wanted)
+        table = read(path, schema=wanted)
     if path.suffix.lower() in TEXT_FILES:
         terminal.note(
             f"{path.name}: {sniff_csv(path)}; {counted(table.rows, 'row')}, {counted(len(table.names), 'column')}"

@@ -24,8 +24,8 @@ from dalenius.data.atomic import replacing
 from dalenius.data.table import Table
 from dalenius.evaluation import Benchmark, ablation
 from dalenius.evaluation import benchmark as try_methods
+from dalenius.preparation import Recipe
 from dalenius.report import write_report
-from dalenius.utility.check import Recipe
 from dalenius.utility.tables import cell_chart, table_statistics_of, worst_cells
 
 

@@ -13,9 +13,10 @@ from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
 from dalenius.core.errors import counted
 from dalenius.counts.pair import Pair
-from dalenius.data import write_table
-from dalenius.utility.check import Audit, Recipe, audit, check_protected
-from dalenius.utility.check.recipe import KINDS, USUAL
+from dalenius.data import write
+from dalenius.preparation import Findings, Recipe, check_protected
+from dalenius.preparation import check as check_table
+from dalenius.preparation.recipe import KINDS, USUAL
 
 
 def check(
@@ -39,7 +40,7 @@ def check(
     """Find what synthesizers stumble over: missing codes, derived columns, outliers, heaping, identifiers."""
     terminal = Terminal(quiet, as_json)
     loaded = load(data, schema, terminal)
-    reports = {"before": audit(loaded.table)}
+    reports = {"before": check_table(loaded.table)}
     if protected is not None:
         other = load(protected, None, terminal)
         reports["after"] = check_protected(Pair(loaded.table, other.table))
@@ -73,7 +74,7 @@ def clean(
     steps = Recipe.read(recipe)
     table = load(data, schema, terminal).table
     made = steps.undo(table) if undo else steps.apply(table)
-    write_table(made, output)
+    write(made, output)
     if not undo and steps.losses:
         terminal.note(f"cannot be undone: {'; '.join(steps.losses)}")
     terminal.say(f"{counted(made.rows, 'row')} and {counted(len(made.names), 'column')} written to {output}")
@@ -82,7 +83,7 @@ def clean(
     )
 
 
-def _show(terminal: Terminal, name: str, found: Audit) -> None:
+def _show(terminal: Terminal, name: str, found: Findings) -> None:
     if not found.findings:
         terminal.say(
             "nothing found that a synthesizer would stumble over"

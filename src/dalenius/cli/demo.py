@@ -14,7 +14,7 @@ from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal
 from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import DaleniusError
-from dalenius.data import examples, write_table
+from dalenius.data import examples, write
 from dalenius.data.table import Table
 from dalenius.evaluation import HEADLINES, compare
 from dalenius.report import write_report
@@ -42,14 +42,14 @@ def demo(
     terminal.say("A survey of people who do not exist, and what each method makes of it.\n")
     original, holdout = demo_survey(rows, seed)
     output.mkdir(parents=True, exist_ok=True)
-    write_table(original, output / "survey.csv")
+    write(original, output / "survey.csv")
     original.schema.to_yaml(output / "schema.yaml")
     made: dict[str, Table] = {}
     for name in method or list(SYNTHESIZERS):
         table = _synthetic(name, original, seed, terminal)
         if table is not None:
             made[name] = table
-            write_table(table, output / f"synthetic-{name}.csv")
+            write(table, output / f"synthetic-{name}.csv")
     with terminal.progress("measuring") as show:
         comparison = compare(original, made, holdout=holdout, progress=show)
     show_many(comparison, terminal, HEADLINES)

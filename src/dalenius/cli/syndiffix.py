@@ -10,7 +10,7 @@ import typer
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal
 from dalenius.cli._input import load
-from dalenius.data import write_table
+from dalenius.data import write
 from dalenius.synth.syndiffix import BucketStore
 
 app = typer.Typer(
@@ -64,7 +64,7 @@ def draw(
     terminal = Terminal(quiet, False)
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     model = BucketStore.open(store).model(names)
-    write_table(model.sample(rows, seed=seed), output)
+    write(model.sample(rows, seed=seed), output)
     for note in model.notes:
         terminal.note(note)
     terminal.say(f"{output}: {rows if rows is not None else model.rows:,} rows")

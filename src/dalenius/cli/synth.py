@@ -15,7 +15,7 @@ from dalenius.cli._console import Terminal, assigned, listed
 from dalenius.cli._input import Loaded, load
 from dalenius.core.cost import Cost
 from dalenius.core.errors import FileError, OptionError, counted
-from dalenius.data import write_table
+from dalenius.data import write
 from dalenius.data.derived import Derivation
 from dalenius.data.table import Table
 from dalenius.synth import SYNTHESIZERS, load_model, make_synthesizer, save_model
@@ -187,7 +187,7 @@ def _drawn(
             made: Table = model_of(copy).sample(rows, seed=_sequence(seed, 1, copy))
         if finish is not None:
             made = finish(made)
-        write_table(made, path)
+        write(made, path)
         terminal.say(f"{counted(made.rows, 'synthetic row')} written to {path}")
         written.append(path)
     return written

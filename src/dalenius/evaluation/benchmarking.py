@@ -21,8 +21,8 @@ from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.evaluation.comparing import Comparison, compare
 from dalenius.evaluation.measuring import Options, Progress
+from dalenius.preparation.recipe import Recipe
 from dalenius.synth.base import make_synthesizer, releasable
-from dalenius.utility.check.recipe import Recipe
 
 Maker = Callable[[Table, Seed], tuple[Table, float]]
 """From the original and a seed to a protected table, and the seconds that fitting took."""
@@ -213,9 +213,9 @@ def ablation(
 
     Examples
     --------
-    >>> from dalenius.utility.check import audit
+    >>> from dalenius.preparation import check
     >>> table = Table.from_frame({"age": list(range(20, 80)) * 2, "group": (["young"] * 30 + ["old"] * 30) * 2})
-    >>> found = ablation(table, Recipe.of(audit(table), table), "independent", measures=["two-way-utility"])
+    >>> found = ablation(table, Recipe.of(check(table), table), "independent", measures=["two-way-utility"])
     >>> scores = dict(found.comparison.table.iter_rows())
     >>> scores["cleaned"] < 5 < scores["raw"]
     True

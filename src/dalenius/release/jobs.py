@@ -24,7 +24,7 @@ from dalenius.core.random import generator, sequence
 from dalenius.core.result import Result
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
-from dalenius.data import Grouping, Schema, Table, read_table, write_table
+from dalenius.data import Grouping, Schema, Table, read, write
 from dalenius.data.atomic import write_text
 from dalenius.evaluation import Evaluation, evaluate, evaluate_pair
 from dalenius.release.plan import Candidate, Plan, Scenario
@@ -87,7 +87,7 @@ def _make(plan: Plan, candidate: Candidate, replicate: int, original: Table, pat
     model = synthesizer.fit(original, seed=sequence(seed, "fit"))
     table = model.sample(seed=sequence(seed, "sample"))
     write_text(path.with_suffix(".ledger"), str(getattr(model, "ledger", "") or ""))
-    write_table(table, path.with_suffix(".parquet"))
+    write(table, path.with_suffix(".parquet"))
 
 
 def read_ledger(path: Path) -> str:
@@ -100,7 +100,7 @@ def read_made(path: Path, original: Table) -> Table:
     """A made file, encoded like the original: figures are always of what is in the file."""
     kept = releasable(original).schema
     columns = [replace(c, levels=None, bounds=None, parent=None, partner=None) for c in kept]
-    return read_table(path, schema=replace(kept, columns=tuple(columns), rules=()))
+    return read(path, schema=replace(kept, columns=tuple(columns), rules=()))
 
 
 def measured(plan: Plan, original: Table, made: Table, holdout: Table | None) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _restored(name: str, stored: Mapping[str, Any]) -> Result:
 
 @cache
 def _loaded(path: str, schema: str | None, digest: str) -> Table:
-    return read_table(path, schema=Schema.from_yaml(schema) if schema else None)
+    return read(path, schema=Schema.from_yaml(schema) if schema else None)
 
 
 def load(path: Path, schema: Path | None) -> Table:

@@ -16,7 +16,7 @@ import polars as pl
 from dalenius.core.errors import DataError, FileError
 from dalenius.core.result import Interval, Result
 from dalenius.counts.pair import Pair
-from dalenius.data import Grouping, Table, write_table
+from dalenius.data import Grouping, Table, write
 from dalenius.data.atomic import write_text
 from dalenius.evaluation import Comparison, Evaluation
 from dalenius.release.codebook import codebook, codebook_text, limits_text
@@ -135,7 +135,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     released = read_made(release.data(chosen.candidate), original)
     comparison = comparison_of(release)
     for ending in plan.formats:
-        write_table(released, folder / "public" / release_name(release, ending))
+        write(released, folder / "public" / release_name(release, ending))
     _write_public(folder / "public", release, chosen, comparison, released, original, threshold)
     inside = folder / "internal"
     provenance = _provenance(release)
@@ -152,7 +152,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
         results_rows(release.judged),
         schema_overrides={"low": pl.Float64, "high": pl.Float64, "value": pl.Float64},
     )
-    write_table(frame, inside / "results.parquet")
+    write(frame, inside / "results.parquet")
     write_text(inside / "plan.yaml", plan.text)
     write_text(
         inside / "provenance.json",

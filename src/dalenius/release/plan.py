@@ -20,7 +20,7 @@ from ruamel.yaml.error import YAMLError
 import dalenius.evaluation  # noqa: F401 (registers the measures that policy lines name)
 from dalenius.core.errors import DaleniusError, FileError, SchemaError
 from dalenius.counts.measure import MEASURES
-from dalenius.data import Schema, read_table
+from dalenius.data import Schema, read
 from dalenius.release.policy import Rule
 from dalenius.synth import make_synthesizer
 from dalenius.synth.base import SYNTHESIZERS
@@ -215,7 +215,7 @@ class _Reader:
         try:
             if schema is not None:
                 return Schema.from_yaml(schema).names
-            return read_table(data).names if data is not None else None
+            return read(data).names if data is not None else None
         except DaleniusError as error:
             self.faults.append(str(error))
             return None

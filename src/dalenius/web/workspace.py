@@ -22,7 +22,7 @@ import psutil
 
 from dalenius.core.errors import DataError
 from dalenius.data.atomic import write_text
-from dalenius.data.files import read_table
+from dalenius.data.files import read
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.web.choices import Choices
@@ -60,7 +60,7 @@ class Run:
 
     def table(self) -> Table:
         """The data, by the schema."""
-        return read_table(self.data, schema=self.schema)
+        return read(self.data, schema=self.schema)
 
     @property
     def choices(self) -> Choices | None:
@@ -163,7 +163,7 @@ class Workspace:
         try:
             data = folder / f"data{ending}"
             shutil.move(source, data)
-            table = read_table(data)
+            table = read(data)
             if not table.rows:
                 raise DataError("the file has no rows")
             table.schema.to_yaml(folder / "schema.yaml")

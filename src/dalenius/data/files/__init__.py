@@ -22,12 +22,12 @@ __all__ = [
     "check_memory",
     "excel_sheets",
     "memory_needed",
+    "read",
     "read_csv",
-    "read_table",
     "scan_file",
     "sniff_csv",
+    "write",
     "write_csv",
-    "write_table",
 ]
 
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
@@ -47,7 +47,7 @@ _WRITE: dict[str, Any] = {
 }
 
 
-def read_table(
+def read(
     path: str | Path, schema: Schema | None = None, *, memory_check: bool = True, **options: Any
 ) -> Table:
     """Read a data file into a `Table`; its ending says what it is.
@@ -69,8 +69,8 @@ def read_table(
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "people.csv"
-    >>> write_table({"zip": ["01067", "80331"], "age": [31, None]}, file)
-    >>> read_table(file).to_frame("dict")
+    >>> write({"zip": ["01067", "80331"], "age": [31, None]}, file)
+    >>> read(file).to_frame("dict")
     {'zip': ['01067', '80331'], 'age': [31, None]}
     """
     reader = _chosen(_READ, path, "read")
@@ -80,7 +80,7 @@ def read_table(
     return table
 
 
-def write_table(data: Any, path: str | Path, **options: Any) -> None:
+def write(data: Any, path: str | Path, **options: Any) -> None:
     """Write a `Table` or any supported frame to a file; its ending says what it becomes.
 
     Nothing is half-written: the file appears when it is complete, and an older one stays until then.
@@ -98,8 +98,8 @@ def write_table(data: Any, path: str | Path, **options: Any) -> None:
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "people.parquet"
-    >>> write_table({"age": [31, None]}, file)
-    >>> read_table(file).rows
+    >>> write({"age": [31, None]}, file)
+    >>> read(file).rows
     2
     """
     writer = _chosen(_WRITE, path, "written")

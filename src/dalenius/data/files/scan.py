@@ -88,9 +88,7 @@ def scan_file(path: str | Path, connection: Any = None) -> Any:
     database = connection if connection is not None else duckdb
     ending = path.suffix.lower()
     if ending not in SCANNED:
-        raise FileError(
-            f"{path}: only CSV and Parquet files can be scanned; convert it with write_table first"
-        )
+        raise FileError(f"{path}: only CSV and Parquet files can be scanned; convert it with write first")
     if ending in (".parquet", ".pq"):
         with damage_reported(path, "Parquet"):
             return database.read_parquet(str(path))

@@ -1,4 +1,4 @@
-"""`audit`: what will go wrong before synthesizing, in one list (spec psd08, 2.1). It never changes data."""
+"""`check`: what will go wrong before synthesizing, in one list (spec psd08, 2.1). It never changes data."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import polars as pl
 from dalenius.data.rules import rules_for
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.utility.check.codes import level_problems, missing_codes
-from dalenius.utility.check.derived import dependences, formulas, groupings
-from dalenius.utility.check.finding import Finding
-from dalenius.utility.check.shapes import heaping, outliers
+from dalenius.preparation.codes import level_problems, missing_codes
+from dalenius.preparation.derived import dependences, formulas, groupings
+from dalenius.preparation.finding import Finding
+from dalenius.preparation.shapes import heaping, outliers
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True)
-class Audit:
+class Findings:
     """All findings about one file, the gravest first."""
 
     findings: tuple[Finding, ...]
@@ -59,7 +59,7 @@ class Audit:
         return "\n".join(str(finding) for finding in self.findings) or "nothing found"
 
 
-def audit(data: Any, schema: Schema | None = None) -> Audit:
+def check(data: Any, schema: Schema | None = None) -> Findings:
     """Look for what synthesizers stumble over: codes, derived columns, outliers, heaping, identifiers, rare levels.
 
     Parameters
@@ -71,13 +71,13 @@ def audit(data: Any, schema: Schema | None = None) -> Audit:
 
     Examples
     --------
-    >>> found = audit({"income": [*range(100, 900, 10), *[-8] * 40], "sex": ["f", "m", "f"] * 40})
+    >>> found = check({"income": [*range(100, 900, 10), *[-8] * 40], "sex": ["f", "m", "f"] * 40})
     >>> [finding.evidence for finding in found.of("missing-code")]
     ['-8 in 40 rows, taken for a code when the schema was inferred']
     """
     table = Table.from_frame(data, schema)
     if table.rows == 0:
-        return Audit((Finding("no-rows", (), "error", "the file has no rows", 0, 0.0, "give some data"),))
+        return Findings((Finding("no-rows", (), "error", "the file has no rows", 0, 0.0, "give some data"),))
     codes = missing_codes(table)
     skip: dict[str, set[float]] = {}
     for finding in codes:
@@ -97,7 +97,7 @@ def audit(data: Any, schema: Schema | None = None) -> Audit:
         *heaping(table, skip),
         *broken_rules(table),
     ]
-    return Audit(tuple(sorted(found, key=lambda f: _ORDER[f.severity])))
+    return Findings(tuple(sorted(found, key=lambda f: _ORDER[f.severity])))
 
 
 def broken_rules(table: Table, todo: str = "correct the data or the rule") -> list[Finding]:

@@ -10,7 +10,7 @@ import numpy as np
 from dalenius.data.schema import Kind, Role
 from dalenius.data.table import Table
 from dalenius.data.vector import SPECIAL, AnyArray, Vector
-from dalenius.utility.check.finding import Finding, Severity
+from dalenius.preparation.finding import Finding, Severity
 
 USUAL_CODES = frozenset({-1, -2, -3, -4, -5, -6, -7, -8, -9, -99, -999})
 CODE_GAP = 1.5

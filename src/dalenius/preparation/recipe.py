@@ -1,4 +1,4 @@
-"""`Recipe`: what an audit suggests, as steps that are done before synthesis and undone after it (spec psd08, 2.2)."""
+"""`Recipe`: what a check suggests, as steps that are done before synthesis and undone after it (spec psd08, 2.2)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from dalenius.core.errors import DataError, FileError
 from dalenius.data.atomic import write_text
 from dalenius.data.table import Table
-from dalenius.utility.check.audit import Audit
-from dalenius.utility.check.steps import DropDerived, DropGrouping, Step, step_from
+from dalenius.preparation.checking import Findings
+from dalenius.preparation.steps import DropDerived, DropGrouping, Step, step_from
 
 KINDS = {
     "codes": ("missing-code",),
@@ -35,10 +35,10 @@ class Recipe:
 
     Examples
     --------
-    >>> from dalenius.utility.check.audit import audit
+    >>> from dalenius.preparation.checking import check
     >>> data = {"age": list(range(20, 80)) * 2, "group": ["young"] * 30 + ["old"] * 30 + ["young"] * 30 + ["old"] * 30}
     >>> table = Table.from_frame(data)
-    >>> recipe = Recipe.of(audit(table), table)
+    >>> recipe = Recipe.of(check(table), table)
     >>> recipe.apply(table).names
     ['age']
     >>> recipe.undo(recipe.apply(table)).to_frame() == data
@@ -49,8 +49,8 @@ class Recipe:
     columns: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, audit: Audit, table: Table, accept: Iterable[str] = USUAL) -> Recipe:
-        """Steps that answer an audit's findings; ``accept`` names the kinds of findings (`KINDS`).
+    def of(cls, findings: Findings, table: Table, accept: Iterable[str] = USUAL) -> Recipe:
+        """Steps that answer the findings of a check; ``accept`` names the kinds of findings (`KINDS`).
 
         A column is computed afterwards only from columns that stay, so of "gross = net + tax" and "net = gross − tax"
         the first one found is taken up.
@@ -64,7 +64,7 @@ class Recipe:
         gone: set[str] = set()
         needed: set[str] = set()
         numbers: set[str] = set()
-        for finding in audit.findings:
+        for finding in findings.findings:
             if finding.remedy is None or finding.kind not in kinds:
                 continue
             step = step_from(dict(finding.remedy))

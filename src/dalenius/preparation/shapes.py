@@ -7,7 +7,7 @@ import numpy as np
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
-from dalenius.utility.check.finding import Finding
+from dalenius.preparation.finding import Finding
 
 GAP_RATIO = 1.0
 SPIKE_SHARE, SPIKE_RATIO = 0.01, 3.0

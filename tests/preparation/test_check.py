@@ -1,4 +1,4 @@
-"""The audit finds what it should on data built with known faults, and stays quiet on clean data."""
+"""The check finds what it should on data built with known faults, and stays quiet on clean data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Column, Kind, Schema
-from dalenius.utility.check import audit, check_protected
+from dalenius.preparation import check, check_protected
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def schema(frame: pl.DataFrame) -> Schema:
 
 
 def test_every_planted_fault_is_found(messy: pl.DataFrame) -> None:
-    found = audit(messy, schema(messy))
+    found = check(messy, schema(messy))
     seen = {(f.kind, f.columns[0]) for f in found.findings}
     assert {
         ("identifier", "id"), ("missing-code", "nofriend"), ("derived-grouping", "agegr"), ("derived-formula", "bmi"),
@@ -70,12 +70,12 @@ def test_every_planted_fault_is_found(messy: pl.DataFrame) -> None:
 def test_clean_data_raise_nothing_grave() -> None:
     rng = np.random.default_rng(1)
     clean = {"x": rng.normal(size=500).tolist(), "sex": rng.choice(["f", "m"], 500).tolist()}
-    assert all(f.severity == "info" for f in audit(clean).findings)
+    assert all(f.severity == "info" for f in check(clean).findings)
 
 
 def test_no_rows_and_one_row() -> None:
-    assert audit(pl.DataFrame({"a": []}, schema={"a": pl.Int64})).findings[0].kind == "no-rows"
-    audit({"a": [1], "b": ["x"]})
+    assert check(pl.DataFrame({"a": []}, schema={"a": pl.Int64})).findings[0].kind == "no-rows"
+    check({"a": [1], "b": ["x"]})
 
 
 def test_after_synthesis(messy: pl.DataFrame) -> None:
@@ -95,8 +95,8 @@ def test_after_synthesis(messy: pl.DataFrame) -> None:
 
 
 def test_numbers_with_words_among_them() -> None:
-    few = audit({"visits": [str(i % 12) for i in range(90)] + ["10+"] * 10})
+    few = check({"visits": [str(i % 12) for i in range(90)] + ["10+"] * 10})
     assert [f.evidence for f in few.of("numbers-and-words")] == ["numbers, but words in 10 of 100 rows"]
-    many = audit({"pay": [str(100 + 7 * i) for i in range(80)] + ["refused"] * 20})
+    many = check({"pay": [str(100 + 7 * i) for i in range(80)] + ["refused"] * 20})
     assert many.of("number-as-text")[0].evidence.endswith("words in 20 rows")
-    assert not audit({"code": [f"A{i % 20}" for i in range(100)]}).of("numbers-and-words")
+    assert not check({"code": [f"A{i % 20}" for i in range(100)]}).of("numbers-and-words")

@@ -13,7 +13,7 @@ import pytest
 from dalenius.core.errors import DataError
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.data.table import Table
-from dalenius.utility.check import Recipe, audit
+from dalenius.preparation import Recipe, check
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def messy() -> Table:
 
 
 def test_cleaned_and_back(messy: Table, tmp_path: Path) -> None:
-    recipe = Recipe.of(audit(messy), messy)
+    recipe = Recipe.of(check(messy), messy)
     cleaned = recipe.apply(messy)
     assert not {"id", "agegr", "land"} & set(cleaned.names)
     assert (
@@ -71,10 +71,10 @@ def test_cleaned_and_back(messy: Table, tmp_path: Path) -> None:
 
 
 def test_only_what_is_accepted(messy: Table) -> None:
-    recipe = Recipe.of(audit(messy), messy, accept=["codes", "rare", "outliers"])
+    recipe = Recipe.of(check(messy), messy, accept=["codes", "rare", "outliers"])
     assert [step.do for step in recipe.steps] == ["declare-codes"]
     with pytest.raises(DataError, match="no kind 'all'"):
-        Recipe.of(audit(messy), messy, accept=["all"])
+        Recipe.of(check(messy), messy, accept=["all"])
 
 
 def test_rare_levels_and_far_values() -> None:
@@ -82,7 +82,7 @@ def test_rare_levels_and_far_values() -> None:
         {"job": ["a"] * 60 + ["b"] * 57 + ["x", "y", "z"], "pay": [*range(100, 219), 4000]},
         Schema((Column("job", Kind.CATEGORICAL), Column("pay", Kind.INTEGER))),
     )
-    recipe = Recipe.of(audit(table), table, accept=["rare", "outliers"])
+    recipe = Recipe.of(check(table), table, accept=["rare", "outliers"])
     cleaned = recipe.apply(table).to_frame()
     assert sorted(set(cleaned["job"])) == ["a", "b", "other"]
     assert max(cleaned["pay"]) == 218
@@ -103,7 +103,7 @@ def test_steps_that_meet_in_one_column():
     table = Table.from_frame(
         {"size": [str(x) for x in rng.integers(1, 200, 300)], "job": ["a"] * 299 + ["other"]}
     )
-    recipe = Recipe.of(audit(table), table, ["types", "rare"])
+    recipe = Recipe.of(check(table), table, ["types", "rare"])
     assert [step.do for step in recipe.steps] == ["read-as-number", "merge-levels"]
     cleaned = recipe.apply(table)
     assert cleaned["size"].is_number
@@ -113,13 +113,13 @@ def test_steps_that_meet_in_one_column():
 def test_words_among_numbers_are_not_lost():
     sizes = ["refused"] * 100 + [str(i) for i in range(1, 201)]
     table = Table.from_frame({"size": sizes})
-    assert Recipe.of(audit(table), table, ["types"]).steps == ()
+    assert Recipe.of(check(table), table, ["types"]).steps == ()
 
 
 def test_a_constant_date_comes_back():
     frame = pl.DataFrame({"day": [dt.date(2020, 1, 1)] * 60, "age": list(range(60))})
     table = Table.from_frame(frame)
-    recipe = Recipe.of(audit(table), table, ["constant"])
+    recipe = Recipe.of(check(table), table, ["constant"])
     back = recipe.undo(recipe.apply(table))
     assert back["day"].data.dtype == np.int64
     assert back.to_frame()["day"].to_list() == frame["day"].to_list()
@@ -149,14 +149,14 @@ def test_a_recipe_edited_badly_is_refused_in_words(text: str, tmp_path: Path):
         Recipe.read(path).apply(table)
 
 
-def test_an_audit_tells_nobodys_number_or_level():
+def test_a_check_tells_nobodys_number_or_level():
     debt = [50.5 + i % 7 for i in range(300)]
     data = {
         "debt": [-987654321.0, *debt],
         "job": ["x", "y"] * 150 + ["ZZSECRETZZ"],
         "pay": [*debt, 987654321.5],
     }
-    found = audit(data)
+    found = check(data)
     told = str(found) + repr(found) + str(found.table.to_dicts())
     assert found.of("rare-levels")
     assert found.of("outlier")

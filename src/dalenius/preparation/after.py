@@ -10,17 +10,17 @@ import numpy as np
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray
-from dalenius.utility.check.audit import Audit, broken_rules
-from dalenius.utility.check.derived import groupings
-from dalenius.utility.check.finding import Finding, Severity
-from dalenius.utility.check.shapes import spikes
+from dalenius.preparation.checking import Findings, broken_rules
+from dalenius.preparation.derived import groupings
+from dalenius.preparation.finding import Finding, Severity
+from dalenius.preparation.shapes import spikes
 
 GAP = 0.2
 """A stretch of the original's range without any value counts as impossible when it is longer than this share."""
 FIDELITY = 0.8
 
 
-def check_protected(pair: Pair) -> Audit:
+def check_protected(pair: Pair) -> Findings:
     """Values where there can be none, lost heaps, new or lost categories, contradictions, broken rules.
 
     Examples
@@ -51,7 +51,7 @@ def check_protected(pair: Pair) -> Audit:
             )
     ruled = pair.protected.with_schema(replace(pair.protected.schema, rules=pair.schema.rules))
     found += broken_rules(ruled, "give the rule to the synthesizer")
-    return Audit(tuple(found))
+    return Findings(tuple(found))
 
 
 def _numbers(name: str, first: AnyArray, second: AnyArray) -> list[Finding]:

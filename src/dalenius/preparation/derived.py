@@ -11,7 +11,7 @@ import numpy as np
 from dalenius.data.schema import Kind, Role
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, Vector
-from dalenius.utility.check.finding import Finding
+from dalenius.preparation.finding import Finding
 
 FORMULA_SHARE, FD_SHARE, MODAL_SHARE = 0.99, 0.99, 0.97
 MIN_ROWS, MIN_FORMULA_ROWS = 50, 200
