@@ -17,7 +17,6 @@ from dalenius.cli._console import PlainConsole, Terminal
 from dalenius.core.errors import DaleniusError, DataError, OptionError
 from dalenius.counts.measure import MEASURES
 from dalenius.risk.distance.space import Space
-from dalenius.risk.units import Units
 
 KEYS, TARGETS = ["k", "j"], ["t"]
 
@@ -178,8 +177,8 @@ def test_more_keys_than_bits_in_a_number() -> None:
 def test_rows_without_an_owner_are_their_own() -> None:
     data = people(40, 0) | {"id": [None if i < 20 else f"p{i // 2}" for i in range(40)]}
     schema = Schema.infer(data).with_roles(keys=KEYS, targets=TARGETS, entity="id")
-    assert Units.of(Pair(data, people(30, 1), schema=schema)).count == 30
-    assert Units.of_table(Table.from_frame(data, schema)).count == 30
+    assert Pair(data, people(30, 1), schema=schema).units.count == 30
+    assert Table.from_frame(data, schema).units.count == 30
     homes: list = [None, None, 1, 2]
     found = r.sample_risk({"k": ["a", "b", "b", "c"], "home": homes}, ["k"], household="home").household
     assert found is not None
@@ -191,7 +190,7 @@ def test_another_protected_file_keeps_units_and_kinds() -> None:
     schema = Schema.infer(data).with_roles(keys=KEYS, targets=TARGETS, entity="id")
     pair = Pair(data, people(30, 1), schema=schema)  # the unit is not in the protected file
     other = pair.swap_in(people(30, 1))
-    assert (pair.unit, other.unit) == ("id", "id")
+    assert (pair.units.column, other.units.column) == ("id", "id")
     assert r.uniques(other, KEYS) == r.uniques(pair, KEYS)
     days = [dt.date(2020, 1, 1) + dt.timedelta(days=i) for i in range(40)]
     dates = Pair(people(40, 0) | {"d": days}, people(40, 1) | {"d": list(map(str, days))}, keys=["d"])

@@ -26,7 +26,6 @@ from dalenius.risk import (
     t_closeness,
     unexpected_disco,
 )
-from dalenius.risk.units import Units
 
 COLUMNS = ["region", "sex", "age", "marital", "income", "health", "bmi"]
 KEYS, TARGETS = ["region", "sex", "age", "marital"], ["health", "income"]
@@ -117,9 +116,9 @@ def test_a_person_of_many_kinds_counts_once() -> None:
     pair = Pair(frame, {"k": ["1", "3"], "t": ["x", "x"]}, schema=roles)
     assert MEASURES["replicated-uniques"](pair).value == pytest.approx(100 / 3)
     assert MEASURES["disco"](pair).value == pytest.approx(100)
-    assert Units.of(pair).most_rows == 2
-    assert len(Units.of(pair).one_row_each(None, 1)) == 3
-    assert len(Units.of(pair).rows_of_some(3, 1)) == 4
+    assert pair.units.most_rows == 2
+    assert len(pair.units.one_row_each(None, 1)) == 3
+    assert len(pair.units.rows_of_some(3, 1)) == 4
 
 
 def test_shadow_models_take_whole_people_in_and_out() -> None:

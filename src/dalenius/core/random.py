@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+
+from dalenius.core.errors import OptionError
 
 Seed: TypeAlias = int | np.random.SeedSequence | None
 
@@ -44,6 +47,21 @@ def sequence(seed: Seed, *path: str | int) -> np.random.SeedSequence:
     else:
         words = [int(seed)]
     return np.random.SeedSequence([_unsigned(w) for w in words] + [_word(part) for part in path])
+
+
+def some_rows(rows: int, most: int | None, seed: Seed, *path: str | int) -> npt.NDArray[np.integer[Any]]:
+    """At most so many of the rows, in their order, so that heavy figures stay affordable and repeat exactly.
+
+    Examples
+    --------
+    >>> some_rows(3, 10, 1).tolist(), len(some_rows(100, 10, 1))
+    ([0, 1, 2], 10)
+    """
+    if most is not None and most < 1:
+        raise OptionError(f"{most} rows or people are too few to measure; use 1 or more")
+    if most is None or rows <= most:
+        return np.arange(rows)
+    return np.sort(generator(seed, *path).choice(rows, most, replace=False))
 
 
 def _unsigned(value: object) -> int:

@@ -17,13 +17,15 @@ import numpy as np
 from dalenius.core.errors import DataError, SchemaError, names
 from dalenius.counts.counts import Counts
 from dalenius.counts.groups import PairGroups, group_rows
+from dalenius.counts.match import Match, check_keys
 from dalenius.counts.memory import count_codes, count_codes_many
 from dalenius.data.encode import encode, level_key
 from dalenius.data.frames import open_frame
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import Categories, IntArray, Vector, compact
+from dalenius.data.units import Unit, Units, owner_column
+from dalenius.data.vector import Categories, Vector, compact
 
 NOT_COMPARED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT)
 
@@ -60,6 +62,8 @@ class Pair:
         What an intruder may know, and what would hurt if learnt; default: the columns with those roles.
     grouping
         How numbers are grouped where a measure groups them; default: five quantile groups of the original.
+    unit
+        Whom figures count: "entity", "household" or "record"; default: the first of them that the schema names.
 
     Examples
     --------
@@ -80,6 +84,7 @@ class Pair:
         keys: Sequence[str] | None = None,
         targets: Sequence[str] | None = None,
         grouping: Grouping | None = None,
+        unit: Unit | None = None,
     ) -> None:
         base = Table.from_frame(original, schema)
         others = [other for other in (protected, holdout) if other is not None]
@@ -99,7 +104,10 @@ class Pair:
         self._aligned: dict[tuple[str, bool], Aligned] = {}
         self._counts: dict[tuple[tuple[str, ...], bool], PairCounts] = {}
         self._groups: dict[tuple[tuple[str, ...], bool], PairGroups] = {}
-        self.unit, self.units, self.holdout_units = _unit_codes(base, full, holdout)
+        self._matches: dict[tuple[tuple[str, ...], bool], Match] = {}
+        self.units, self.holdout_units = _owners(
+            base, full, unit, sources[1] if holdout is not None else None
+        )
 
     def _take_roles(self, schema: Schema) -> None:
         self.schema = schema
@@ -198,6 +206,20 @@ class Pair:
             self._groups[place] = made
         return self._groups[place]
 
+    def match(self, keys: Sequence[str], grouped: bool = False) -> Match:
+        """Who shares a combination of keys in each file, and who is single in both; made once.
+
+        Examples
+        --------
+        >>> Pair({"a": ["x", "y", "y"]}, {"a": ["x", "y", "z"]}).match(["a"]).single_in_both.sum()
+        np.int64(1)
+        """
+        check_keys(self, keys)
+        place = (tuple(keys), grouped)
+        if place not in self._matches:
+            self._matches[place] = Match(self.groups(keys, grouped), self.units, self.holdout_units)
+        return self._matches[place]
+
     def seen_by(self, keys: Sequence[str], targets: Sequence[str]) -> Pair:
         """The same files seen by another intruder; what was aligned, grouped and counted is shared.
 
@@ -224,38 +246,19 @@ class Pair:
             grouping=self.grouping,
         )
         # the column that owns rows need not be in every file
-        other.unit, other.units, other.holdout_units = self.unit, self.units, self.holdout_units
+        other.units, other.holdout_units = self.units, self.holdout_units
         return other
 
 
-def _unit_codes(
-    base: Table, schema: Schema, holdout: Any
-) -> tuple[str | None, IntArray | None, IntArray | None]:
-    """Find the column that owns rows (entity, otherwise household), and the owner of each row."""
-    owners = [*schema.by_role(Role.ENTITY), *schema.by_role(Role.HOUSEHOLD)]
-    if not owners or owners[0] not in base:
-        return None, None, None
-    name = owners[0]
-    codes = owner_codes(base[name])
-    source = _Source(holdout) if holdout is not None else None
-    if source is None or name not in source:
-        return name, codes, None
-    held = source.encoded(replace(base[name].column, levels=None, bounds=None))
-    return name, codes, owner_codes(held)
-
-
-def owner_codes(vector: Vector) -> IntArray:
-    """Number the owners of rows; a row whose owner is not known is its own.
-
-    Examples
-    --------
-    >>> owner_codes(Table.from_frame({"person": ["a", None, "a", None]})["person"]).tolist()
-    [0, 1, 0, 2]
-    """
-    codes = vector.categories.codes.astype(np.int64)
-    gaps = np.flatnonzero(~vector.present)
-    codes[gaps] = vector.categories.size + np.arange(len(gaps))
-    return np.unique(codes, return_inverse=True)[1]
+def _owners(base: Table, schema: Schema, unit: Unit | None, holdout: _Source | None) -> tuple[Units, Units]:
+    """Owners of the original's rows and of the holdout's; the owning column need not be in the protected file."""
+    name, rows = owner_column(schema, unit), 0 if holdout is None else holdout.rows
+    if name is None or name not in base:
+        return Units(None, base.rows), Units(None, rows)
+    units = Units.of(base[name])
+    if holdout is None or name not in holdout:
+        return units, Units(None, rows)
+    return units, Units.of(holdout.encoded(replace(base[name].column, levels=None, bounds=None)))
 
 
 def _harmonise(base: Table, sources: Sequence[_Source]) -> list[Table]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,7 @@ from dalenius.data.decode import build_frame
 from dalenius.data.encode import encode
 from dalenius.data.frames import Backend, Origin, Raw, open_frame
 from dalenius.data.schema import Column, Kind, Schema
+from dalenius.data.units import Units, units_of
 from dalenius.data.vector import BoolArray, IntArray, Vector
 
 
@@ -147,6 +149,11 @@ class Table:
     def to_frame(self, backend: Backend | None = None) -> Any:
         """The caller's own frame type again, or another: "polars", "pandas", "pyarrow", "duckdb" or "dict"."""
         return build_frame(self.vectors, self.rows, self.origin, backend)
+
+    @cached_property
+    def units(self) -> Units:
+        """Who owns the rows: entities where the schema names them, otherwise households, otherwise each row itself."""
+        return units_of(self)
 
     @property
     def shape(self) -> Shape:

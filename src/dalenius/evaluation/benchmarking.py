@@ -19,6 +19,7 @@ from dalenius.core.errors import DaleniusError, DataError, OptionError
 from dalenius.core.random import Seed, generator, sequence
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
+from dalenius.data.units import deal
 from dalenius.evaluation.comparing import Comparison, compare
 from dalenius.evaluation.measuring import Options, Progress
 from dalenius.preparation.recipe import Recipe
@@ -103,10 +104,10 @@ def benchmark(
         raise OptionError(f"holdout is {holdout}; use a share of the rows, from 0 to below 1")
     if not methods:
         raise OptionError("name at least one method; 'dalenius methods' lists them")
-    table = releasable(Table.from_frame(original, schema))
-    order = generator(seed, "benchmark holdout").permutation(table.rows)
-    aside = int(holdout * table.rows)
-    base, held = table.take(np.sort(order[aside:])), table.take(np.sort(order[:aside]))
+    whole = Table.from_frame(original, schema)
+    aside, table = int(holdout * whole.rows), releasable(whole)
+    kept, outside = deal(whole, aside, seed, "benchmark holdout")
+    base, held = table.take(kept), table.take(outside)
     makers = {name: _maker(*chosen) for name, chosen in _methods(methods).items()}
     made, costs, failed = _made(base, makers, replicates, seed, progress)
     if references:

@@ -17,15 +17,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dalenius.core.errors import DataError
-from dalenius.core.random import generator, sequence
+from dalenius.core.random import sequence
 from dalenius.core.result import Result
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Schema, Table, read, write
 from dalenius.data.atomic import write_text
+from dalenius.data.units import deal
 from dalenius.evaluation import Evaluation, evaluate, evaluate_pair
 from dalenius.release.plan import Candidate, Plan, Scenario
 from dalenius.synth import make_synthesizer
@@ -216,13 +215,6 @@ def source(plan: Plan) -> tuple[Table, Table | None]:
         raise DataError(
             f"{plan.input.name} has {whole.rows} rows: too few to set a holdout aside; write 'holdout: 0'"
         )
-    order = generator(plan.seed, "holdout").permutation(whole.rows)
-    units = whole.schema.by_role("household") or whole.schema.by_role("entity")
-    if units:  # a person with several rows, or a household, is set aside as a whole
-        code = whole[units[0]].categories.codes
-        place = np.empty(whole.rows, dtype=np.int64)
-        place[order] = np.arange(whole.rows)
-        first = np.full(int(code.max()) + 1, whole.rows)
-        np.minimum.at(first, code, place)
-        order = np.argsort(first[code], kind="stable")
-    return whole.take(np.sort(order[aside:])), whole.take(np.sort(order[:aside]))
+    # a person with several rows, and everybody of one household, are set aside together
+    kept, held = deal(whole, aside, plan.seed, "holdout")
+    return whole.take(kept), whole.take(held)

@@ -18,11 +18,10 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
 from dalenius.core.result import Interval, Result, figure
+from dalenius.counts.match import check_keys
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.models import one_hot
-from dalenius.risk.tabular.cells import check_keys
-from dalenius.risk.units import Units
 
 
 def apparent_matches(
@@ -80,7 +79,7 @@ def apparent_matches(
         sentence=_sentence(pair, len(mine), worst, weak),
         interval=_interval(rows, worst, len(mine)),
         values={
-            "coverage": 100 * len(mine) / Units.of(pair).count,
+            "coverage": 100 * len(mine) / pair.units.count,
             "mean improvement": float(np.mean(gains)) if gains else 0.0,
             "median improvement": float(np.median(gains)) if gains else 0.0,
         },
@@ -108,7 +107,7 @@ def _improvement(precision: float, base: float, perfect_baseline: str) -> float:
 
 
 def _sentence(pair: Pair, matches: int, worst: float, weak: float) -> str:
-    units = Units.of(pair)
+    units = pair.units
     verdict = (
         "no loss" if worst <= 0 else ("below" if worst < weak else "at or above") + f" the limit of {weak:g}"
     )
@@ -130,12 +129,10 @@ def _interval(rows: list[dict[str, Any]], worst: float, matches: int) -> Interva
 
 def _matched_rows(pair: Pair, keys: Sequence[str]) -> tuple[AnyArray, AnyArray]:
     """Rows of original and protected file that are single in both, in the same order; one row of each unit."""
-    groups = pair.groups(keys, grouped=False)
-    d = Units.of(pair).owners(groups.original, len(groups))
-    s = np.bincount(groups.protected, minlength=len(groups))
-    single = np.flatnonzero((d == 1) & (s == 1))
+    match = pair.match(keys)
+    single = np.flatnonzero(match.single_in_both)
     places = []
-    for ids in (groups.original, groups.protected):
+    for ids in (match.groups.original, match.groups.protected):
         values, first = np.unique(ids, return_index=True)
         places.append(first[np.searchsorted(values, single)])
     return places[0], places[1]

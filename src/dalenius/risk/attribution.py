@@ -26,7 +26,6 @@ from dalenius.risk.tabular.cells import Cells
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
 from dalenius.risk.tabular.exclusions import AnyExclusions, exclusions_by_target
 from dalenius.risk.tabular.figures import NONE
-from dalenius.risk.units import Units
 
 FIGURES = ("Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO")
 COMPARATOR = {
@@ -79,7 +78,7 @@ def disco(
     """
     known = list(keys) if keys is not None else pair.keys
     wanted = chosen_targets(pair, targets)
-    units = Units.of(pair)
+    units = pair.units
     out = exclusions_by_target(exclusions, wanted)
     found = {t: disclosure(pair, t, known, exclusions=out[t], grouped=grouped) for t in wanted}
     table = pl.DataFrame([_row(pair, t, d) for t, d in found.items()], schema_overrides=_OPTIONAL)
@@ -312,7 +311,7 @@ def dcap(
         rows.append({"target": target, **one.caps, "holdout": outside, "checks": one.flag})
     table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("dcap", descending=True)
     worst = table.row(0, named=True)
-    units = Units.of(pair)
+    units = pair.units
     yardsticks = {"original": worst["CAPd"], "margin only": worst["baseCAPd"]}
     if worst["holdout"] is not None:
         yardsticks["holdout"] = worst["holdout"]

@@ -24,7 +24,6 @@ from dalenius.risk.sample.suda import msu_overlap
 from dalenius.risk.tables import group_disclosure
 from dalenius.risk.tabular.expected import unexpected_disco
 from dalenius.risk.tabular.scan import MOST_SETS, key_scan, number_of_sets
-from dalenius.risk.units import Units
 
 TABLES = (
     "attack-grid",
@@ -114,7 +113,7 @@ def _grid(pair: Pair, target: str) -> Result:
     """Attackers who know some of the keys only: every set of three of them (Hittmeir, Mayer and Ekelhart 2020)."""
     length = min(3, len(pair.keys))
     table = attack_grid(pair, pair.keys, target, (length,), GRID, most=MOST_PEOPLE)
-    people = min(Units.of(pair).count, MOST_PEOPLE)
+    people = min(pair.units.count, MOST_PEOPLE)
     best = table.sort("accuracy", descending=True).row(0, named=True)
     names = ("zero rule", "outsiders", "original")
     yardsticks = {name: 100 * best[name] for name in names if best[name] is not None}
@@ -173,7 +172,7 @@ def _scan(pair: Pair, target: str, grouped: bool) -> Result:
         sentence=f"Of {table.height:,} sets of keys, {most['keys']} gain most by being known together: DiSCO of "
         f"{target!r} is {figure(most['DiSCO'], '%')}, and {figure(most['DiSCO'] - most['jump'], '%')} with the worst "
         "part of them.",
-        interval=Units.of(pair).interval(most["DiSCO"]),
+        interval=pair.units.interval(most["DiSCO"]),
         yardsticks={"original": most["Dorig"]},
         values={"jump": most["jump"]},
         table=table.head(10),

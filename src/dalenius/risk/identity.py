@@ -15,14 +15,12 @@ import polars as pl
 from dalenius.core.options import one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
-from dalenius.counts.groups import PairGroups
+from dalenius.counts.match import Match
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray
 from dalenius.risk.needs import compared_columns
-from dalenius.risk.tabular.cells import check_keys
-from dalenius.risk.units import Units
 
 
 def uniques(
@@ -38,36 +36,12 @@ def uniques(
     >>> {k: round(v, 1) for k, v in uniques(pair, ["a"]).items()}
     {'UiO': 33.3, 'UiS': 100.0, 'UiOiS': 33.3, 'repU': 33.3}
     """
-    check_keys(pair, keys)
     one_of("denominator", denominator, ("original", "synthetic"))
-    groups = pair.groups(keys, grouped)
-    found = _figures(groups, Units.of(pair), pair.protected.rows)
+    figures = pair.match(keys, grouped).figures
     if denominator == "synthetic":
-        scale = Units.of(pair).count / pair.protected.rows
-        found |= {name: found[name] * scale for name in ("UiOiS", "repU")}
-    return found
-
-
-def _figures(groups: PairGroups, units: Units, protected_rows: int) -> dict[str, float]:
-    d = units.owners(groups.original, len(groups))
-    s = np.bincount(groups.protected, minlength=len(groups))
-    alone, rows = d == 1, groups.original
-    return {
-        "UiO": units.share(alone[rows]),
-        "UiS": 100 * float(np.count_nonzero(s == 1)) / protected_rows,
-        "UiOiS": units.share((alone & (s > 0))[rows]),
-        "repU": units.share((alone & (s == 1))[rows]),
-    }
-
-
-def _holdout_figures(pair: Pair, groups: PairGroups) -> float:
-    """Share of holdout units unique in the holdout that meet exactly one protected record."""
-    if groups.holdout is None:
-        return float("nan")
-    units = Units.of_holdout(pair)
-    h = units.owners(groups.holdout, len(groups))
-    s = np.bincount(groups.protected, minlength=len(groups))
-    return units.share(((h == 1) & (s == 1))[groups.holdout])
+        scale = pair.units.count / pair.protected.rows
+        figures |= {name: figures[name] * scale for name in ("UiOiS", "repU")}
+    return figures
 
 
 @measure(
@@ -107,12 +81,11 @@ def replicated_uniques(
     found the person.
     """
     used = list(keys) if keys is not None else pair.keys
-    check_keys(pair, used)
-    groups, units = pair.groups(used, grouped), Units.of(pair)
-    found = _figures(groups, units, pair.protected.rows)
+    match, units = pair.match(used, grouped), pair.units
+    found = match.figures
     yardsticks = {"original": found["UiO"]}
-    if groups.holdout is not None:
-        yardsticks["holdout"] = _holdout_figures(pair, groups)
+    if pair.holdout is not None:
+        yardsticks["holdout"] = match.holdout_share((match.holdout == 1) & (match.protected == 1))
     sentence = (
         f"{figure(found['UiO'], '%')} of the original {units.noun} are unique on {len(used)} "
         f"{'key' if len(used) == 1 else 'keys'} ({', '.join(used)}), and {figure(found['repU'], '%')} are still "
@@ -127,20 +100,19 @@ def replicated_uniques(
         yardsticks=yardsticks,
         values=found,
         table=pl.DataFrame({"figure": list(found), "per cent": list(found.values())}),
-        records=_records(groups, units) if records else None,
+        records=_records(match) if records else None,
     )
 
 
-def _records(groups: PairGroups, units: Units) -> pl.DataFrame:
-    d = units.owners(groups.original, len(groups))[groups.original]
-    s = np.bincount(groups.protected, minlength=len(groups))[groups.original]
+def _records(match: Match) -> pl.DataFrame:
+    at = match.groups.original
     return pl.DataFrame(
         {
-            "row": np.arange(len(d)),
-            "same_keys_original": d,
-            "same_keys_protected": s,
-            "unique_original": d == 1,
-            "replicated_unique": (d == 1) & (s == 1),
+            "row": np.arange(len(at)),
+            "same_keys_original": match.original[at],
+            "same_keys_protected": match.protected[at],
+            "unique_original": match.single[at],
+            "replicated_unique": match.single_in_both[at],
         }
     )
 
@@ -179,16 +151,13 @@ def replicated_rows(
     [1, 3, 2, 1]
     """
     used = list(keys) if keys is not None else pair.keys
-    check_keys(pair, used)
-    groups, units = pair.groups(used, grouped), Units.of(pair)
-    d = units.owners(groups.original, len(groups))
-    s = np.bincount(groups.protected, minlength=len(groups))
-    rows = groups.protected
-    replicated = ((d == 1) & (s == 1))[rows]
+    match = pair.match(used, grouped)
+    d, s, rows = match.original, match.protected, match.groups.protected
+    replicated = match.single_in_both[rows]
     present = ((d > 0) & (s == 1))[rows]
-    n, k = units.count, pair.protected.rows
+    n, k = pair.units.count, pair.protected.rows
     counts = [
-        np.count_nonzero(d == 1),
+        np.count_nonzero(match.single),
         np.count_nonzero(s == 1),
         np.count_nonzero(present),
         np.count_nonzero(replicated),
@@ -223,16 +192,13 @@ def unique_exact_matches(pair: Pair, records: bool = False) -> Result:
     >>> round(found.value, 1), found.values["matches"], found.values["uniques"]
     (33.3, 1.0, 1.0)
     """
-    groups, units = pair.groups(compared_columns(pair), grouped=False), Units.of(pair)
-    d = units.owners(groups.original, len(groups))
-    s = np.bincount(groups.protected, minlength=len(groups))
-    unique, found = (d == 1)[groups.original], ((d == 1) & (s > 0))[groups.original]
-    value, alone = units.share(found), units.share(unique)
+    match, units = pair.match(compared_columns(pair)), pair.units
+    at = match.groups.original
+    unique, whole = match.single[at], (match.single & (match.protected > 0))[at]
+    value, alone = units.share(whole), units.share(unique)
     yardsticks = {"original": alone}
-    if groups.holdout is not None:
-        held = Units.of_holdout(pair)
-        h = held.owners(groups.holdout, len(groups))
-        yardsticks["holdout"] = held.share(((h == 1) & (s > 0))[groups.holdout])
+    if pair.holdout is not None:
+        yardsticks["holdout"] = match.holdout_share((match.holdout == 1) & (match.protected > 0))
     return Result(
         name="unique-exact-matches",
         value=value,
@@ -242,13 +208,13 @@ def unique_exact_matches(pair: Pair, records: bool = False) -> Result:
         interval=units.interval(value),
         yardsticks=yardsticks,
         values={
-            "matches": float(units.any(found).sum()),
+            "matches": float(units.any(whole).sum()),
             "uniques": float(units.any(unique).sum()),
             "of all": value,
             "of uniques": 100 * value / alone if alone else float("nan"),
         },
-        trusted=groups.holdout is not None or value > 0,
-        records=pl.DataFrame({"row": np.arange(len(found)), "unique": unique, "found_whole": found})
+        trusted=pair.holdout is not None or value > 0,
+        records=pl.DataFrame({"row": np.arange(len(whole)), "unique": unique, "found_whole": whole})
         if records
         else None,
     )

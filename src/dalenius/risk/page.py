@@ -21,8 +21,6 @@ from dalenius.counts.measure import MEASURES, Measure, chosen_measures
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.further import TABLES, further_looks
-from dalenius.risk.tabular.cells import check_keys
-from dalenius.risk.units import Units
 
 RARITY = ((0.01, "very rare"), (0.05, "rare"), (0.2, "uncommon"), (1.01, "common"))
 ATTACKS = (
@@ -68,12 +66,9 @@ def exposed_combinations(
     [('sex common, age common', 1, 25.0)]
     """
     used = list(keys) if keys is not None else pair.keys
-    check_keys(pair, used)
     at_least("most", most, 0)
-    groups, units = pair.groups(used, grouped), Units.of(pair)
-    d = units.owners(groups.original, len(groups))
-    s = np.bincount(groups.protected, minlength=len(groups))
-    hit = np.flatnonzero((d == 1) & (s == 1))
+    match, units = pair.match(used, grouped), pair.units
+    groups, hit = match.groups, np.flatnonzero(match.single_in_both)
     shares = np.column_stack([_shares(pair, name, groups.codes(name)[hit], grouped) for name in used])
     if reveal:
         table = _revealed(pair, used, groups.codes, hit, shares, most, grouped)
@@ -347,8 +342,8 @@ def _intruder(pair: Pair, grouped: bool) -> str:
     )
     if grouped:
         text += " Numbers among these are known in groups."
-    if pair.unit is not None:
-        text += f" Figures count units of protection (column {pair.unit}), not rows."
+    if pair.units.column is not None:
+        text += f" Figures count units of protection (column {pair.units.column}), not rows."
     if pair.holdout is None:
         text += " There is no holdout, so it cannot be told what is leaked and what is general knowledge."
     else:

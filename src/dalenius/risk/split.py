@@ -12,9 +12,10 @@ from typing import Any
 import polars as pl
 
 from dalenius.core.errors import OptionError
-from dalenius.core.random import Seed, generator, sequence
+from dalenius.core.random import Seed, sequence
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
+from dalenius.data.units import deal
 from dalenius.risk.membership.shadow import Fits, as_release
 from dalenius.risk.sampling import SEED
 from dalenius.risk.tabular.disclosure import disclosure, specific_risk
@@ -55,9 +56,8 @@ def train_control_risk(
             "no targets are named; say which columns would hurt if learnt, as in targets=['ill']"
         )
     table = Table.from_frame(data)
-    order = generator(seed, "control").permutation(table.rows)
-    cut = max(1, round(control * table.rows))
-    inside, outside = table.take(order[cut:]), table.take(order[:cut])
+    kept, held = deal(table, max(1, round(control * table.rows)), seed, "control")
+    inside, outside = table.take(kept), table.take(held)
     made = as_release(synthesizer)(inside, sequence(seed, "synthesis"))
     pairs = [Pair(people, made, keys=keys, targets=targets) for people in (inside, outside)]
     rows = []

@@ -23,6 +23,7 @@ from dalenius.core.registry import MethodInfo, Registry
 from dalenius.data.frames import Origin
 from dalenius.data.schema import Role, Schema
 from dalenius.data.table import Table
+from dalenius.data.units import owner_columns
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 NEVER_SYNTHESIZED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD)
@@ -171,7 +172,7 @@ def choose_columns(table: Table, wanted: Sequence[str]) -> Table:
     >>> choose_columns(Table.from_frame({"who": ["x"], "age": [3], "sex": ["f"]}, schema), ["sex"]).names
     ['who', 'sex']
     """
-    owners = [*table.schema.by_role(Role.ENTITY), *table.schema.by_role(Role.HOUSEHOLD)]
+    owners = owner_columns(table.schema)
     return table.select([*(name for name in owners if name not in wanted), *wanted])
 
 

@@ -111,7 +111,9 @@ def protect(
 
 
 def replicated_uniques(original: Any, synthetic: Any, keys: Sequence[str] | None = None) -> BoolArray:
-    """Synthetic rows whose combination of keys occurs once in the synthetic and once in the original file.
+    """Synthetic rows whose combination of keys no other synthetic row and one person of the original has.
+
+    Without keys all columns are compared but identifiers, weights and free text; a person may own several rows.
 
     Examples
     --------
@@ -119,21 +121,8 @@ def replicated_uniques(original: Any, synthetic: Any, keys: Sequence[str] | None
     [False, False, False, True]
     """
     pair = Pair(original, synthetic)
-    chosen = list(keys) if keys is not None else pair.original.names
-    absent = [name for name in chosen if name not in pair.original]
-    if absent:
-        raise DataError(f"keys: no column {names(absent)} in both files")
-    known = np.zeros(pair.original.rows, np.int64)
-    drawn = np.zeros(pair.protected.rows, np.int64)
-    for name in chosen:  # one code per row for the combination so far, over both files
-        aligned = pair.categories(name, grouped=False)
-        joint = np.concatenate([known, drawn]) * max(aligned.original.size, 1)
-        joint += np.concatenate([aligned.original.codes, aligned.protected.codes]).astype(np.int64)
-        _, joint = np.unique(joint, return_inverse=True)
-        known, drawn = joint[: len(known)], joint[len(known) :]
-    size = int(max(known.max(initial=-1), drawn.max(initial=-1))) + 1
-    once = (np.bincount(known, minlength=size) == 1) & (np.bincount(drawn, minlength=size) == 1)
-    return np.asarray(once[drawn], bool)
+    match = pair.match(list(keys) if keys is not None else pair.columns)
+    return match.single_in_both[match.groups.protected]
 
 
 def coded(vector: Vector, low: float | None, high: float | None) -> Vector:

@@ -16,9 +16,10 @@ from dalenius.core.errors import DataError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
-from dalenius.counts.pair import Pair, owner_codes
+from dalenius.counts.pair import Pair
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
+from dalenius.data.units import owner_codes
 from dalenius.data.vector import AnyArray, Vector
 from dalenius.utility.charts import two_files
 from dalenius.utility.distances import row_weights

@@ -11,11 +11,11 @@ import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.core.later import altair as alt
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, some_rows
 from dalenius.core.style import HOLDOUT, ORIGINAL, QUIET, RISK
 from dalenius.counts.pair import Pair
 from dalenius.risk.attack.trained import Attack
-from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.sampling import SEED
 
 
 def attack_grid(

@@ -21,13 +21,13 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.outcome import CONTROLS, Outcome
 from dalenius.risk.attack.sure import SURE, sure_distance
 from dalenius.risk.distance._kernels import distances
 from dalenius.risk.distance.space import Index, Points, Space
 from dalenius.risk.sampling import SEED
-from dalenius.risk.units import Units
 
 
 @measure(
@@ -91,10 +91,10 @@ def linkability(
     size = min(lineup, *(len(p) for p in (left.original, left.holdout) if p is not None))
     limit = sure_distance(Index(right, right.protected), right.protected, sure, seed)
     plan = _LineUp(left, right, size, bridges, limit, seed)
-    members, pointed, rows = plan.tries(left.original, right.original, Units.of(pair), attacks)
+    members, pointed, rows = plan.tries(left.original, right.original, pair.units, attacks)
     control = None
     if left.holdout is not None and right.holdout is not None:
-        outside = Units.of_holdout(pair)
+        outside = pair.holdout_units
         control = plan.tries(left.holdout, right.holdout, outside, CONTROLS * attacks)[0]
     table = pl.DataFrame({"half": ["first", "second"], "columns": [", ".join(one), ", ".join(two)]})
     return Outcome.of(members, control, float(pointed.mean()) / size).result(

@@ -9,17 +9,16 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, some_rows
 from dalenius.core.result import Result
+from dalenius.counts.match import check_keys
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.models import fit_and_predict
 from dalenius.risk.attack.outcome import CONTROLS, Outcome
 from dalenius.risk.attack.secret import naive_success
-from dalenius.risk.sampling import SEED, some_rows
-from dalenius.risk.tabular.cells import check_keys
-from dalenius.risk.units import Units
+from dalenius.risk.sampling import SEED
 from dalenius.risk.within import within
 
 
@@ -62,10 +61,10 @@ def attack_number(
     if not 0 <= tolerance < 1:
         raise OptionError("the tolerance is a share of the number, from 0 to below 1")
     train = some_rows(pair.protected.rows, most, seed, "train")
-    members = Units.of(pair).one_row_each(most, seed, "members")
+    members = pair.units.one_row_each(most, seed, "members")
     tried = {"original": (pair.original, members)}
     if pair.holdout is not None:
-        outsiders = Units.of_holdout(pair).one_row_each(CONTROLS * most, seed, "outsiders")
+        outsiders = pair.holdout_units.one_row_each(CONTROLS * most, seed, "outsiders")
         tried["holdout"] = (pair.holdout, outsiders)
     guesses = _guesses(pair, known, target, model, train, {w: rows for w, (_, rows) in tried.items()}, seed)
     right = {

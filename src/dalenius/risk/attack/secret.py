@@ -19,13 +19,13 @@ from dalenius.core.result import Result
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.outcome import CONTROLS, Outcome, outcome_table
 from dalenius.risk.attack.sure import SURE, sure_distance
 from dalenius.risk.distance.space import Index, Points, Space
 from dalenius.risk.needs import chosen_targets
 from dalenius.risk.sampling import SEED
-from dalenius.risk.units import Units
 from dalenius.risk.within import within
 
 
@@ -120,10 +120,10 @@ def _attack(
         right = met(pair, target, table, rows, found.row[:, 0], tolerance) & guesses
         return right * 1.0, guesses, rows
 
-    members, guesses, rows = tries(space.original, pair.original, Units.of(pair), attacks)
+    members, guesses, rows = tries(space.original, pair.original, pair.units, attacks)
     control = None
     if space.holdout is not None and pair.holdout is not None:
-        control = tries(space.holdout, pair.holdout, Units.of_holdout(pair), CONTROLS * attacks)[0]
+        control = tries(space.holdout, pair.holdout, pair.holdout_units, CONTROLS * attacks)[0]
     naive = naive_success(pair, target, tolerance) * float(guesses.mean())
     told = pl.DataFrame({"row": rows, "guessed": guesses, "right": members == 1})
     return Outcome.of(members, control, naive), told

@@ -16,18 +16,18 @@ import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.core.options import at_least
-from dalenius.core.random import Seed, generator
+from dalenius.core.random import Seed, generator, some_rows
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attack._describe import _kernels
 from dalenius.risk.attack.outcome import Outcome
 from dalenius.risk.isolation import isolation_probability
 from dalenius.risk.needs import compared_columns
-from dalenius.risk.sampling import SEED, some_rows
-from dalenius.risk.units import Units
+from dalenius.risk.sampling import SEED
 
 MOST_PEOPLE = 50_000
 """Records of each file that are looked at, at most: a description that fits one of so many is narrow enough."""
@@ -75,7 +75,7 @@ def singling_out(
     if narrow <= 0:
         raise OptionError("narrow must be above 0: a description that fits nobody cannot be bet on")
     at_least("attacks", attacks, 1)
-    inside, outside = Units.of(pair), Units.of_holdout(pair)
+    inside, outside = pair.units, pair.holdout_units
     size = min(inside.count, outside.count or inside.count, MOST_PEOPLE)
     bets = _bets(pair, attacks, narrow / size, seed)
     if not len(bets.rows):

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from dalenius.core.errors import OptionError
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, some_rows
 from dalenius.risk.distance.space import Index, Points
-from dalenius.risk.sampling import some_rows
 
 SURE = 0.25
 ENOUGH = 1000

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, some_rows
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
 from dalenius.counts.measure import measure
@@ -24,8 +24,7 @@ from dalenius.risk.attack.models import CLASSIFIERS, fit_and_predict
 from dalenius.risk.attack.outcome import Outcome, outcome_table
 from dalenius.risk.cap.gcap import cap_scores
 from dalenius.risk.needs import chosen_targets
-from dalenius.risk.sampling import SEED, some_rows
-from dalenius.risk.units import Units
+from dalenius.risk.sampling import SEED
 
 ENSEMBLE = ("naive-bayes", "svm", "knn", "forest", "logistic", "fr-nn")
 ATTACKERS = ("zero-rule", *CLASSIFIERS, "fr-nn", "ensemble")
@@ -55,7 +54,7 @@ class Attack:
         stacked = [np.column_stack([getattr(a, which).codes.astype(np.int64) for a in aligned])
                    for which in ("protected", "original")]  # fmt: skip
         self.train = stacked[0][some_rows(pair.protected.rows, most, seed, "train")]
-        self.member_rows = Units.of(pair).one_row_each(most, seed, "members")
+        self.member_rows = pair.units.one_row_each(most, seed, "members")
         self.members = stacked[1][self.member_rows]
         self.whole_original = stacked[1]
         self.outsiders: AnyArray | None = None
@@ -63,7 +62,7 @@ class Attack:
             held = np.column_stack(
                 [a.holdout.codes.astype(np.int64) for a in aligned if a.holdout is not None]
             )
-            self.outsider_rows = Units.of_holdout(pair).one_row_each(most, seed, "outsiders")
+            self.outsider_rows = pair.holdout_units.one_row_each(most, seed, "outsiders")
             self.outsiders = held[self.outsider_rows]
         self._guesses: dict[tuple[str, str, str], AnyArray] = {}
 

@@ -22,7 +22,6 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.cap import _kernels
 from dalenius.risk.needs import chosen_targets
 from dalenius.risk.tabular.cells import Cells, count_cells
-from dalenius.risk.units import Units
 
 BLOCK = 2048
 MOST_CELLS = 20_000_000
@@ -245,7 +244,7 @@ def gcap(
     wanted = chosen_targets(pair, targets)
     rows = [_row(pair, known, target, grouped) for target in wanted]
     table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("gain", descending=True)
-    worst, units = table.row(0, named=True), Units.of(pair)
+    worst, units = table.row(0, named=True), pair.units
     spread, base = units.interval(worst["accuracy"]), worst["zero rule"]
     text = (
         f"Guessing {worst['target']!r} from the protected records nearest in the keys is right for "
@@ -273,12 +272,12 @@ def gcap(
 
 def _row(pair: Pair, keys: Sequence[str], target: str, grouped: bool) -> dict[str, Any]:
     """One target's figures; accuracies are shares of units with a row that is guessed right."""
-    scores, units = cap_scores(pair, keys, target, grouped), Units.of(pair)
+    scores, units = cap_scores(pair, keys, target, grouped), pair.units
     accuracy, zero_rule = units.share(scores.right), units.share(scores.guessed)
     outside = None
     if pair.holdout is not None:
         held = cap_scores(pair, keys, target, grouped, holdout=True)
-        outside = Units.of_holdout(pair).share(held.right)
+        outside = pair.holdout_units.share(held.right)
     return {
         "target": target,
         "accuracy": accuracy,

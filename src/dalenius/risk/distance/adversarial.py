@@ -10,17 +10,17 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, some_rows
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Interval, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.fellows import to_fellows
 from dalenius.risk.distance.space import Index, Metric, Points, Space
 from dalenius.risk.needs import need_holdout
-from dalenius.risk.sampling import SEED, some_rows
-from dalenius.risk.units import Units
+from dalenius.risk.sampling import SEED
 
 
 def told_apart(
@@ -75,7 +75,7 @@ def adversarial(
     need_holdout(pair, "adversarial accuracy")
     space = Space.of(pair, metric=metric)
     assert space.holdout is not None
-    inside, outside = Units.of(pair), Units.of_holdout(pair)
+    inside, outside = pair.units, pair.holdout_units
     size = min(inside.count, len(space.protected), outside.count)
     protected = space.protected.take(some_rows(len(space.protected), size, seed, "protected"))
     scores = []

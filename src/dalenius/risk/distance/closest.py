@@ -12,7 +12,7 @@ import polars as pl
 
 from dalenius.core.intervals import wilson
 from dalenius.core.later import altair as alt
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, some_rows
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Interval, Result, figure
 from dalenius.core.style import HOLDOUT, ORIGINAL
@@ -22,8 +22,7 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.fellows import to_two_units
 from dalenius.risk.distance.space import Index, Metric, Progress, Space
 from dalenius.risk.needs import compared_columns, need_holdout
-from dalenius.risk.sampling import SEED, some_rows
-from dalenius.risk.units import Units
+from dalenius.risk.sampling import SEED
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5)
 
@@ -73,7 +72,7 @@ def dcr(
     space = Space.of(pair, metric=metric)
     outside = space.holdout
     assert outside is not None
-    units, others = Units.of(pair), Units.of_holdout(pair)
+    units, others = pair.units, pair.holdout_units
     size = min(units.count, others.count)
     inside = space.original.take(units.rows_of_some(size, seed, "original"))
     outside = outside.take(others.rows_of_some(size, seed, "holdout"))
@@ -137,12 +136,12 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
     >>> identical_matches(pair).value, identical_matches(pair).trusted
     (50.0, False)
     """
-    groups, units = pair.groups(compared_columns(pair), grouped=False), Units.of(pair)
+    groups, units = pair.groups(compared_columns(pair), grouped=False), pair.units
     there = np.bincount(groups.protected, minlength=len(groups)) > 0
     value = units.share(there[groups.original])
     yardsticks = {}
     if groups.holdout is not None:
-        yardsticks["holdout"] = Units.of_holdout(pair).share(there[groups.holdout])
+        yardsticks["holdout"] = pair.holdout_units.share(there[groups.holdout])
     ours = np.bincount(groups.original, minlength=len(groups)) > 0
     back = 100 * float(np.mean(ours[groups.protected]))
     text = f"{figure(value, '%')} of the original {units.noun} occur whole in the protected file"
@@ -191,12 +190,12 @@ def nndr(
     0.0
     """
     space = Space.of(pair, metric=metric)
-    index, units = Index(space, space.original), Units.of(pair)
+    index, units = Index(space, space.original), pair.units
     rows = some_rows(len(space.protected), most, seed, "nndr")
     mine = _ratios(*to_two_units(index, space.protected.take(rows), units))
     yardsticks, shown = {}, ""
     if space.holdout is not None:
-        others = Units.of_holdout(pair).one_row_each(most, seed, "hold")
+        others = pair.holdout_units.one_row_each(most, seed, "hold")
         theirs = _ratios(*to_two_units(index, space.holdout.take(others), units))
         yardsticks["holdout"] = float(theirs.mean())
         shown = f"; for people who are not in the data it is {figure(yardsticks['holdout'])}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.risk.distance.space import Index, Neighbours, Points
-from dalenius.risk.units import Units
 
 
 def to_fellows(index: Index, queries: Points, units: Units, rows: IntArray) -> AnyArray:

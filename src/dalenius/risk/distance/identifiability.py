@@ -15,10 +15,10 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.units import Units
 from dalenius.risk.distance.fellows import to_fellows
 from dalenius.risk.distance.space import Index, Metric, Points, Space
 from dalenius.risk.sampling import SEED
-from dalenius.risk.units import Units
 
 
 def inverse_entropy(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
@@ -29,7 +29,7 @@ def inverse_entropy(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
     >>> inverse_entropy(Pair({"a": [1, 1, 2, 2]}, {"a": [1]}), ["a"])["a"].__round__(6)
     1.442695
     """
-    weights, units = {}, Units.of(pair)
+    weights, units = {}, pair.units
     for name in columns:
         found = pair.original[name].categories
         counts = units.owners(found.codes, len(found.labels))
@@ -82,7 +82,7 @@ def epsilon_identifiability(
     used = [name for name in used if weight is None or weight[name] > 0]
     if not used or pair.original.rows < 2:
         raise DataError("ε-identifiability needs two original rows and a column that is not constant")
-    space, units = Space.of(pair, used, metric, weight), Units.of(pair)
+    space, units = Space.of(pair, used, metric, weight), pair.units
     n, m = len(space.original), len(space.protected)
     rows = units.rows_of_some(most, seed, "identifiability")
     queries = space.original.take(rows)
@@ -93,7 +93,7 @@ def epsilon_identifiability(
     value, null = tried.share(flags), 100 * m / (m + n - 1)
     yardsticks = {"fresh draws": null}
     if space.holdout is not None:
-        outside = Units.of_holdout(pair)
+        outside = pair.holdout_units
         yardsticks["holdout"] = _outsiders(outside, space.holdout, originals, protected, most, seed)
     if units.codes is not None:  # records of one unit are no independent draws, so there is no closed form
         del yardsticks["fresh draws"]

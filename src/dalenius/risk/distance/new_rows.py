@@ -12,7 +12,7 @@ from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
 from dalenius.core.later import altair as alt
 from dalenius.core.options import at_least
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, some_rows
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import HOLDOUT, PROTECTED
@@ -22,8 +22,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance._new_rows import _kernels
 from dalenius.risk.needs import compared_columns
-from dalenius.risk.sampling import SEED, some_rows
-from dalenius.risk.units import Units
+from dalenius.risk.sampling import SEED
 from dalenius.risk.within import within
 
 RelativeTo = Literal["value", "range", "sd"]
@@ -178,7 +177,7 @@ def new_rows(
     value = 100 * float(np.mean(within(smallest, tolerance)))
     yardsticks, text = {}, " Without a holdout this cannot be interpreted: chance alone makes rows agree."
     if pair.holdout is not None:
-        held = Units.of_holdout(pair).one_row_each(most, seed, "holdout")
+        held = pair.holdout_units.one_row_each(most, seed, "holdout")
         theirs = smallest_tolerance(pair, held, "holdout", relative_to=relative_to)
         yardsticks["holdout"] = 100 * float(np.mean(within(theirs, tolerance)))
         text = (

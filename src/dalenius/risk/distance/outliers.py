@@ -26,7 +26,6 @@ from dalenius.data.vector import AnyArray
 from dalenius.risk.distance._outliers import _kernels
 from dalenius.risk.distance.outlier_rules import Rule, find_outliers
 from dalenius.risk.distance.similarity import similarity
-from dalenius.risk.units import Units
 from dalenius.risk.within import ROUNDING
 
 MOST_PAIRS = 10**10
@@ -321,7 +320,7 @@ def outlier_linkage(
     width = {n: share * _range(pair.original, n) for n in numbers}
     exact = [n for n in used if n not in numbers]
     found = link_outliers(pair.original, pair.protected, width, exact, candidates="all", rule=rule)
-    units = Units.of(pair).subset(found.rows)
+    units = pair.units.subset(found.rows)
     if units.count == 0:
         text = "The original has no outliers in the known numbers."
         return Result("outlier-linkage", 0.0, text, unit="%", trusted=False)
@@ -331,7 +330,7 @@ def outlier_linkage(
     if pair.holdout is not None:
         others = np.flatnonzero(find_outliers(pair.holdout, numbers, rule, reference=pair.original))
         control = link_outliers(pair.holdout, pair.protected, width, exact, rows=others, candidates="all")
-        held = Units.of_holdout(pair).subset(others)
+        held = pair.holdout_units.subset(others)
         yardsticks["holdout"] = held.share(control.candidates > 0)
         beside = f"for outliers who are not in the data it is {figure(yardsticks['holdout'], '%')}"
     return Result(
@@ -346,7 +345,7 @@ def outlier_linkage(
             "exactly one": single,
             "pairs": float(found.pairs),
             "outliers": float(units.count),
-            "outliers linked, % of everybody": value * units.count / Units.of(pair).count,
+            "outliers linked, % of everybody": value * units.count / pair.units.count,
             "mean similarity of the only candidate": found.unique_similarity[0],
         },
         table=found.by_knowledge,

@@ -16,12 +16,12 @@ from scipy.sparse.csgraph import connected_components
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.intervals import wilson
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, some_rows
 from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.space import Metric, Points, Space
-from dalenius.risk.sampling import SEED, some_rows
+from dalenius.risk.sampling import SEED
 
 NEIGHBOURS = (4, 5, 6, 7, 10)
 """Numbers of neighbours of the profile; the paper does not say which it used, 5 comes nearest (spec psd25, 6)."""

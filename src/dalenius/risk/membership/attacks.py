@@ -17,13 +17,13 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.space import Index, Metric, Space
 from dalenius.risk.membership.curve import Curve
 from dalenius.risk.membership.margins import margin_ratios
 from dalenius.risk.needs import need_holdout
 from dalenius.risk.sampling import SEED
-from dalenius.risk.units import Units
 
 
 @measure(
@@ -56,7 +56,7 @@ def membership_distance(
     space = Space.of(pair, metric=metric)
     assert space.holdout is not None
     index = Index(space, space.protected)
-    inside, outside = Units.of(pair), Units.of_holdout(pair)
+    inside, outside = pair.units, pair.holdout_units
     rows = inside.rows_of_some(most, seed, "members")
     others = outside.rows_of_some(most, seed, "outsiders")
     members = -index.search(space.original.take(rows)).distance[:, 0]
@@ -117,7 +117,7 @@ def membership_density(
         raise DataError(
             "the holdout has fewer than 4 rows; the density attack needs half of it as a reference"
         )
-    inside, outside = Units.of(pair), Units.of_holdout(pair)
+    inside, outside = pair.units, pair.holdout_units
     rows = inside.rows_of_some(most, seed, "members")
     others, reference = _outsiders(outside, most, seed)
     if margins is not None:

@@ -14,7 +14,6 @@ import numpy as np
 from dalenius.core.errors import OptionError
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
-from dalenius.risk.units import Units
 
 MOST_MARGINS = 20_000
 HALF = 0.5
@@ -34,7 +33,7 @@ def margin_ratios(pair: Pair, order: int, others: AnyArray, reference: AnyArray)
     >>> members.round(2).tolist(), outsiders.round(2).tolist()
     ([1.28, -2.01], [-2.01])
     """
-    columns, usual = pair.columns, Units.of_holdout(pair).subset(reference)
+    columns, usual = pair.columns, pair.holdout_units.subset(reference)
     if not 1 <= order <= len(columns) or math.comb(len(columns), order) > MOST_MARGINS:
         raise OptionError(
             f"margins of {order} columns cannot be compared: there are {len(columns)} columns; use 1, 2 or 3, or "

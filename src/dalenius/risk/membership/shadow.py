@@ -24,7 +24,6 @@ from dalenius.risk.distance.space import Space
 from dalenius.risk.epsilon import epsilon_from_attack
 from dalenius.risk.membership.curve import Curve
 from dalenius.risk.sampling import SEED
-from dalenius.risk.units import Units
 
 
 class Fits(Protocol):
@@ -136,7 +135,7 @@ def shadow_audit(
     table = Table.from_frame(data)
     release = as_release(synthesizer)
     rng = generator(seed, "shadow")
-    units = Units.of_table(table)
+    units = table.units
     if units.count < 2:
         raise DataError(f"the file has {units.count} people to tell apart; halves of it need at least 2")
     rows = units.rows_of_some(candidates, seed, "candidates")

@@ -11,9 +11,9 @@ import numpy as np
 from dalenius.core.errors import DataError, OptionError
 from dalenius.counts.keys import distinct, ravel
 from dalenius.data.schema import Role
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.sample.keys import KeyCodes, column_values
-from dalenius.risk.units import Units
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,12 +11,11 @@ import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
 from dalenius.counts.keys import distinct, ravel
-from dalenius.counts.pair import owner_codes
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
+from dalenius.data.units import Units, owner_codes, units_of
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.risk.tabular.cells import gap_codes
-from dalenius.risk.units import Units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +53,9 @@ class KeyCodes:
         columns = [table[name].categories for name in wanted]
         codes = np.column_stack([c.codes.astype(np.int64) for c in columns])
         missing = np.column_stack([np.isin(c.codes, gap_codes(c.labels)) for c in columns])
-        return cls(tuple(wanted), codes, tuple(c.labels for c in columns), missing, Units.of_table(table))
+        # the risk of a sample is of persons: people who share a home count one by one, and homes have their own figure
+        units = units_of(table, None if table.schema.by_role(Role.ENTITY) else "record")
+        return cls(tuple(wanted), codes, tuple(c.labels for c in columns), missing, units)
 
     def __len__(self) -> int:
         return len(self.codes)

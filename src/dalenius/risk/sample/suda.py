@@ -22,9 +22,9 @@ from dalenius.core.intervals import wilson
 from dalenius.core.options import at_least
 from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.sample.keys import KeyCodes
-from dalenius.risk.units import Units
 
 MOST_COLUMNS = 16
 DIS_FRACTION = 0.01
@@ -227,8 +227,8 @@ def _side(pair: Pair, columns: Sequence[str], which: str, grouped: bool) -> KeyC
     """One file of a pair as codes over the levels of all of them; a gap is a level."""
     file = [getattr(pair.categories(name, grouped), which) for name in columns]
     codes = np.column_stack([c.codes.astype(np.int64) for c in file])
-    owners = {"original": Units.of, "holdout": Units.of_holdout}.get(which)
-    units = owners(pair) if owners is not None else Units(None, len(codes))
+    owners = {"original": pair.units, "holdout": pair.holdout_units}
+    units = owners.get(which, Units(None, len(codes)))
     return KeyCodes(tuple(columns), codes, tuple(c.labels for c in file), np.zeros(codes.shape, bool), units)
 
 

@@ -11,25 +11,11 @@ import math
 import numpy as np
 
 from dalenius.counts.pair import Pair
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.risk.tabular.cells import Cells
 from dalenius.risk.tabular.exclusions import Exclusions
 from dalenius.risk.tabular.figures import NONE, attribute_figures, cap_figures, ratio, scaled
-from dalenius.risk.units import Units
-
-
-def identity_by_unit(cells: Cells, units: Units) -> dict[str, float]:
-    """UiO, UiOiS and repU as shares of units; UiS stays a share of protected rows, which nobody owns."""
-    rows = cells.groups.original
-    d = units.owners(rows, len(cells.groups))
-    s = cells.sums(cells.s)
-    alone = d == 1
-    return {
-        "UiO": units.share(alone[rows]),
-        "UiS": 100 * float(np.count_nonzero(s == 1)) / float(cells.s.sum()),
-        "UiOiS": units.share((alone & (s > 0))[rows]),
-        "repU": units.share((alone & (s == 1))[rows]),
-    }
 
 
 def attribute_by_unit(
@@ -74,7 +60,7 @@ def caps_by_unit(
 
 def outside_figures(pair: Pair, cells: Cells, exclusions: Exclusions = NONE) -> dict[str, float]:
     """DiSCO and DCAP of people who are not in the data, by units where they have any."""
-    view, units = cells.holdout_view(), Units.of_holdout(pair)
+    view, units = cells.holdout_view(), pair.holdout_units
     if units.codes is None:
         return attribute_figures(view, exclusions) | cap_figures(view, exclusions)
     at = holdout_cells(pair, cells)

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dalenius.core.errors import DataError, OptionError, names
 from dalenius.counts.groups import PairGroups
+from dalenius.counts.match import check_keys
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, AnyArray, IntArray
 from dalenius.risk.tabular import _kernels
@@ -131,26 +131,6 @@ def count_cells(pair: Pair, keys: Sequence[str], target: str, grouped: bool = Fa
         tuple(keys), target, groups, key_labels, aligned.original.labels, group, level, d, s, h, cell_of_row,
         pair.holdout is not None, grouped,
     )  # fmt: skip
-
-
-def check_keys(pair: Pair, keys: Sequence[str], target: str | None = None) -> None:
-    """Refuse an empty or doubled list of keys, columns that are not there, and a target that is a key."""
-    if not keys:
-        raise OptionError(
-            "no keys are named; say which columns an intruder may know, for example keys=['sex']"
-        )
-    if len(set(keys)) < len(keys):
-        raise OptionError("a key is named twice; name each key once")
-    if target in keys:
-        raise OptionError(
-            f"target {target!r} is among the keys; an intruder cannot know what he wants to learn"
-        )
-    wanted = [*keys, *([target] if target is not None else [])]
-    absent = [name for name in wanted if name not in pair.original]
-    if absent:
-        raise DataError(
-            f"column {names(absent)} is not in both files; there are {names(pair.original.names)}"
-        )
 
 
 def gap_codes(labels: Sequence[Any]) -> list[int]:

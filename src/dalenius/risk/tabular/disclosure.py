@@ -12,12 +12,11 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.options import one_of
 from dalenius.counts.pair import Pair
-from dalenius.risk.tabular.by_unit import attribute_by_unit, caps_by_unit, identity_by_unit
+from dalenius.risk.tabular.by_unit import attribute_by_unit, caps_by_unit
 from dalenius.risk.tabular.cells import Cells, count_cells
 from dalenius.risk.tabular.checks import one_way_check, two_way_check
 from dalenius.risk.tabular.exclusions import REASONS, Exclusions, tally
 from dalenius.risk.tabular.figures import NONE, attribute_figures, cap_figures, identity_figures
-from dalenius.risk.units import Units
 
 Compat = Literal["synthpop"] | None
 
@@ -129,9 +128,9 @@ def disclosure(
     alike = compat == "synthpop"
     identity = identity_figures(cells, exclusions, alike)
     attribute = attribute_figures(cells, exclusions, denominator_basis)
-    caps, units = cap_figures(cells, exclusions, alike), Units.of(pair)
+    caps, units = cap_figures(cells, exclusions, alike), pair.units
     if units.codes is not None and not alike:
-        identity |= identity_by_unit(cells, units)
+        identity |= pair.match(used, grouped).figures
         attribute |= attribute_by_unit(cells, units, exclusions)
         caps |= caps_by_unit(cells, units, exclusions)
     return Disclosure(

@@ -16,7 +16,6 @@ from dalenius.risk.tabular.cells import Cells
 from dalenius.risk.tabular.disclosure import disclosure
 from dalenius.risk.tabular.exclusions import Exclusions
 from dalenius.risk.tabular.figures import NONE
-from dalenius.risk.units import Units
 
 
 def unexpected_disco(
@@ -46,11 +45,9 @@ def unexpected_disco(
     if not 0 < margin <= 100 or not 0 < single_key <= 100:
         raise OptionError("both limits are per cents above 0 and at most 100")
     found = disclosure(pair, target, keys, exclusions=exclusions, grouped=grouped)
-    cells, units = found.cells, Units.of(pair)
+    cells, units = found.cells, pair.units
     owners, at = (
-        (Units.of_holdout(pair), holdout_cells(pair, cells))
-        if cells.has_holdout
-        else (units, cells.cell_of_row)
+        (pair.holdout_units, holdout_cells(pair, cells)) if cells.has_holdout else (units, cells.cell_of_row)
     )
     everybody = owners.owners(at, len(cells.group))
     common = _share_in(cells, everybody, np.zeros(len(cells.group), np.int64)) >= margin / 100

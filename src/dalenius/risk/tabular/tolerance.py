@@ -9,11 +9,10 @@ import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.result import Result, figure
+from dalenius.counts.match import check_keys
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
-from dalenius.risk.tabular.cells import check_keys
-from dalenius.risk.units import Units
 from dalenius.risk.within import within
 
 
@@ -59,14 +58,14 @@ def tolerance_disco(
         )
     if not tolerance >= 0:
         raise OptionError(f"the tolerance is {tolerance}; use 0 or more")
-    groups, units = pair.groups(known, grouped_keys), Units.of(pair)
+    groups, units = pair.groups(known, grouped_keys), pair.units
     guess, width = _guesses(pair.protected, target, groups.protected, len(groups), tolerance, relative)
     met = _met(pair.original, target, guess[groups.original], width[groups.original])
     value, yardsticks = units.share(met), {}
     beside = "without a holdout it cannot be told how much of this is general knowledge"
     if pair.holdout is not None and groups.holdout is not None:
         held = _met(pair.holdout, target, guess[groups.holdout], width[groups.holdout])
-        yardsticks["holdout"] = Units.of_holdout(pair).share(held)
+        yardsticks["holdout"] = pair.holdout_units.share(held)
         beside = f"for people who are not in the data it is {figure(yardsticks['holdout'], '%')}"
     within = figure(100 * tolerance, "%") if relative else figure(tolerance)
     told = {"row": np.arange(len(met)), "guess": guess[groups.original], "correct": met}

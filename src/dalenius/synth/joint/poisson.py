@@ -17,6 +17,7 @@ from dalenius.core.registry import MethodInfo
 from dalenius.counts.keys import unravel
 from dalenius.counts.memory import tally
 from dalenius.data.table import Table
+from dalenius.data.units import owner_column
 from dalenius.dp.count_laws import CountLaw, NegativeBinomial, Poisson, PoissonInverseGaussian
 from dalenius.dp.count_privacy import calibrate_alpha, delta, delta_without_zeros, reading
 from dalenius.synth.base import register
@@ -24,7 +25,6 @@ from dalenius.synth.joint.base import JointSynthesizer, Task
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
-from dalenius.synth.joint.units import owner_column
 
 Size = Literal["fixed", "poisson"]
 Law = Literal["poisson", "negative-binomial", "poisson-inverse-gaussian"]
@@ -124,7 +124,7 @@ class PoissonCounts(JointSynthesizer):
 
     def _fit(self, table: Table, seed: Seed) -> JointModel:
         model = super()._fit(table, seed)
-        owner = owner_column(table)
+        owner = owner_column(table.schema)
         if owner is not None and (self.alpha > 0 or self.calibrate is not None):
             model.notes.append(
                 f"the (ε, δ) statement is for one record, not for all records of column {owner!r}"

@@ -31,28 +31,6 @@ USEFUL = 10.0
 """Mean two-way utility below this is useful (Raab 2022)."""
 
 
-def uniqueness(original: Counts, synthetic: Counts) -> dict[str, float]:
-    """The paper's p0, p1 and ru, in per cent (its misprints corrected, spec raab-dp-categorical section 6).
-
-    p0 is the share of empty cells, p1 the share of records alone in their cell, ru that of records alone in the
-    same cell of both files.
-
-    Examples
-    --------
-    >>> a = Counts.from_dense(np.array([1, 3, 0]), ["x"], [range(3)])
-    >>> b = Counts.from_dense(np.array([1, 2, 1]), ["x"], [range(3)])
-    >>> {k: round(v, 1) for k, v in uniqueness(a, b).items()}
-    {'p0': 33.3, 'p1': 25.0, 'ru': 25.0}
-    """
-    _, (y, s) = align(original, synthetic)
-    records = max(float(y.sum()), 1.0)
-    return {
-        "p0": 100 * (1 - len(original) / original.n_cells),
-        "p1": 100 * float(np.count_nonzero(y == 1)) / records,
-        "ru": 100 * float(np.count_nonzero((y == 1) & (s == 1))) / records,
-    }
-
-
 def table_utility(original: Counts, synthetic: Counts) -> float:
     """The paper's utility of one table: 1 is what another sample would give, larger is worse.
 
@@ -141,21 +119,20 @@ def _word(epsilon: float | None) -> str:
 
 def _figures(pair: Pair, model: Any) -> dict[str, float]:
     columns = pair.columns
-    whole = pair.counts(columns)
-    found = uniqueness(whole.original, whole.protected)
+    found = pair.match(columns, grouped=True).figures
     by_order = {}
     for order in (2, 3):
         tables = pair.count_many(combinations(columns, min(order, len(columns)))).values()
         by_order[order] = [table_utility(t.original, t.protected) for t in tables]
     settled = isinstance(model, JointModel) and not any("did not settle" in note for note in model.notes)
     return {
-        "ru": found["ru"],
-        "ru % of p1": 100 * found["ru"] / found["p1"] if found["p1"] else 0.0,
+        "ru": found["repU"],
+        "ru % of p1": 100 * found["repU"] / found["UiO"] if found["UiO"] else 0.0,
         "two-way": float(np.mean(by_order[2])),
         "three-way": float(np.mean(by_order[3])),
         "worst three-way": float(np.max(by_order[3])),
         "not settled %": 0.0 if settled else 100.0,
-        "p1": found["p1"],
+        "p1": found["UiO"],
     }
 
 

@@ -13,20 +13,7 @@ import numpy as np
 from dalenius.core.errors import OptionError
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
-
-
-def owner_column(table: Table) -> str | None:
-    """Column that names the protected unit: the entity, otherwise the household, otherwise none.
-
-    Examples
-    --------
-    >>> from dalenius.data import Schema
-    >>> data = {"person": ["p", "p", "q"], "visit": ["a", "b", "a"]}
-    >>> owner_column(Table.from_frame(data, Schema.infer(data).with_roles(entity="person")))
-    'person'
-    """
-    owners = [*table.schema.by_role(Role.ENTITY), *table.schema.by_role(Role.HOUSEHOLD)]
-    return owners[0] if owners else None
+from dalenius.data.units import owner_column
 
 
 def bound_units(table: Table, most: int | None) -> tuple[Table, list[str]]:
@@ -42,7 +29,7 @@ def bound_units(table: Table, most: int | None) -> tuple[Table, list[str]]:
     >>> kept.rows, said
     (2, ["each unit of column 'person' is protected as a whole, with up to 1 records"])
     """
-    owner = owner_column(table)
+    owner = owner_column(table.schema)
     if most is None:
         return table, _say_records(table, owner)
     if owner is None:

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.data.frames import Origin
-from dalenius.data.schema import Column, Role, Schema
+from dalenius.data.schema import Column, Schema
 from dalenius.data.table import Table
+from dalenius.data.units import owner_columns
 from dalenius.synth.base import releasable
 from dalenius.synth.syndiffix.axis import Axis, Codes
 from dalenius.synth.syndiffix.buckets import Buckets, buckets_of
@@ -217,7 +218,7 @@ class Ground:
 
 def units_of(table: Table, salt: bytes) -> Units:
     """Units of protection of a table: its entity and household columns, or each row on its own."""
-    named = [c.name for c in table.schema if c.has(Role.ENTITY) or c.has(Role.HOUSEHOLD)]
+    named = owner_columns(table.schema)
     if not named or not table.rows:
         return Units.of_rows(table.rows, salt)
     return Units.of_columns([table[name] for name in named], salt)
