@@ -19,6 +19,7 @@ from dalenius.utility.propensity.learners import Learner, learner_propensity
 from dalenius.utility.propensity.logit import LogitFit, logit_propensity
 from dalenius.utility.propensity.scores import Scores
 from dalenius.utility.propensity.tree import Null, TreeFit, tree_propensity
+from dalenius.utility.propensity.tree.grow import COMPLEXITY, LEAF, Growth
 
 LEVELS = 30
 """Levels kept per column by the default logistic model; the rarest share one."""
@@ -50,7 +51,7 @@ TREE = _info(
     "tree",
     "a classification tree",
     "It sees the dependence between columns.",
-    "Snoke et al. 2018; Raab, Nowok, Dibben 2021; spec psd08 2.3; synthpop: utility.gen, method cart",
+    "Snoke et al. 2018; Raab, Nowok, Dibben 2021; Latner et al. 2024 (PSD); synthpop: utility.gen, method cart",
     dependence=True,
 )
 
@@ -77,9 +78,12 @@ def propensity_tree(
     columns: Sequence[str] | None = None,
     null: Null = "resample",
     repeats: int = 10,
+    growth: Growth = "balanced",
+    complexity: float = COMPLEXITY,
+    minbucket: int = LEAF,
     seed: Seed = 0,
 ) -> Result:
-    """Standardised pMSE of a classification tree, its null simulated.
+    """Standardised pMSE of a classification tree, its null simulated; ``growth="rpart"`` is synthpop's tree.
 
     Examples
     --------
@@ -87,7 +91,16 @@ def propensity_tree(
     >>> propensity_tree(Pair(data, data)).value
     0.0
     """
-    fit = tree_propensity(pair, columns, null=null, repeats=repeats, seed=seed)
+    fit = tree_propensity(
+        pair,
+        columns,
+        null=null,
+        repeats=repeats,
+        complexity=complexity,
+        minbucket=minbucket,
+        growth=growth,
+        seed=seed,
+    )
     further = {
         "leaves": float(fit.leaves), "null pMSE": fit.null, "null standard error": fit.null_error,
         "null trees without split": float(fit.unsplit),
@@ -119,7 +132,7 @@ def _result(
         "0.5 is a coin toss, 1 perfect detection; below 0.5 protected rows are copies of original ones.",
         better="lower",
         bounds=(0, 1),
-        reference="Fössing, Drechsler 2024 (PSD), spec psd12 2.2; synthcity: detection_xgb",
+        reference="Fössing, Drechsler 2024 (PSD); synthcity: detection_xgb",
         default=False,
         random=True,
     )

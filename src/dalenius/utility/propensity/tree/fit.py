@@ -8,7 +8,7 @@ A tree finds interactions that a main-effects model cannot see. There is no form
     does not repeat them. This is the default: it needs no halving and holds for files of any size.
 ``permutation``
     labels are permuted. That makes both files random where a synthesis makes only one, so the mean is multiplied by
-    1 − c, which halves it at equal sizes (spec psd15, 2.4 and erratum 1; synthpop does the same).
+    1 − c, which halves it at equal sizes (Raab 2022; synthpop does the same).
 ``pairs``
     with several protected files, each is told from each other; halved for the same reason (`pairs_null`).
 """
@@ -29,7 +29,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray, BoolArray
 from dalenius.utility.propensity.design import predictors
 from dalenius.utility.propensity.scores import Scores, summarise
-from dalenius.utility.propensity.tree.grow import COMPLEXITY, Stacked, grow, grow_to_depth
+from dalenius.utility.propensity.tree.grow import COMPLEXITY, LEAF, Growth, Rule, Stacked, grow, grow_to_depth
 
 Null = Literal["resample", "permutation"]
 
@@ -60,6 +60,8 @@ def tree_propensity(
     null: Null = "resample",
     repeats: int = 20,
     complexity: float = COMPLEXITY,
+    minbucket: int = LEAF,
+    growth: Growth = "balanced",
     depth: int | None = None,
     seed: Seed = 0,
 ) -> TreeFit:
@@ -71,8 +73,12 @@ def tree_propensity(
         Predictors; default: all that can be compared.
     null, repeats
         How the null is simulated (see the top of this file) and how often; 0 leaves S_pMSE out.
-    complexity
-        Share of the root's misclassified rows that a split must save.
+    complexity, minbucket
+        Share of the root's misclassified rows that a split must save (rpart's ``cp``), and rows of the smallest leaf;
+        a node of fewer than three times as many is not split.
+    growth
+        ``rpart`` grows R's tree to the last digit: every row counts alike and a root that no column can split stays
+        whole. ``balanced`` counts both files alike whatever their sizes and looks one step further at the root.
     depth
         Split wherever possible down to this depth instead, without pruning (NIST's benchmark: 6). Such a tree has no
         null here.
@@ -91,6 +97,7 @@ def tree_propensity(
     n, k = pair.original.rows, pair.protected.rows
     t = np.zeros(n + k, dtype=bool)
     t[:k] = True
+    rule = Rule(complexity, minbucket, growth)
     parts = predictors(pair, columns)
     if not parts:
         constant = np.full(n + k, k / (n + k))
@@ -101,8 +108,8 @@ def tree_propensity(
     if depth is not None:
         scores, leaves, gains = grow_to_depth(data, t, depth)
     else:
-        scores, leaves, gains = grow(data, t, complexity)
-        nulls, unsplit = simulate_null(data, t, null, repeats, complexity, seed)
+        scores, leaves, gains = grow(data, t, rule)
+        nulls, unsplit = simulate_null(data, t, null, repeats, rule, seed)
     figures = summarise(scores, t)
     expected = float(np.mean(nulls)) if nulls else float("nan")
     spread = float(np.std(nulls, ddof=1) / np.sqrt(len(nulls))) if len(nulls) > 1 else float("nan")
@@ -121,7 +128,7 @@ def _shares(owners: Sequence[str], gains: AnyArray) -> dict[str, float]:
 
 
 def simulate_null(
-    data: Stacked, t: BoolArray, null: Null, repeats: int, complexity: float, seed: Seed
+    data: Stacked, t: BoolArray, null: Null, repeats: int, rule: Rule, seed: Seed
 ) -> tuple[list[float], int]:
     """Values of pMSE under the null, and how many of the trees did not split."""
     if null not in get_args(Null):
@@ -132,10 +139,10 @@ def simulate_null(
     for i in range(repeats):
         rng = generator(seed, "propensity-tree", null, i)
         if null == "permutation":
-            scores, leaves, _ = grow(data, rng.permutation(t), complexity)
+            scores, leaves, _ = grow(data, rng.permutation(t), rule)
             factor = n / (n + k)
         else:
-            scores, leaves, _ = grow(resampled(data, k, rng), t, complexity)
+            scores, leaves, _ = grow(resampled(data, k, rng), t, rule)
             factor = 1.0
         found.append(factor * float(np.mean((scores - k / (n + k)) ** 2)))
         unsplit += leaves == 1

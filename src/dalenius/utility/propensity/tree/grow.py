@@ -1,16 +1,19 @@
-"""One classification tree for two classes, grown with a complexity budget (spec psd08, 2.3).
+"""One classification tree for two classes, grown with a complexity budget.
 
-The growth rule is the one behind synthpop's default propensity tree, restated there: a split must save more than a
-share of the root's misclassified rows, and a budget handed down stops branches that could not pay for themselves.
+The growth rule is that of R's rpart, on which synthpop's default propensity tree stands: a split must save more than a
+share of the root's misclassified rows, and a budget handed down stops branches that could not pay for themselves
+(Breiman et al. 1984, 3.3; restated by Latner, Neunhoeffer, Drechsler 2024 for their appendix A).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 
+from dalenius.core.options import at_least, one_of
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 from dalenius.utility.propensity.design import Predictor
 from dalenius.utility.propensity.tree import _kernels as kernels
@@ -18,6 +21,13 @@ from dalenius.utility.propensity.tree import _kernels as kernels
 LEAF = 5
 DEPTH = 30
 COMPLEXITY = 0.001
+
+Growth = Literal["balanced", "rpart"]
+"""Who counts how much, and what becomes of a root that no column can split.
+
+``balanced``: both files count alike whatever their sizes, and such a root is cut half way where that tells most.
+``rpart``: every row counts alike and such a root stays whole, as in R's rpart and synthpop's ``utility.gen``.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +56,8 @@ class _Grower:
     t: BoolArray
     alpha: float
     weights: AnyArray
-    smallest: int = LEAF
+    smallest: int
+    ahead: bool
     leaves: list[IntArray] = field(default_factory=list)
     gains: AnyArray = field(default_factory=lambda: np.zeros(0))
 
@@ -57,7 +68,7 @@ class _Grower:
         mark = len(self.leaves)
         if len(rows) >= 3 * self.smallest and reach > self.alpha and depth < DEPTH:
             split = self._best(rows)
-            if split[0] < 0 and depth == 0:
+            if split[0] < 0 and depth == 0 and self.ahead:
                 split = self._look_ahead(rows)
             if split[0] >= 0:
                 saved = self.gains.copy()
@@ -112,7 +123,7 @@ class _Grower:
         risk_r, splits_r, worth_r = self.node(right, depth + 1, reach - self.alpha)
         kept = [risk_l, splits_l, risk_r, splits_r]
         worth = (own - risk_l - risk_r) / (splits_l + splits_r + 1)
-        # A child that would collapse before this node does not count towards the node's worth.
+        # A child that would collapse before this node does not count towards the node's worth, nor further up.
         order = ((worth_r, 2, own_right), (worth_l, 0, own_left))
         for child, place, alone in order if worth_r <= worth_l else order[::-1]:
             if worth <= child:
@@ -121,25 +132,40 @@ class _Grower:
             worth = (own - kept[0] - kept[2]) / (kept[1] + kept[3] + 1)
         if worth <= self.alpha:
             return None
-        return risk_l + risk_r, splits_l + splits_r + 1, worth
+        return kept[0] + kept[2], int(kept[1] + kept[3] + 1), worth
 
     def _own(self, rows: IntArray) -> float:
         ones = int(kernels.count_ones(self.t, rows))
         return float(min(self.weights[1] * ones, self.weights[0] * (len(rows) - ones)))
 
 
-def grow(data: Stacked, t: BoolArray, complexity: float = COMPLEXITY) -> tuple[AnyArray, int, AnyArray]:
-    """Scores, number of leaves and Gini decrease per predictor of one tree.
+@dataclass(frozen=True)
+class Rule:
+    """How a tree grows: the share of the root's misclassified rows a split must save, the smallest leaf, who counts."""
 
-    A split is kept when it lowers the number of misclassified rows by more than ``complexity`` of the root's; the
-    budget handed down stops branches early that could not pay for themselves.
-    """
+    complexity: float = COMPLEXITY
+    minbucket: int = LEAF
+    growth: Growth = "balanced"
+
+    def __post_init__(self) -> None:
+        at_least("complexity", self.complexity, 0)
+        at_least("minbucket", self.minbucket, 1)
+        one_of("growth", self.growth, get_args(Growth))
+
+
+def grow(data: Stacked, t: BoolArray, rule: Rule | None = None) -> tuple[AnyArray, int, AnyArray]:
+    """Scores, number of leaves and Gini decrease per predictor of one tree."""
+    rule = rule or Rule()
     rows = np.arange(len(t), dtype=np.int64)
     ones = int(t.sum())
-    # Both files count alike: with equal sizes these weights are 1, and the tree is the plain one.
-    weights = np.array([len(t) / (2 * max(len(t) - ones, 1)), len(t) / (2 * max(ones, 1))])
-    root = len(t) / 2
-    grower = _Grower(data, t, complexity * root, weights, gains=np.zeros(len(data.sizes)))
+    weights, root = np.ones(2), float(min(ones, len(t) - ones))
+    if rule.growth == "balanced":  # with files of equal size these weights are 1 too
+        weights = np.array([len(t) / (2 * max(len(t) - ones, 1)), len(t) / (2 * max(ones, 1))])
+        root = len(t) / 2
+    grower = _Grower(
+        data, t, rule.complexity * root, weights, rule.minbucket, rule.growth == "balanced",
+        gains=np.zeros(len(data.sizes)),
+    )  # fmt: skip
     grower.node(rows, 0, root)
     scores = np.empty(len(t))
     for leaf in grower.leaves:
@@ -150,7 +176,7 @@ def grow(data: Stacked, t: BoolArray, complexity: float = COMPLEXITY) -> tuple[A
 def grow_to_depth(data: Stacked, t: BoolArray, depth: int) -> tuple[AnyArray, int, AnyArray]:
     """Scores, leaves and Gini decrease per predictor of a tree that splits wherever it can, down to a depth.
 
-    The tree of NIST's benchmark (spec psd11, 2.6 H): no pruning, leaves of any size, every row counts alike.
+    The tree of NIST's benchmark (Francis 2024): no pruning, leaves of any size, every row counts alike.
     """
     gains, scores = np.zeros(len(data.sizes)), np.empty(len(t))
     waiting = [(np.arange(len(t), dtype=np.int64), 0)]
