@@ -65,6 +65,11 @@ class Pair:
     unit
         Whom figures count: "entity", "household" or "record"; default: the first of them that the schema names.
 
+    Attributes
+    ----------
+    unshared
+        Columns that are not compared because not every file has them.
+
     Examples
     --------
     >>> pair = Pair({"sex": ["f", "m", "m"]}, {"sex": ["m", "m", "x"]})
@@ -93,7 +98,8 @@ class Pair:
         self.original: Table = tables[0]
         self.protected: Table = tables[1]
         self.holdout: Table | None = tables[2] if holdout is not None else None
-        self.notes: list[str] = _notes(base, tables, sources[0])
+        self.unshared: list[str] = _unshared(base, tables[0], sources[0])
+        self.notes: list[str] = _notes(self.unshared, tables)
         if self.original.rows == 0 or self.protected.rows == 0:
             raise DataError("original and protected file need at least one row each to be compared")
         if self.holdout is not None and self.holdout.rows == 0:
@@ -319,9 +325,13 @@ def _weaker(kind: Kind) -> list[Kind]:
     return [kind, Kind.CATEGORICAL] if kind.is_number else [kind]
 
 
-def _notes(base: Table, tables: Sequence[Table], protected: _Source) -> list[str]:
-    lost = [name for name in base.names if name not in tables[0]]
-    lost += [name for name in protected.names if name not in base]
+def _unshared(base: Table, common: Table, protected: _Source) -> list[str]:
+    """Columns that are not compared because not every file has them."""
+    lost = [name for name in base.names if name not in common]
+    return lost + [name for name in protected.names if name not in base]
+
+
+def _notes(lost: Sequence[str], tables: Sequence[Table]) -> list[str]:
     found = [f"{names(lost)} is not in every file and is not compared"] if lost else []
     for name in tables[0].names:
         has_gaps = [table[name].state is not None for table in tables[:2]]

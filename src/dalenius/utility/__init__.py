@@ -26,6 +26,7 @@ from dalenius.utility.nist import (
 )
 from dalenius.utility.propensity import detection_auc, propensity_logit, propensity_tree
 from dalenius.utility.rules import broken_rows, rule_table, rules_kept, violation_rates
+from dalenius.utility.statistics import statistic_similarity, statistic_table
 from dalenius.utility.study import all_tables, relative_improvement, table_study
 from dalenius.utility.tables import (
     column_scores,
@@ -37,6 +38,7 @@ from dalenius.utility.tables import (
     worst_cells,
 )
 from dalenius.utility.trends import association_difference, association_table, pair_trends, pair_trends_table
+from dalenius.utility.validity import diagnostic, diagnostic_table, key_uniqueness
 
 __all__ = [
     "all_tables",
@@ -52,6 +54,8 @@ __all__ = [
     "count_distances",
     "coverage",
     "detection_auc",
+    "diagnostic",
+    "diagnostic_table",
     "gap_table",
     "gaps_alike",
     "group_scores",
@@ -60,6 +64,7 @@ __all__ = [
     "improvement_factor",
     "k_marginal",
     "k_marginal_score",
+    "key_uniqueness",
     "learning_table",
     "model_agreement",
     "model_prediction",
@@ -77,6 +82,8 @@ __all__ = [
     "sampling_equivalent",
     "slope_agreement",
     "slope_errors",
+    "statistic_similarity",
+    "statistic_table",
     "table_statistics",
     "table_study",
     "table_utility",

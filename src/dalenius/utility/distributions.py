@@ -17,7 +17,7 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
-from dalenius.data.vector import MISSING, NAN, SPECIAL, AnyArray, Vector
+from dalenius.data.vector import MISSING, NAN, SPECIAL, AnyArray, BoolArray, Vector
 from dalenius.utility.cells import paired, table_statistics
 from dalenius.utility.charts import plain_bars
 from dalenius.utility.summary import Summary
@@ -186,7 +186,8 @@ def _nothing_left() -> dict[str, float]:
     return {"coverage": 0.0, "vanished": 1.0}
 
 
-def _category_figures(pair: Pair, name: str) -> dict[str, float]:
+def category_counts(pair: Pair, name: str) -> tuple[AnyArray, AnyArray, BoolArray]:
+    """Rows of each category in the original and the protected file, and which categories are gaps."""
     aligned = pair.categories(name, grouped=False)
     size = aligned.original.size
     gap = np.array(
@@ -195,6 +196,11 @@ def _category_figures(pair: Pair, name: str) -> dict[str, float]:
     d, s = (
         np.bincount(c.codes, minlength=size).astype(np.float64) for c in (aligned.original, aligned.protected)
     )
+    return d, s, gap
+
+
+def _category_figures(pair: Pair, name: str) -> dict[str, float]:
+    d, s, gap = category_counts(pair, name)
     dn, sn = d[~gap], s[~gap]
     found = dict.fromkeys(_FIGURES, float("nan"))
     if dn.sum() and sn.sum():

@@ -1,0 +1,115 @@
+"""Means, medians and standard deviations of numbers, compared on the scale of the original's range.
+
+SDMetrics' StatisticSimilarity: 1 is the same figure, 0 a difference as large as the whole range of the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.options import one_of
+from dalenius.core.registry import MeasureInfo
+from dalenius.core.result import Result, figure
+from dalenius.counts.measure import measure
+from dalenius.counts.pair import Pair
+from dalenius.data.table import Table
+from dalenius.data.vector import AnyArray
+from dalenius.utility.charts import plain_bars
+from dalenius.utility.summary import Summary
+
+Statistic = Literal["mean", "median", "std"]
+
+
+def _spread(values: AnyArray) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+
+
+_STATISTICS: Mapping[str, Callable[[AnyArray], float]] = {
+    "mean": lambda values: float(np.mean(values)),
+    "median": lambda values: float(np.median(values)),
+    "std": _spread,
+}
+_WORDS = {"mean": "means", "median": "medians", "std": "standard deviations"}
+
+
+def statistic_table(
+    original: Table, other: Table, columns: Sequence[str], statistic: Statistic = "mean"
+) -> pl.DataFrame:
+    """One statistic of every number in two files, and how alike they are; the least alike first.
+
+    A column that is constant in the original has no range to compare with: its score is NaN. One that has values in the
+    original and none in the other file has lost everything: 0.
+
+    Examples
+    --------
+    >>> first, second = (Table.from_frame({"age": ages}) for ages in ([20, 30, 40], [20, 30, 55]))
+    >>> statistic_table(first, second, ["age"]).row(0)
+    ('age', 30.0, 35.0, 0.75)
+    """
+    one_of("statistic", statistic, get_args(Statistic))
+    rows = []
+    for name in columns:
+        a, b = (table[name].floats() for table in (original, other))
+        a, b = a[np.isfinite(a)], b[np.isfinite(b)]
+        values = [_STATISTICS[statistic](side) if len(side) else float("nan") for side in (a, b)]
+        spread = float(a.max() - a.min()) if len(a) else 0.0
+        score = float("nan") if spread == 0 else max(0.0, 1 - abs(values[0] - values[1]) / spread)
+        if spread > 0 and np.isnan(values[1]):
+            score = 0.0
+        rows.append((name, *values, score))
+    schema = {"column": pl.String, "original": pl.Float64, "protected": pl.Float64, "score": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("score", nulls_last=True)
+
+
+@measure(
+    MeasureInfo(
+        name="statistic-similarity",
+        title="Means alike",
+        family="utility",
+        meaning="How close the mean (or median, or standard deviation) of each number is, averaged: 1 is the same, 0 "
+        "is off by the whole range of the original.",
+        better="higher",
+        bounds=(0, 1),
+        reference="SDMetrics: StatisticSimilarity",
+        default=False,
+        sees_dependence=False,
+    )
+)
+def statistic_similarity(
+    pair: Pair, columns: Sequence[str] | None = None, statistic: Statistic = "mean"
+) -> Result:
+    """Mean over the numbers of SDMetrics' StatisticSimilarity.
+
+    Examples
+    --------
+    >>> statistic_similarity(Pair({"age": [20, 30, 40]}, {"age": [20, 30, 55]}), statistic="median").value
+    1.0
+    """
+    numbers = [n for n in (columns if columns is not None else pair.columns) if pair.original[n].is_number]
+    table = statistic_table(pair.original, pair.protected, numbers, statistic)
+    found = Summary.of(table, "score")
+    text = "There is no number whose values vary in the original, so nothing can be compared."
+    if found.worst is not None:
+        text = (
+            f"The {_WORDS[statistic]} of the numbers differ by {figure(100 * (1 - found.mean), '%')} of their range on "
+            f"average; the most moved is {found.worst['column']!r}, from {figure(found.worst['original'])} to "
+            f"{figure(found.worst['protected'])}."
+        )
+    beside = {"the original itself": 1.0}
+    if pair.holdout is not None and found.worst is not None:
+        beside["holdout"] = Summary.of(
+            statistic_table(pair.original, pair.holdout, numbers, statistic), "score"
+        ).mean
+    return Result(
+        name="statistic-similarity",
+        value=found.mean,
+        sentence=text,
+        yardsticks=beside,
+        values={"lowest": found.lowest},
+        table=table,
+        chart=lambda: plain_bars(table, "column", "score", f"similarity of {_WORDS[statistic]}"),
+    )
