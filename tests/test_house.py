@@ -12,8 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import dalenius
+from dalenius.cli import app
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ["dalenius"] + [
@@ -97,9 +99,25 @@ def test_importing_loads_nothing_until_a_name_is_used():
     assert loaded_by("import dalenius; dalenius.read", ("scipy", "sklearn", "dalenius.synth")) == []
 
 
-def test_commands_do_not_load_what_few_calls_need():
+def test_commands_are_listed_without_loading_them():
+    heavy = ("numpy", "polars", "numba", "scipy", "dalenius.data", "dalenius.cli.synth")
+    code = "import contextlib, io, sys; from dalenius.cli import app\nsys.argv = ['dalenius', '--help']\n"
+    code += "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): app()"
+    assert loaded_by(code, heavy) == []
+
+
+def test_rooms_do_not_load_what_few_calls_need():
     heavy = ("altair", "duckdb", "fastapi", "pandas", "scipy.stats", "sklearn", "statsmodels")
-    assert loaded_by("import dalenius.cli", heavy) == []
+    assert loaded_by("import dalenius.release, dalenius.tables, dalenius.dp", heavy) == []
+
+
+def test_every_command_loads_and_says_what_its_listing_says():
+    group = get_command(app)
+    assert {"synth", "evaluate", "compare", "tables", "app"} <= set(group.commands)
+    for name, listed in group.commands.items():
+        command = listed.load()
+        assert command.name == name
+        assert inspect.cleandoc(command.help) == inspect.cleandoc(listed.help)
 
 
 def test_the_front_door_has_what_a_user_looks_for():

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dalenius.cli import app
-from dalenius.cli._console import INTERNAL
+from dalenius.cli._group import INTERNAL
 
 runner = CliRunner()
 

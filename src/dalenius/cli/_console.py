@@ -1,79 +1,22 @@
-"""What all commands share: errors in one line, JSON on request, progress on the terminal, no confidential values."""
+"""What all commands share: JSON on request, progress on the terminal, no confidential values."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-from unicodedata import category
 
 import polars as pl
-import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 from rich.text import Text
-from typer.core import TyperGroup
 
-from dalenius.core.errors import DaleniusError, OptionError
+from dalenius.cli._group import visible
+from dalenius.core.errors import OptionError
 from dalenius.core.result import figure
-
-BAD_INPUT, INTERNAL = 2, 70
-"""Exit codes: something in the call or the data is wrong; something in Dalenius is wrong."""
-
-
-class Commands(TyperGroup):
-    """Command group that turns errors into one line on stderr.
-
-    An unexpected error prints where it happened, never its text: a library's message may quote the data. Set
-    ``DALENIUS_DEBUG=1`` to see the whole traceback on a machine where that is allowed.
-    """
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
-        try:
-            return super().invoke(ctx)
-        except DaleniusError as error:
-            _fail(str(error), BAD_INPUT)
-        except MemoryError:
-            _fail("out of memory; use fewer rows or columns (--dry-run shows the forecast)", BAD_INPUT)
-        except Exception as error:
-            if (
-                os.environ.get("DALENIUS_DEBUG")
-                or isinstance(error, (typer.Exit, typer.Abort))
-                or _is_click(error)
-            ):
-                raise
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(place.filename).name}:{place.lineno}"
-            _fail(
-                f"internal error ({type(error).__name__} at {where}); DALENIUS_DEBUG=1 shows more", INTERNAL
-            )
-
-
-def _is_click(error: Exception) -> bool:
-    return any("click" in kind.__module__ for kind in type(error).__mro__)
-
-
-def _fail(message: str, code: int) -> None:
-    sys.stderr.write(f"dalenius: {visible(message)}\n")
-    raise typer.Exit(code)
-
-
-def visible(text: str) -> str:
-    r"""Text with control characters shown instead of sent.
-
-    Examples
-    --------
-    >>> visible("a\x1b[31mb")
-    'a\\x1b[31mb'
-    """
-    return "".join(c if category(c) != "Cc" or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
 
 
 class PlainConsole(Console):

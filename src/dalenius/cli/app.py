@@ -14,7 +14,10 @@ from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal
 from dalenius.core.errors import DaleniusError, MissingExtraError
 
+app = typer.Typer()
 
+
+@app.command("app")
 def serve(
     workspace: Annotated[Path, typer.Option("--workspace", "-w", help="Folder that keeps the runs.")] = Path(
         "dalenius-workspace"
@@ -46,5 +49,5 @@ def serve(
     )
     workspace.mkdir(parents=True, exist_ok=True)
     tempfile.tempdir = str(workspace.absolute())  # large uploads are spooled here and nowhere else
-    app = make_app(workspace, token, number, limit)
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
+    page = make_app(workspace, token, number, limit)
+    uvicorn.Server(uvicorn.Config(page, log_level="warning", access_log=False)).run(sockets=[listener])

@@ -16,7 +16,10 @@ from dalenius.risk.membership.shadow import shadow_audit
 from dalenius.risk.split import train_control_risk
 from dalenius.synth import SYNTHESIZERS, make_synthesizer
 
+app = typer.Typer()
 
+
+@app.command()
 def audit(
     data: opt.Original,
     method: opt.Method = "cart",

@@ -28,7 +28,10 @@ from dalenius.preparation import Recipe
 from dalenius.report import write_report
 from dalenius.utility.tables import cell_chart, table_statistics_of, worst_cells
 
+app = typer.Typer()
 
+
+@app.command()
 def benchmark(
     data: opt.Original,
     method: Annotated[
@@ -97,6 +100,7 @@ def _show(found: Benchmark, terminal: Terminal) -> None:
         terminal.note(f"{name} made nothing: {why}")
 
 
+@app.command()
 def cells(
     original: opt.Original,
     protected: Annotated[Path, typer.Argument(help="Protected file.")],

@@ -18,7 +18,10 @@ from dalenius.preparation import Findings, Recipe, check_protected
 from dalenius.preparation import check as check_table
 from dalenius.preparation.recipe import KINDS, USUAL
 
+app = typer.Typer()
 
+
+@app.command()
 def check(
     data: opt.Original,
     protected: Annotated[
@@ -57,6 +60,7 @@ def check(
     terminal.emit(told)
 
 
+@app.command()
 def clean(
     data: opt.Original,
     recipe: Annotated[Path, typer.Option("--recipe", help="Recipe made with 'check --recipe'.")],

@@ -20,6 +20,8 @@ from dalenius.evaluation import HEADLINES, compare
 from dalenius.report import write_report
 from dalenius.synth import SYNTHESIZERS, make_synthesizer
 
+app = typer.Typer()
+
 KEYS = ["sex", "age", "region", "marital", "education"]
 TARGETS = ["diagnosis", "income", "life_satisfaction"]
 COLUMNS = [
@@ -28,6 +30,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+@app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")] = Path(
         "dalenius-demo"

@@ -12,7 +12,10 @@ from dalenius.core.errors import OptionError
 from dalenius.core.result import Result
 from dalenius.risk.epsilon import attack_in_words, epsilon_in_words
 
+app = typer.Typer()
 
+
+@app.command()
 def epsilon(
     budget: Annotated[float | None, typer.Argument(help="Privacy budget ε.")] = None,
     delta: Annotated[float, typer.Option("--delta", help="δ that goes with it.")] = 0.0,

@@ -20,11 +20,15 @@ from dalenius.evaluation import Comparison, Evaluation
 from dalenius.evaluation import compare as compare_files
 from dalenius.report import write_report
 
+app = typer.Typer()
+
 Threshold = Annotated[
     int, typer.Option("--threshold", help="Counts below this are not shown in the report.", min=1)
 ]
 
 
+@app.command("compare", help="The same for several files: candidates side by side, with replicates.")
+@app.command()
 def evaluate(
     original: opt.Original,
     protected: Annotated[

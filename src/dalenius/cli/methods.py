@@ -6,6 +6,7 @@ import platform
 from dataclasses import asdict
 from importlib.metadata import version as package_version
 
+import typer
 from rich.table import Table as Grid
 
 import dalenius
@@ -15,9 +16,12 @@ from dalenius.counts.measure import MEASURES
 from dalenius.synth import SYNTHESIZERS
 from dalenius.synth.base import option_names
 
+app = typer.Typer()
+
 LIBRARIES = ("numpy", "scipy", "numba", "polars", "pyarrow", "narwhals", "duckdb", "altair")
 
 
+@app.command()
 def methods(as_json: opt.Json = False, quiet: opt.Quiet = False) -> None:
     """List synthesizers and measures with what they guarantee or mean."""
     terminal = Terminal(quiet, as_json)
@@ -41,6 +45,7 @@ def methods(as_json: opt.Json = False, quiet: opt.Quiet = False) -> None:
     )
 
 
+@app.command()
 def version(as_json: opt.Json = False) -> None:
     """Print the version, and with --json those of the libraries below it."""
     terminal = Terminal(as_json=as_json)

@@ -17,10 +17,13 @@ from dalenius.data.atomic import write_text
 from dalenius.release import Plan, Release, forecast, read_plan, run_plan, template, verify_pack, write_pack
 from dalenius.release.verify import Verification, check_release
 
+app = typer.Typer()
+
 NOT_ACCEPTED = 1
 """Exit code when everything ran and the answer is no: policy not met, pack changed."""
 
 
+@app.command()
 def plan(
     data: opt.Original,
     output: Annotated[
@@ -46,6 +49,7 @@ def _beside(path: Path, plan_file: Path) -> Path:
         return path.absolute()
 
 
+@app.command()
 def release(
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file; see 'dalenius plan'.")],
     check: Annotated[
@@ -132,6 +136,7 @@ def _show(outcome: Release, terminal: Terminal) -> None:
     terminal.say(f"\n{outcome.why}")
 
 
+@app.command()
 def verify(
     pack: Annotated[Path, typer.Argument(help="Folder of a release pack.")],
     plan_file: Annotated[

@@ -19,6 +19,8 @@ from dalenius.data.grouping import Grouping
 from dalenius.risk.page import RiskPage, risk_page
 from dalenius.risk.sample.page import sample_page
 
+app = typer.Typer()
+
 Synthetic = Annotated[
     Path | None, typer.Argument(help="Protected file; without it the first file is judged by itself.")
 ]
@@ -52,6 +54,7 @@ Records = Annotated[
 ]
 
 
+@app.command()
 def risk(
     original: opt.Original,
     synthetic: Synthetic = None,

@@ -13,7 +13,10 @@ from dalenius.cli._console import Terminal
 from dalenius.cli._input import load
 from dalenius.data.schema import Schema
 
+app = typer.Typer()
 
+
+@app.command()
 def schema(
     data: opt.Original,
     output: Annotated[

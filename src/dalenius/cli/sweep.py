@@ -18,7 +18,10 @@ from dalenius.data.atomic import replacing
 from dalenius.synth.base import choose_columns
 from dalenius.synth.joint.sweep import sweep_epsilon
 
+app = typer.Typer()
 
+
+@app.command(context_settings={"allow_extra_args": True})
 def sweep(
     context: typer.Context,
     data: opt.Original,
@@ -68,11 +71,6 @@ def sweep(
             configured(result.chart()).save(str(temporary), format=chart.suffix.lstrip(".") or "html")
         terminal.note(f"chart written to {chart}")
     terminal.emit(result.to_dict())
-
-
-def register(app: typer.Typer) -> None:
-    """Mount the command; the words after --epsilon are further epsilons."""
-    app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": False})(sweep)
 
 
 def _epsilon(word: str) -> float | None:

@@ -14,14 +14,11 @@ from dalenius.data import write
 from dalenius.synth.syndiffix import BucketStore
 
 app = typer.Typer(
-    help="SynDiffix bucket stores: build once, draw any table of their columns later.", no_args_is_help=True
+    name="syndiffix",
+    help="SynDiffix bucket stores: build once, draw any table of their columns later.",
+    no_args_is_help=True,
 )
 Store = Annotated[Path, typer.Argument(help="Bucket store.", exists=True, dir_okay=False)]
-
-
-def register(parent: typer.Typer) -> None:
-    """Mount the commands."""
-    parent.add_typer(app, name="syndiffix")
 
 
 @app.command()

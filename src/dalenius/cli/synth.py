@@ -22,6 +22,8 @@ from dalenius.synth import SYNTHESIZERS, load_model, make_synthesizer, save_mode
 from dalenius.synth.base import Model, Synthesizer, choose_columns, releasable
 from dalenius.synth.sequential import Sequential, from_mapping
 
+app = typer.Typer()
+
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write; default: NAME.synthetic.EXT.")
 ]
@@ -37,6 +39,7 @@ Target = Annotated[
 ]
 
 
+@app.command()
 def synth(
     data: opt.Original,
     method: opt.Method = "cart",
@@ -193,6 +196,7 @@ def _drawn(
     return written
 
 
+@app.command()
 def sample(
     model: Annotated[Path, typer.Argument(help="Model file made with 'synth --save-model'.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],

@@ -1,0 +1,77 @@
+"""Plugins: packages outside that add methods, measures, rules, readers and commands through entry points.
+
+A package says in its ``pyproject.toml`` what it offers::
+
+    [project.entry-points."dalenius.measures"]
+    my-measure = "my_package.measure:my_measure"
+
+Nothing is loaded before somebody asks for what the group holds. A plugin that fails is named in one warning and left
+out; it cannot take the rest down.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+Group = Literal["methods", "measures", "rules", "readers", "commands"]
+
+
+class PluginWarning(UserWarning):
+    """A plugin could not be loaded."""
+
+
+def offered(group: Group) -> list[EntryPoint]:
+    """What installed packages offer in one group, by name.
+
+    Examples
+    --------
+    >>> [entry.name for entry in offered("measures")]
+    []
+    """
+    return sorted(entry_points(group=f"dalenius.{group}"), key=lambda entry: entry.name)
+
+
+def package(entry: EntryPoint) -> str:
+    """The distribution an entry point belongs to, with its version.
+
+    Examples
+    --------
+    >>> package(EntryPoint("mine", "mine:thing", "dalenius.measures"))
+    'mine'
+    """
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.module.partition(".")[0]
+
+
+def load(entry: EntryPoint) -> Any:
+    """The thing itself, or None with a warning that names the package.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     print(load(EntryPoint("mine", "no_such_package:thing", "dalenius.measures")))
+    None
+    >>> print(told[0].message)
+    plugin 'mine' of no_such_package is left out: ModuleNotFoundError: No module named 'no_such_package'
+    """
+    try:
+        return entry.load()
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        warnings.warn(
+            f"plugin {entry.name!r} of {package(entry)} is left out: {type(error).__name__}: {reason}",
+            PluginWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def loaded(group: Group) -> Iterator[tuple[EntryPoint, Any]]:
+    """Every plugin of a group that loads."""
+    for entry in offered(group):
+        thing = load(entry)
+        if thing is not None:
+            yield entry, thing
