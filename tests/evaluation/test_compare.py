@@ -78,7 +78,7 @@ def test_options_of_measures(people: pl.DataFrame) -> None:
     found = evaluate(people, people, measures=["pca"], options={"k-marginal": {"by": "region"}})
     assert list(found.results) == ["pca", "k-marginal"]
     assert "lowest group" in found["k-marginal"].values
-    with pytest.raises(OptionError, match="'pca' has no option 'nothing'; there are: columns, components"):
+    with pytest.raises(OptionError, match="pca: no option 'nothing'; there are: columns, components"):
         evaluate(people, people, options={"pca": {"nothing": 1}})
     with pytest.raises(DataError, match="'empty' has no file"):
         compare(people, {"empty": []})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dalenius.core.errors import DataError, OptionError
-from dalenius.core.option_types import check_types
+from dalenius.core.errors import DataError
+from dalenius.core.option import check, declared
 from dalenius.core.registry import MeasureInfo, Registry
 from dalenius.core.result import Result
 from dalenius.counts.pair import Pair
@@ -41,16 +40,11 @@ class Measure:
     @property
     def options(self) -> list[str]:
         """Names of the options the measure takes."""
-        return [name for name in inspect.signature(self.function).parameters if name != "pair"]
+        return list(declared(self.function))
 
     def check_options(self, options: Mapping[str, Any]) -> None:
-        """Raise when the measure has no option of a name, or an option is of another kind (a word for a number)."""
-        known = self.options
-        unknown = [name for name in options if name not in known]
-        if unknown:
-            there = f"there are: {', '.join(known)}" if known else "it has none"
-            raise OptionError(f"measure {self.info.name!r} has no option {unknown[0]!r}; {there}")
-        check_types(f"measure {self.info.name!r}", self.function, options)
+        """Raise one error with everything that is wrong with the options."""
+        check(self.info.name, self.function, options)
 
     def lacks(self, pair: Pair, options: Mapping[str, Any] | None = None) -> list[str]:
         """What the pair would need to have for this measure, and has not; keys and targets may be options."""

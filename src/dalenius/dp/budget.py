@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from dalenius.core.attack_terms import best_attack
 from dalenius.core.errors import OptionError
-from dalenius.core.options import real_number
+from dalenius.core.option import real_number
 from dalenius.dp.accounting import epsilon_of_rho, rho_of_epsilon
 
 Neighbours = Literal["add-remove", "replace"]

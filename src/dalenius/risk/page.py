@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DaleniusError, OptionError
-from dalenius.core.options import at_least
+from dalenius.core.option import at_least
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES, Measure, chosen_measures
 from dalenius.counts.pair import Pair

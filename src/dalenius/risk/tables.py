@@ -16,7 +16,7 @@ import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
-from dalenius.core.options import one_of
+from dalenius.core.option import one_of
 from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.risk.tabular.cells import Cells, count_cells

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import DataError, OptionError
-from dalenius.core.option_types import check_types
-from dalenius.core.options import whole_number
+from dalenius.core.errors import DataError
+from dalenius.core.option import check, declared, whole_number
 from dalenius.core.random import Seed, sequence
 from dalenius.core.registry import MethodInfo, Registry
 from dalenius.data.frames import Origin
@@ -128,14 +126,10 @@ def make_synthesizer(method: str, **options: Any) -> Synthesizer:
     >>> make_synthesizer("independent", epsilon=1)
     Traceback (most recent call last):
     ...
-    dalenius.core.errors.OptionError: independent has no option 'epsilon'; it has none
+    dalenius.core.errors.OptionError: independent: no option 'epsilon'; it has none
     """
     kind = SYNTHESIZERS[method]
-    known = option_names(kind)
-    unknown = ", ".join(repr(name) for name in options if name not in known)
-    if unknown:
-        raise OptionError(f"{method} has no option {unknown}; it has {', '.join(known) or 'none'}")
-    check_types(method, kind, options)
+    check(method, kind, options)
     return kind(**options)
 
 
@@ -147,7 +141,7 @@ def option_names(kind: type[Synthesizer]) -> list[str]:
     >>> option_names(SYNTHESIZERS["bootstrap"])
     []
     """
-    return [option.name for option in fields(kind)] if is_dataclass(kind) else []
+    return list(declared(kind))
 
 
 def releasable(table: Table) -> Table:

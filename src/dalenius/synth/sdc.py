@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.options import one_of, real_number
+from dalenius.core.option import one_of, real_number
 from dalenius.core.random import Seed, sequence
 from dalenius.counts.pair import Pair
 from dalenius.data.encode import level_key

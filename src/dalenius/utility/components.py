@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.later import altair as alt
-from dalenius.core.options import at_least
+from dalenius.core.option import at_least
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, PROTECTED

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
-from dalenius.core.options import one_of
+from dalenius.core.option import one_of
 from dalenius.core.result import Interval
 from dalenius.counts.pair import Pair
 from dalenius.utility.tables import table_utility

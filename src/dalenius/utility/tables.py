@@ -15,7 +15,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.later import altair as alt
-from dalenius.core.options import at_least, one_of
+from dalenius.core.option import at_least, one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.counts import Counts, align

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.later import stats
-from dalenius.core.options import one_of
+from dalenius.core.option import one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.counts import Counts

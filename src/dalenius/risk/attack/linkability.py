@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
-from dalenius.core.options import at_least
+from dalenius.core.option import at_least
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
-from dalenius.core.options import one_of
+from dalenius.core.option import one_of
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure

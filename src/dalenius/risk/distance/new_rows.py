@@ -11,7 +11,7 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
 from dalenius.core.later import altair as alt
-from dalenius.core.options import at_least
+from dalenius.core.option import at_least
 from dalenius.core.random import Seed, some_rows
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure

@@ -11,7 +11,7 @@ from scipy import special
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.later import stats
-from dalenius.core.options import one_of
+from dalenius.core.option import one_of
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
-from dalenius.core.options import at_least, one_of
+from dalenius.core.option import at_least, one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure

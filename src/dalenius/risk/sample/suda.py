@@ -19,7 +19,7 @@ import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
-from dalenius.core.options import at_least
+from dalenius.core.option import at_least
 from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.units import Units

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
-from dalenius.core.options import one_of
+from dalenius.core.option import one_of
 from dalenius.counts.pair import Pair
 from dalenius.risk.tabular.by_unit import attribute_by_unit, caps_by_unit
 from dalenius.risk.tabular.cells import Cells, count_cells

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from dalenius.core.errors import OptionError
-from dalenius.core.options import at_least
+from dalenius.core.option import at_least
 from dalenius.counts.pair import Pair
 from dalenius.risk.tabular.disclosure import disclosure
 

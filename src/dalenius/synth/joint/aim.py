@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.options import whole_number
+from dalenius.core.option import whole_number
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique

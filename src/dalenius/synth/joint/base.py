@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.options import one_of, whole_number
+from dalenius.core.option import one_of, whole_number
 from dalenius.core.random import Seed
 from dalenius.data.grouping import Method
 from dalenius.data.table import Table

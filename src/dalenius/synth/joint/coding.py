@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.options import real_number, whole_number
+from dalenius.core.option import real_number, whole_number
 from dalenius.core.random import Seed, generator
 from dalenius.data.encode import EPOCH, MICROSECOND
 from dalenius.data.grouping import Grouping, Method

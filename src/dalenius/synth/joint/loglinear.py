@@ -14,7 +14,7 @@ import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
-from dalenius.core.options import whole_number
+from dalenius.core.option import whole_number
 from dalenius.core.registry import MethodInfo
 from dalenius.core.result import figure
 from dalenius.counts.ipf import Fit, FloatArray, fit_dense

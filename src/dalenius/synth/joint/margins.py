@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.options import whole_number
+from dalenius.core.option import whole_number
 from dalenius.counts.junction import Clique, JunctionTree
 from dalenius.counts.memory import count_codes
 from dalenius.data.vector import Categories, IntArray

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dalenius.core.errors import OptionError
-from dalenius.core.options import whole_number
+from dalenius.core.option import whole_number
 from dalenius.core.random import generator
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique, JunctionTree

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DataError, OptionError
-from dalenius.core.options import one_of
+from dalenius.core.option import one_of
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.keys import unravel

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
-from dalenius.core.options import whole_number
+from dalenius.core.option import whole_number
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.keys import product, ravel, unravel

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dalenius.core.errors import OptionError
-from dalenius.core.options import real_number
+from dalenius.core.option import real_number
 from dalenius.data.schema import Column, Kind
 from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, Vector
 from dalenius.synth.syndiffix.axis import Axis, Codes

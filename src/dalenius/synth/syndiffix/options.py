@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dalenius.core.errors import OptionError
-from dalenius.core.options import real_number, whole_number
+from dalenius.core.option import real_number, whole_number
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
-from dalenius.core.options import whole_number
+from dalenius.core.option import whole_number
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.table import Table

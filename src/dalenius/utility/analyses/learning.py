@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from dalenius.core.options import one_of
+from dalenius.core.option import one_of
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure

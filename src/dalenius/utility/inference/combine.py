@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dalenius.core.errors import OptionError
 from dalenius.core.later import stats
-from dalenius.core.options import at_least
+from dalenius.core.option import at_least
 from dalenius.utility.inference.formula import Floats
 
 Rule = Literal["expected", "complete", "complete-proper", "partial", "full", "full-adjusted", "pseudo"]

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from dalenius.core.errors import OptionError
-from dalenius.core.options import at_least
+from dalenius.core.option import at_least
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import SPECIAL, AnyArray, IntArray, Vector
 

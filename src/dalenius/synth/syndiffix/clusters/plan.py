@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.options import real_number, whole_number
+from dalenius.core.option import real_number, whole_number
 from dalenius.synth.syndiffix.clusters._kernels import anneal, assemble
 from dalenius.synth.syndiffix.clusters.measure import Matrix
 

@@ -23,7 +23,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from dalenius.core.errors import OptionError
-from dalenius.core.options import at_least
+from dalenius.core.option import at_least
 from dalenius.core.random import Seed, generator
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray, BoolArray
