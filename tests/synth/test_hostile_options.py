@@ -91,7 +91,7 @@ def test_smoothing_that_cannot_be_done_is_refused():
         ({"smooth": ["x"]}, "original"),
         ({"original": FRAME, "smooth": {"x": "densty"}}, "densty"),
         ({"original": FRAME, "smooth": ["a"]}, "'a'"),
-        ({"top": {"x": float("nan")}}, "finite"),
+        ({"top": {"x": float("nan")}}, "limit of column 'x'"),
         ({"bottom": {"x": 60}, "top": {"x": 40}}, "between"),
     ):
         with pytest.raises(DaleniusError, match=named):

@@ -149,8 +149,6 @@ def _limit(vector: Vector, limit: float | None, inwards: Callable[[float], int])
     if limit is None:
         return None
     real_number(f"limit of column {vector.column.name!r}", limit)
-    if not math.isfinite(limit):
-        raise OptionError(f"column {vector.column.name!r}: bottom and top are finite numbers, not {limit!r}")
     return limit if vector.data.dtype.kind == "f" else inwards(limit)
 
 
