@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dalenius.core.options import at_least, one_of
+from dalenius.core.option import at_least, one_of
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 from dalenius.utility.propensity.design import Predictor
 from dalenius.utility.propensity.tree import _kernels as kernels
