@@ -118,7 +118,7 @@ def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | 
     if len(results) > FEW:
         _show_by_measure(comparison, results, terminal)
         return
-    arrows = [f"{_title(r)} ({r.info.better} is better)" if r.info else r.name for r in results]
+    arrows = [f"{_title(r)} ({r.info.best})" if r.info else r.name for r in results]
     grid = Grid("candidate", *arrows, box=None, header_style="bold")
     for name, evaluation in comparison.evaluations.items():
         grid.add_row(name, *(_value(evaluation.results[r.name]) for r in results))

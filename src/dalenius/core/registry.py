@@ -7,14 +7,17 @@ batteries find it here.
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from dalenius.core.errors import OptionError
 
-Better = Literal["lower", "higher"]
+Better = Literal["lower", "higher", "centre"]
 Family = Literal["risk", "utility"]
+Dimension = Literal["copying", "attribution", "singling out", "membership"]
+"""What a risk figure is about: rows that come out again, secrets read off, people found, the fact of taking part."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +53,20 @@ class MethodInfo:
 class MeasureInfo:
     """What a reader must know about a figure: its meaning, its range and which way is better.
 
-    ``needs`` names what the pair must have ("keys", "targets", "holdout"); ``default`` says whether ``evaluate`` runs
-    it unasked. The common checks ask three more facts: ``sees_dependence`` is false for figures that look at one column
-    at a time and cannot notice shuffled columns; ``sees_copy`` is false for figures about one file alone, which cannot
-    tell a copy of the original from a fresh sample; ``random`` is true where an attack draws at random, so that
-    reordering rows moves the figure a little.
+    ``better`` is "lower", "higher", or "centre" for a figure that is best at ``centre`` and worse on both sides of it.
+    ``dimension`` is what a risk figure is about: a verdict needs one of each. ``needs`` names what the pair must have
+    ("keys", "targets", "holdout"); ``default`` says whether ``evaluate`` runs it unasked.
+
+    The common checks ask three more facts: ``sees_dependence`` is false for figures that look at one column at a time
+    and cannot notice shuffled columns; ``sees_copy`` is false for figures about one file alone, which cannot tell a
+    copy of the original from a fresh sample; ``random`` is true where an attack draws at random, so that reordering
+    rows moves the figure a little.
 
     Examples
     --------
-    >>> MeasureInfo("x", "X", "risk", "…", better="lower", bounds=(0, 100), reference="…").unit
-    ''
+    >>> info = MeasureInfo("x", "X", "utility", "…", better="centre", centre=0.5, bounds=(0, 1), reference="…")
+    >>> info.best, info.shortfall(0.25)
+    ('0.5 is best', 0.25)
     """
 
     name: str
@@ -75,6 +82,34 @@ class MeasureInfo:
     sees_dependence: bool = True
     sees_copy: bool = True
     random: bool = False
+    dimension: Dimension | None = None
+    centre: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.better == "centre") != (self.centre is not None):
+            raise OptionError(f"measure {self.name!r}: a centre belongs to better='centre', and only there")
+
+    @property
+    def best(self) -> str:
+        """Which way is better, in words."""
+        return f"{self.better} is better" if self.centre is None else f"{self.centre:g} is best"
+
+    def shortfall(self, value: float) -> float:
+        """A figure turned so that smaller is better, whichever way the measure points: what rankings compare."""
+        if self.centre is not None:
+            return abs(value - self.centre)
+        return value if self.better == "lower" else -value
+
+    @property
+    def axis(self) -> tuple[str, Literal["lower", "higher"]]:
+        """Title and better way of an axis that shows the figure; around a centre it shows the distance."""
+        if self.better == "centre":
+            return f"{self.title}, distance from {self.centre:g}", "lower"
+        return self.title, self.better
+
+    def on_axis(self, value: float) -> float:
+        """Where a figure is on its axis."""
+        return value if self.centre is None else self.shortfall(value)
 
 
 class _Registered(Protocol):
@@ -103,10 +138,10 @@ class Registry(Generic[T]):
         self._items: dict[str, T] = {}
 
     def add(self, item: T) -> T:
-        """Register ``item`` under its name; a name can be taken once."""
+        """Register ``item`` under its name; a name is taken once, but its own file may be loaded again."""
         name = item.info.name
-        if name in self._items:
-            raise OptionError(f"{self.noun} {name!r} is registered twice")
+        if name in self._items and _home(self._items[name]) != _home(item):
+            raise OptionError(f"{self.noun} {name!r} is registered twice; give one of them another name")
         self._items[name] = item
         return item
 
@@ -130,3 +165,13 @@ class Registry(Generic[T]):
     def values(self) -> list[T]:
         """All registered things, in order."""
         return list(self._items.values())
+
+
+def _home(item: Any) -> tuple[str, str]:
+    """File and name of what is registered: a test runner may load one file under two module names."""
+    thing = inspect.unwrap(item)
+    thing = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
+    try:
+        return inspect.getfile(thing), thing.__qualname__
+    except (OSError, TypeError):  # typed into a session
+        return thing.__module__, thing.__qualname__

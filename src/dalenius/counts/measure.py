@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import update_wrapper
+from typing import Any, Concatenate, Generic, ParamSpec
 
 from dalenius.core.errors import DataError
 from dalenius.core.option import check, declared
@@ -12,30 +13,44 @@ from dalenius.core.registry import MeasureInfo, Registry
 from dalenius.core.result import Result
 from dalenius.counts.pair import Pair
 
-
-class MeasureFunction(Protocol):
-    """What a measure's function looks like: a pair, then options with defaults."""
-
-    def __call__(self, pair: Pair, /, **options: Any) -> Result:
-        """Measure the pair."""
-        ...
+P = ParamSpec("P")
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A registered measure; call it with a pair."""
+@dataclass(frozen=True, repr=False)
+class Measure(Generic[P]):
+    """A registered measure. Call it with a pair; what it needs, and its options, are checked before it runs.
+
+    Examples
+    --------
+    >>> from dalenius.risk import replicated_uniques
+    >>> replicated_uniques(Pair({"a": [1, 2]}, {"a": [1, 1]}))
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.DataError: Replicated uniques (repU) needs keys; name them in the schema or in the call
+    """
 
     info: MeasureInfo
-    function: Callable[..., Result]
+    function: Callable[Concatenate[Pair, P], Result]
 
-    def __call__(self, pair: Pair, /, **options: Any) -> Result:
+    def __post_init__(self) -> None:
+        # looks like the function it stands for: name, docstring (with its doctests), signature
+        wearer: Any = _Wearer()
+        update_wrapper(wearer, self.function)
+        self.__dict__.update(wearer.__dict__)
+
+    def __call__(self, pair: Pair, /, *args: P.args, **options: P.kwargs) -> Result:
         """Measure the pair; an error says what it lacks."""
-        lacking = self.lacks(pair, options)
+        given = {**dict(zip(self.options, args, strict=False)), **options}
+        self.check_options(given)
+        lacking = self.lacks(pair, given)
         if lacking:
             raise DataError(
                 f"{self.info.title} needs {' and '.join(lacking)}; name them in the schema or in the call"
             )
-        return self.function(pair, **options).with_info(self.info)
+        return self.function(pair, *args, **options).with_info(self.info)
+
+    def __repr__(self) -> str:
+        return f"<measure {self.info.name}: {self.info.title}>"
 
     @property
     def options(self) -> list[str]:
@@ -50,17 +65,21 @@ class Measure:
         """What the pair would need to have for this measure, and has not; keys and targets may be options."""
         given = options or {}
         has = {
-            "keys": bool(given.get("keys", pair.keys)),
-            "targets": bool(given.get("targets", pair.targets)),
+            "keys": bool(given.get("keys") or pair.keys),
+            "targets": bool(given.get("targets") or pair.targets),
             "holdout": pair.holdout is not None,
         }
         return sorted(need for need in self.info.needs if not has[need])
 
 
-MEASURES: Registry[Measure] = Registry("measure")
+class _Wearer:
+    """Takes on the attributes of a function."""
 
 
-def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[Measure]:
+MEASURES: Registry[Measure[...]] = Registry("measure")
+
+
+def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[Measure[...]]:
     """Measures of these names, and those that options are given for.
 
     Examples
@@ -68,17 +87,18 @@ def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any
     >>> chosen_measures([], {})
     []
     """
-    found = [MEASURES[name] for name in dict.fromkeys([*names, *options])]
-    for chosen in found:
-        chosen.check_options(options.get(chosen.info.name, {}))
-    return found
+    chosen = [MEASURES[name] for name in dict.fromkeys([*names, *options])]
+    for each in chosen:
+        each.check_options(options.get(each.info.name, {}))
+    return chosen
 
 
-def measure(info: MeasureInfo) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Register a function as a measure; the function itself stays callable as it is."""
+def measure(info: MeasureInfo) -> Callable[[Callable[Concatenate[Pair, P], Result]], Measure[P]]:
+    """Register a function as a measure and put the checked `Measure` in its place."""
 
-    def keep(function: Callable[..., Result]) -> Callable[..., Result]:
-        MEASURES.add(Measure(info, function))
-        return function
+    def keep(function: Callable[Concatenate[Pair, P], Result]) -> Measure[P]:
+        made = Measure(info, function)
+        MEASURES.add(made)
+        return made
 
     return keep

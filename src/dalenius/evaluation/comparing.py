@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.registry import MeasureInfo
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result
 from dalenius.data.grouping import Grouping
@@ -69,15 +71,14 @@ class Comparison:
     def ranking(self) -> pl.DataFrame:
         """Place of each candidate by each measure, 1 for the best; ties share the mean of their places."""
         table = self.table
-        columns = [pl.col("candidate")]
+        columns = [table["candidate"]]
         for name in table.columns[1:]:
-            falling = any(
-                e.results[name].info is not None and e.results[name].info.better == "higher"  # type: ignore[union-attr]
-                for e in self.evaluations.values()
-                if name in e.results
-            )
-            columns.append(pl.col(name).fill_nan(None).rank("average", descending=falling))
-        return table.select(columns)
+            turned = table[name].map_elements(partial(_shortfall, self._info(name)), pl.Float64)
+            columns.append(turned.fill_nan(None).rank("average"))
+        return pl.DataFrame(columns)
+
+    def _info(self, name: str) -> MeasureInfo | None:
+        return next((e.results[name].info for e in self.evaluations.values() if name in e.results), None)
 
     @property
     def agreement(self) -> pl.DataFrame:
@@ -119,6 +120,10 @@ class Comparison:
         return self.table._repr_html_()
 
 
+def _shortfall(info: MeasureInfo | None, value: float) -> float:
+    return value if info is None else info.shortfall(value)
+
+
 def _point(name: str, risk: Result, utility: Result) -> dict[str, Any]:
     def title(result: Result) -> str:
         return result.info.title if result.info else result.name
@@ -128,10 +133,10 @@ def _point(name: str, risk: Result, utility: Result) -> dict[str, Any]:
         "risk": risk.value,
         "risk_low": risk.interval.low if risk.interval else None,
         "risk_high": risk.interval.high if risk.interval else None,
-        "utility": utility.value,
+        "utility": utility.value if utility.info is None else utility.info.on_axis(utility.value),
         "risk_title": title(risk),
-        "utility_title": title(utility),
-        "utility_better": utility.info.better if utility.info else "lower",
+        "utility_title": utility.info.axis[0] if utility.info else utility.name,
+        "utility_better": utility.info.axis[1] if utility.info else "lower",
         "original_risk": risk.yardsticks.get("original"),
     }
 

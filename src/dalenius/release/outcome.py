@@ -12,6 +12,7 @@ import polars as pl
 
 from dalenius.core.maps import frontier
 from dalenius.core.pictures import picture
+from dalenius.core.registry import MeasureInfo
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
@@ -82,9 +83,10 @@ class Release:
                 continue
             rows.append(
                 {
-                    "candidate": judged.candidate.name, "risk": r.value, **_ends("risk", r), "utility": u.value,
-                    **_ends("utility", u), "risk_title": MEASURES[risk].info.title, "utility_title": utility.title,
-                    "utility_better": utility.better, "original_risk": r.yardsticks.get("original"),
+                    "candidate": judged.candidate.name, "risk": r.value, **_ends("risk", r),
+                    "utility": utility.on_axis(u.value), **_ends("utility", u, utility),
+                    "risk_title": MEASURES[risk].info.title, "utility_title": utility.axis[0],
+                    "utility_better": utility.axis[1], "original_risk": r.yardsticks.get("original"),
                     "safe": judged.safe,
                     "chosen": self.chosen is not None and judged.candidate == self.chosen.candidate,
                     "risk_limit": self._limit(judged, risk, where),
@@ -145,8 +147,9 @@ class Release:
         return f"{head}{maps}{self.table._repr_html_()}{missed}"
 
 
-def _ends(name: str, result: Result) -> dict[str, float | None]:
-    spread = result.interval
+def _ends(name: str, result: Result, info: MeasureInfo | None = None) -> dict[str, float | None]:
+    """Ends of the interval on an axis; an axis of distances from a centre shows none."""
+    spread = None if info is not None and info.centre is not None else result.interval
     return {f"{name}_low": spread.low if spread else None, f"{name}_high": spread.high if spread else None}
 
 
@@ -197,19 +200,18 @@ def _choice(plan: Plan, judged: tuple[Judged, ...]) -> tuple[Judged | None, str]
             "Add candidates that protect more, or let the board reconsider that line of the policy."
         )
     info = MEASURES[plan.choose].info
-    sign = 1 if info.better == "lower" else -1
     measured = [j for j in safe if plan.choose in j.runs[0][plan.scenarios[0].name]]
     if not measured:
         return (
             None,
             f"'{plan.choose}' could not be measured, so the candidates cannot be ranked; choose by another measure.",
         )
-    best = min(measured, key=lambda j: (sign * utility(plan, j), j.candidate.name))
+    best = min(measured, key=lambda j: (info.shortfall(utility(plan, j)), j.candidate.name))
     others = [f"'{j.candidate.name}' {figure(utility(plan, j))}" for j in measured if j is not best]
     return best, (
         f"{len(safe)} of {len(judged)} candidates meet every line of the policy. Among them "
         f"'{best.candidate.name}' is the "
-        f"most useful by {info.title}: {figure(utility(plan, best))}, where {info.better} is better"
+        f"most useful by {info.title}: {figure(utility(plan, best))}, where {info.best}"
         + (f" (the others: {', '.join(others)})." if others else ".")
     )
 

@@ -139,7 +139,7 @@ def _figure(result: Result, charts: Charts, public: bool) -> dict[str, Any]:
     return {
         "title": info.title if info else result.name,
         "meaning": info.meaning if info else "",
-        "better": info.better if info else "",
+        "best": info.best if info else "",
         "reference": info.reference if info else "",
         "value": figure(result.value, result.unit),
         "interval": str(result.interval) if result.interval else "",

@@ -42,6 +42,7 @@ COMPARATOR = {
         name="disco",
         title="Disclosive in synthetic, correct in original (DiSCO)",
         family="risk",
+        dimension="attribution",
         meaning="Share of original records whose target value an intruder who knows the keys would read off correctly "
         "(worst target).",
         better="lower",
@@ -275,6 +276,7 @@ def multi_target_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
         name="dcap",
         title="Correct attribution probability (DCAP)",
         family="risk",
+        dimension="attribution",
         meaning="Chance that a protected record drawn among those with a person's keys has the person's target value "
         "(worst target; absent keys count 0).",
         better="lower",

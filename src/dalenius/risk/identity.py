@@ -49,6 +49,7 @@ def uniques(
         name="replicated-uniques",
         title="Replicated uniques (repU)",
         family="risk",
+        dimension="singling out",
         meaning="Share of original records that are unique on the keys and meet exactly one protected record with "
         "those keys.",
         better="lower",

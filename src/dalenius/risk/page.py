@@ -292,7 +292,7 @@ def risk_page(
 
 def _steps(
     pair: Pair,
-    chosen: Sequence[Measure],
+    chosen: Sequence[Measure[...]],
     asked: Set[str],
     options: Mapping[str, Mapping[str, Any]],
     wanted: Mapping[str, bool],

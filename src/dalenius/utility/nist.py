@@ -169,6 +169,7 @@ def unique_exact_matches(pair: Pair, columns: Sequence[str] | None = None) -> tu
         name="unique-matches",
         title="Unique rows copied whole",
         family="risk",
+        dimension="copying",
         meaning="Per cent of original rows that nobody else shares and that the protected file has in every column.",
         better="lower",
         bounds=(0, 100),

@@ -63,7 +63,7 @@ def _figures(release: Release, judged: Sequence[Judged], where: str) -> list[dic
                 "title": info.title,
                 "meaning": info.meaning,
                 "family": info.family,
-                "better": info.better,
+                "best": info.best,
                 "yardsticks": [
                     (k, figure(v, some.unit)) for k, v in some.yardsticks.items() if k != "holdout"
                 ],

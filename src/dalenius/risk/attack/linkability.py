@@ -35,6 +35,7 @@ from dalenius.risk.sampling import SEED
         name="linkability",
         title="Linkability",
         family="risk",
+        dimension="singling out",
         meaning="How much more often two halves of a record are joined through the protected file for people in the "
         "data than for people outside it.",
         better="lower",

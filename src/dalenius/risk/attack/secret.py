@@ -34,6 +34,7 @@ from dalenius.risk.within import within
         name="inference",
         title="Inference of a secret",
         family="risk",
+        dimension="attribution",
         meaning="How much more often a secret is inferred from everything else for people in the data than for people "
         "outside it (worst secret).",
         better="lower",

@@ -40,6 +40,7 @@ TRIED = 4
         name="singling-out",
         title="Singling out",
         family="risk",
+        dimension="singling out",
         meaning="How much more often a description that fits one protected record fits exactly one person in the data "
         "than exactly one person outside it.",
         better="lower",

@@ -141,6 +141,7 @@ class Attack:
         name="attacker",
         title="Attribute inference by a trained attacker",
         family="risk",
+        dimension="attribution",
         meaning="How much more often a classifier trained on the protected file guesses the target from the keys for "
         "people in the data than for people outside it (worst target).",
         better="lower",

@@ -215,6 +215,7 @@ def _neighbourhoods(cells: Cells, wanted: AnyArray) -> tuple[AnyArray, AnyArray]
         name="gcap",
         title="Attribution by the nearest keys (GCAP)",
         family="risk",
+        dimension="attribution",
         meaning="Share of original records whose target value is the most frequent one among the protected records "
         "nearest in the keys (worst target, relative to always guessing the commonest value).",
         better="lower",

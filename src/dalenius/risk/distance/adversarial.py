@@ -50,6 +50,7 @@ def _nearer(far: AnyArray, near: AnyArray) -> AnyArray:
         name="adversarial-accuracy",
         title="Nearest-neighbour adversarial accuracy, privacy loss",
         family="risk",
+        dimension="membership",
         meaning="How much better nearness tells protected records from outsiders than from the originals: 0 when "
         "nothing is copied, 1/2 for a copy.",
         better="lower",

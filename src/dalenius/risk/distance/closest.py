@@ -32,6 +32,7 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5)
         name="dcr",
         title="Distance to closest record (DCR share)",
         family="risk",
+        dimension="copying",
         meaning="Share of protected records that are closer to an original record than to a record of equally many "
         "people who are not in the data; 50 % when nothing is copied.",
         better="lower",
@@ -120,6 +121,7 @@ def _chart(near: AnyArray, far: AnyArray) -> alt.TopLevelMixin:
         name="identical-matches",
         title="Identical rows",
         family="risk",
+        dimension="copying",
         meaning="Share of original records that occur whole, with every column alike, in the protected file.",
         better="lower",
         bounds=(0, 100),
@@ -169,6 +171,7 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
         name="nndr",
         title="Nearest-neighbour distance ratio",
         family="risk",
+        dimension="copying",
         meaning="Distance of a protected record to the closest original over that to the second closest: near 0 when "
         "one original (of another unit than the second) stands out as its source (mean).",
         better="higher",

@@ -44,6 +44,7 @@ def inverse_entropy(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
         name="epsilon-identifiability",
         title="ε-identifiability",
         family="risk",
+        dimension="copying",
         meaning="Share of original records whose closest protected record is closer than their closest fellow "
         "original; fresh draws from the same population give m / (m + n - 1).",
         better="lower",

@@ -139,6 +139,7 @@ def new_row_curve(
         name="new-rows",
         title="Protected rows that match an original",
         family="risk",
+        dimension="copying",
         meaning="Share of protected rows that agree with some original in every category and within 1 % in every "
         "number.",
         better="lower",

@@ -286,6 +286,7 @@ def compare_outliers(
         name="outlier-linkage",
         title="Outliers that can be linked",
         family="risk",
+        dimension="singling out",
         meaning="Share of the original's outliers for which a protected record agrees in every known category and lies "
         "within 2 % of the range in every known number.",
         better="lower",

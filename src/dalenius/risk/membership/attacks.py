@@ -31,6 +31,7 @@ from dalenius.risk.sampling import SEED
         name="membership-distance",
         title="Membership inference by distance (AUC)",
         family="risk",
+        dimension="membership",
         meaning="Chance that a person in the data is closer to a protected record than a person outside it.",
         better="lower",
         bounds=(0, 1),
@@ -73,6 +74,7 @@ def membership_distance(
         name="membership-density",
         title="Membership inference by density ratio (AUC)",
         family="risk",
+        dimension="membership",
         meaning="Chance that protected records are denser, relative to people outside, around a person in the data "
         "than around a person outside it.",
         better="lower",

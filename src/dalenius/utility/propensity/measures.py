@@ -130,7 +130,8 @@ def _result(
         family="utility",
         meaning="Chance that boosted trees, on rows they have not seen, rank a protected row above an original one: "
         "0.5 is a coin toss, 1 perfect detection; below 0.5 protected rows are copies of original ones.",
-        better="lower",
+        better="centre",
+        centre=0.5,
         bounds=(0, 1),
         reference="Fössing, Drechsler 2024 (PSD); synthcity: detection_xgb",
         default=False,
