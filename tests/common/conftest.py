@@ -1,6 +1,11 @@
-"""Files every measure is tried on: an original, a copy, a fresh sample, shuffled columns, a holdout."""
+"""Files every measure is tried on: an original, a copy, a fresh sample, shuffled columns, a holdout, a constant file.
+
+Every case of these batteries asserts: one that only returns, whatever the reason, fails.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import polars as pl
@@ -23,11 +28,27 @@ COLUMNS = [
     "diagnosis",
     "visits",
 ]
+EXTRA = {"households": "household_id", "identifiers": "person_id"}
+"""Columns that only measures with such a need get: they would change whom the others count."""
 ROWS = 600
 
+_asserted: dict[str, int] = {}
 
-def survey_schema() -> Schema:
-    return examples.survey_schema().select(COLUMNS).with_roles(keys=KEYS, targets=TARGETS)
+
+def pytest_assertion_pass(item: pytest.Item, lineno: int, orig: str, expl: str) -> None:
+    _asserted[item.nodeid] = _asserted.get(item.nodeid, 0) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    yield
+    if isinstance(item, pytest.Function) and not _asserted.get(item.nodeid):
+        pytest.fail("this case asserted nothing; choose the cases of a test where they are listed")
+
+
+def survey_schema(needs: Collection[str] = ()) -> Schema:
+    columns = [*(column for need, column in EXTRA.items() if need in needs), *COLUMNS]
+    return examples.survey_schema().select(columns).with_roles(keys=KEYS, targets=TARGETS)
 
 
 def shuffled(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -37,17 +58,20 @@ def shuffled(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 @pytest.fixture(scope="session")
 def files() -> dict[str, pl.DataFrame]:
-    people = examples.survey(3 * ROWS, seed=11).select(COLUMNS).sample(fraction=1, shuffle=True, seed=2)
+    people = examples.survey(3 * ROWS, seed=11).select(*EXTRA.values(), *COLUMNS)
+    people = people.sample(fraction=1, shuffle=True, seed=2)
     original = people[:ROWS]
+    first = original.select(pl.all().mode().first())
     return {
         "original": original,
         "copy": original,
         "fresh": people[ROWS : 2 * ROWS],
         "holdout": people[2 * ROWS :],
         "shuffled": shuffled(original, 3),
+        "constant": pl.concat([first] * ROWS),
     }
 
 
 @pytest.fixture(scope="session")
 def original_table(files: dict[str, pl.DataFrame]) -> Table:
-    return Table.from_frame(files["original"], survey_schema())
+    return Table.from_frame(files["original"].drop(EXTRA.values()), survey_schema())

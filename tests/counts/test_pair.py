@@ -119,3 +119,15 @@ def test_given_breaks_and_their_faults():
         Grouping.fit(table, columns=["t"])
     with pytest.raises(Exception, match="2 or more"):
         Grouping.fit(table, groups=1)
+
+
+def test_ordered_levels_keep_the_original_order():
+    """A protected file that comes without a schema has its levels in the order of the alphabet."""
+    grades = Column("grade", Kind.ORDERED, levels=("none", "primary", "bachelor"))
+    pair = Pair(
+        {"grade": ["bachelor", "none", "primary"]},
+        {"grade": ["bachelor", "doctor", "none"]},
+        schema=Schema((grades,)),
+    )
+    assert pair.protected["grade"].levels == ("none", "primary", "bachelor", "doctor")
+    assert pair.protected.to_frame()["grade"] == ["bachelor", "doctor", "none"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dalenius.cli._console import Terminal
-from dalenius.core.errors import counted
+from dalenius.core.errors import SchemaError, counted
 from dalenius.data import read
 from dalenius.data.files import sniff_csv
 from dalenius.data.schema import Schema
@@ -45,3 +45,17 @@ def load(path: Path, schema: Path | Schema | None, terminal: Terminal) -> Loaded
             f"{path.name}: {sniff_csv(path)}; {counted(table.rows, 'row')}, {counted(len(table.names), 'column')}"
         )
     return Loaded(path, table)
+
+
+def load_like(path: Path, original: Table, terminal: Terminal) -> Loaded:
+    """Read a file as its original was read: what is a code there is a code here ('0110' is no number).
+
+    Values may be others than the original's. A file that cannot be read so is read by itself.
+    """
+    alone = load(path, None, terminal)
+    mine, theirs = alone.table.schema, original.schema
+    columns = [replace(theirs[c.name], levels=None, bounds=None) if c.name in original else c for c in mine]
+    try:
+        return Loaded(path, read(path, schema=replace(mine, columns=tuple(columns))))
+    except SchemaError:
+        return alone

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed, options_by_name
-from dalenius.cli._input import load
+from dalenius.cli._input import load, load_like
 from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import OptionError
 from dalenius.core.later import altair as alt
@@ -116,7 +116,8 @@ def cells(
     """Show where one table goes wrong: its most different cells, with counts of both files (confidential)."""
     terminal = Terminal(quiet, as_json)
     wanted = listed(columns) or []
-    pair = Pair(load(original, schema, terminal).table, load(protected, None, terminal).table)
+    first = load(original, schema, terminal).table
+    pair = Pair(first, load_like(protected, first, terminal).table)
     found = worst_cells(pair, wanted, limit)
     figures = table_statistics_of(pair, wanted)
     grid = Grid(*found.columns, box=None, header_style="bold")

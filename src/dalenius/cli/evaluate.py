@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, dim, listed, options_by_name
-from dalenius.cli._input import load
+from dalenius.cli._input import load, load_like
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
@@ -51,9 +51,10 @@ def evaluate(
     terminal = Terminal(quiet, as_json)
     first = load(original, schema, terminal)
     named = {
-        name: [load(path, None, terminal) for path in paths] for name, paths in _named(protected).items()
+        name: [load_like(path, first.table, terminal) for path in paths]
+        for name, paths in _named(protected).items()
     }
-    third = load(holdout, None, terminal) if holdout is not None else None
+    third = load_like(holdout, first.table, terminal) if holdout is not None else None
     with terminal.progress("measuring") as show:
         comparison = compare_files(
             first.table, {name: [one.table for one in files] for name, files in named.items()}, None, listed(keys),

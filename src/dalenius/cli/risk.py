@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed, options_by_name, shown_table
-from dalenius.cli._input import load
+from dalenius.cli._input import load, load_like
 from dalenius.core.errors import OptionError
 from dalenius.core.result import figure
 from dalenius.counts.pair import Pair
@@ -97,8 +97,9 @@ def risk(
             )
     else:
         _refuse("is about one file by itself", weight=weight, household=household, population=population)
-        first, second = load(original, schema, terminal).table, load(synthetic, None, terminal).table
-        third = load(holdout, None, terminal).table if holdout is not None else None
+        first = load(original, schema, terminal).table
+        second = load_like(synthetic, first, terminal).table
+        third = load_like(holdout, first, terminal).table if holdout is not None else None
         grouping = Grouping.fit(first, groups=groups) if groups else None
         pair = Pair(first, second, third, keys=listed(keys), targets=listed(targets), grouping=grouping)
         options = options_by_name(option)

@@ -55,7 +55,7 @@ class MeasureInfo:
 
     ``better`` is "lower", "higher", or "centre" for a figure that is best at ``centre`` and worse on both sides of it.
     ``dimension`` is what a risk figure is about: a verdict needs one of each. ``needs`` names what the pair must have
-    ("keys", "targets", "holdout"); ``default`` says whether ``evaluate`` runs it unasked.
+    ("keys", "targets", "holdout", "households", "identifiers", "rules"); ``default`` says whether ``evaluate`` runs it unasked.
 
     The common checks ask three more facts: ``sees_dependence`` is false for figures that look at one column at a time
     and cannot notice shuffled columns; ``sees_copy`` is false for figures about one file alone, which cannot tell a

@@ -12,6 +12,8 @@ from dalenius.core.option import check, declared
 from dalenius.core.registry import MeasureInfo, Registry
 from dalenius.core.result import Result
 from dalenius.counts.pair import Pair
+from dalenius.data.rules import rules_for
+from dalenius.data.schema import Role
 
 P = ParamSpec("P")
 
@@ -63,13 +65,29 @@ class Measure(Generic[P]):
 
     def lacks(self, pair: Pair, options: Mapping[str, Any] | None = None) -> list[str]:
         """What the pair would need to have for this measure, and has not; keys and targets may be options."""
-        given = options or {}
-        has = {
-            "keys": bool(given.get("keys") or pair.keys),
-            "targets": bool(given.get("targets") or pair.targets),
-            "holdout": pair.holdout is not None,
-        }
-        return sorted(need for need in self.info.needs if not has[need])
+        return sorted(
+            NEEDS.get(need, need) for need in self.info.needs if not _has(pair, need, options or {})
+        )
+
+
+NEEDS = {
+    "rules": "rules, and the schema has no rules on these columns",
+    "households": "households, and no column of both files has that role",
+    "identifiers": "identifiers, and no column of both files has that role",
+}
+"""What is said of a need beyond its name."""
+ROLES = {"households": (Role.HOUSEHOLD,), "identifiers": (Role.IDENTIFIER, Role.ENTITY)}
+
+
+def _has(pair: Pair, need: str, given: Mapping[str, Any]) -> bool:
+    option = {"households": "household", "identifiers": "columns"}.get(need, need)
+    if given.get(option) is not None:
+        return bool(given[option])
+    if need == "rules":
+        return any(rule.can_read(pair.original.names) for rule in rules_for(pair.schema))
+    if need in ROLES:
+        return any(name in pair.original for role in ROLES[need] for name in pair.schema.by_role(role))
+    return pair.holdout is not None if need == "holdout" else bool(getattr(pair, need))
 
 
 class _Wearer:

@@ -313,10 +313,24 @@ def _one_kind(name: str, column: Column, sources: Sequence[_Source]) -> list[Vec
     for kind in _weaker(column.kind):
         wanted = replace(column, kind=kind, levels=None, bounds=None)
         try:
-            return [source.encoded(wanted) for source in sources]
+            vectors = [source.encoded(wanted) for source in sources]
         except SchemaError:
             continue
+        return [_in_order(vector, vectors[0]) for vector in vectors] if kind is Kind.ORDERED else vectors
     raise DataError(f"column {name!r} holds different kinds of values in the files; give them one type")
+
+
+def _in_order(vector: Vector, first: Vector) -> Vector:
+    """An ordered column with the original's levels first and in their order: rules may compare them."""
+    if vector.levels == first.levels:
+        return vector
+    known = {level_key(level): i for i, level in enumerate(first.levels)}
+    new = [level for level in vector.levels if level_key(level) not in known]
+    known |= {level_key(level): len(known) + i for i, level in enumerate(new)}
+    codes = np.array([known[level_key(level)] for level in vector.levels], np.int64)
+    levels = (*first.levels, *new)
+    moved = compact(codes[vector.data], len(levels)) if len(codes) else vector.data
+    return replace(vector, column=replace(vector.column, levels=levels), data=moved)
 
 
 def _weaker(kind: Kind) -> list[Kind]:

@@ -97,6 +97,7 @@ def _kinds_of(sex: Vector, code: AnyArray, grown: AnyArray, size: int) -> AnyArr
         reference="Thees, Novák, Templ 2024 (PSD), spec psd13 2.5",
         unit="%",
         default=False,
+        needs=frozenset({"households"}),
         sees_dependence=False,
     )
 )
@@ -119,12 +120,6 @@ def households_kept(
     found = [household] if household is not None else pair.schema.by_role(Role.HOUSEHOLD)
     if household is not None and household not in pair.original:
         raise DataError(f"no column {household!r} that names households in both files")
-    if not found or found[0] not in pair.original:
-        return Result(
-            "households",
-            float("nan"),
-            "There are no households to compare: no column of both files has that role.",
-        )
     roles = [name for name in pair.schema.by_role(Role.WEIGHT) if name in pair.original]
     used = {
         "age": age if age in pair.original and pair.original[age].is_number else None,

@@ -135,6 +135,7 @@ def broken_rows(
         bounds=(0, 100),
         reference="specs psd27 2.7 and psd28 2.5 (analytical validity rules)",
         unit="%",
+        needs=frozenset({"rules"}),
         sees_dependence=False,
     )
 )
@@ -153,15 +154,11 @@ def rules_kept(pair: Pair, rules: Sequence[str] | None = None) -> Result:
         if rules is None
         else parse_rules(rules, pair.schema)
     )
-    if not found:
-        return Result(
-            "rules",
-            100.0,
-            "The schema has no rules on these columns; add some under 'rules:' to have them checked.",
-        )
     table = rule_table(pair.original, {"protected": pair.protected}, found)
     known = table["protected"].drop_nulls()
-    value = float(known.mean()) if len(known) else 100.0  # type: ignore[arg-type]
+    if not len(known):
+        return Result("rules", float("nan"), "No rule applies to any row of the protected file.", table=table)
+    value = float(known.mean())  # type: ignore[arg-type]
     learned = table["protected: learned"].drop_nulls().drop_nans()
     table = table.sort("protected", nulls_last=True)
     worst = table.row(0, named=True)
@@ -172,7 +169,7 @@ def rules_kept(pair: Pair, rules: Sequence[str] | None = None) -> Result:
         name="rules",
         value=value,
         sentence=text,
-        yardsticks={"original": float(np.nanmean(table["original"].to_numpy()))} if len(known) else {},
+        yardsticks={"original": float(np.nanmean(table["original"].to_numpy()))},
         values={"learned": float(learned.mean())} if len(learned) else {},  # type: ignore[arg-type]
         table=table,
         chart=lambda: two_files(table.drop_nulls("protected"), "rule", "rows that keep the rule, %"),

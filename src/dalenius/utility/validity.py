@@ -158,6 +158,7 @@ def diagnostic(pair: Pair, columns: Sequence[str] | None = None) -> Result:
         bounds=(0, 1),
         reference="SDMetrics: KeyUniqueness",
         default=False,
+        needs=frozenset({"identifiers"}),
         sees_dependence=False,
     )
 )
@@ -174,9 +175,6 @@ def key_uniqueness(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     if absent:
         raise DataError(f"column {names(absent)} is not in both files; name columns of both as the key")
     keys = [list(columns)] if columns else [[name] for name in _identifiers(pair)]
-    if not keys:
-        text = "No column is an identifier and none was named, so there is no key to check."
-        return Result("key-uniqueness", float("nan"), text)
     rows = [
         (", ".join(key), *(unique_share(table, key) for table in (pair.original, pair.protected)))
         for key in keys
