@@ -134,7 +134,8 @@ class TestDiagnostic:
     def test_nothing_to_check_is_not_available(self) -> None:
         pair = Pair({"a": [5, 5, 5]}, {"a": [5, 5, 6]})
         assert math.isnan(statistic_similarity(pair).value)
-        assert math.isnan(key_uniqueness(pair).value)
+        with pytest.raises(DataError, match="needs identifiers"):
+            key_uniqueness(pair)
         with pytest.raises(DataError, match="'z'"):
             key_uniqueness(pair, ["z"])
 

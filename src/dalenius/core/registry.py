@@ -55,9 +55,11 @@ class MeasureInfo:
 
     ``better`` is "lower", "higher", or "centre" for a figure that is best at ``centre`` and worse on both sides of it.
     ``dimension`` is what a risk figure is about: a verdict needs one of each. ``needs`` names what the pair must have
-    ("keys", "targets", "holdout", "households", "identifiers", "rules"); ``default`` says whether ``evaluate`` runs it unasked.
+    ("keys", "targets", "holdout", "households", "identifiers", "rules"); ``default`` says whether ``evaluate`` runs it
+    unasked.
 
-    The common checks ask three more facts: ``sees_dependence`` is false for figures that look at one column at a time
+    The common checks ask four more facts: ``sees_spread`` is false for figures that only look whether values are
+    allowed, which a file of one repeated row passes; ``sees_dependence`` is false for figures that look at one column at a time
     and cannot notice shuffled columns; ``sees_copy`` is false for figures about one file alone, which cannot tell a
     copy of the original from a fresh sample; ``random`` is true where an attack draws at random, so that reordering
     rows moves the figure a little.
@@ -79,6 +81,7 @@ class MeasureInfo:
     unit: str = ""
     needs: frozenset[str] = frozenset()
     default: bool = True
+    sees_spread: bool = True
     sees_dependence: bool = True
     sees_copy: bool = True
     random: bool = False

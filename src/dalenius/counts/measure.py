@@ -76,7 +76,7 @@ NEEDS = {
     "identifiers": "identifiers, and no column of both files has that role",
 }
 """What is said of a need beyond its name."""
-ROLES = {"households": (Role.HOUSEHOLD,), "identifiers": (Role.IDENTIFIER, Role.ENTITY)}
+ROLES = {"households": (Role.HOUSEHOLD,), "identifiers": (Role.IDENTIFIER,)}
 
 
 def _has(pair: Pair, need: str, given: Mapping[str, Any]) -> bool:

@@ -108,6 +108,7 @@ def _structure(pair: Pair) -> float:
         bounds=(0, 1),
         reference="SDMetrics: DiagnosticReport (Data Validity, Data Structure)",
         default=False,
+        sees_spread=False,
         sees_dependence=False,
     )
 )
