@@ -17,9 +17,10 @@ from dalenius.core.cost import Cost
 from dalenius.core.errors import FileError, OptionError, counted
 from dalenius.data import write
 from dalenius.data.derived import Derivation
+from dalenius.data.exit import releasable
 from dalenius.data.table import Table
 from dalenius.synth import SYNTHESIZERS, load_model, make_synthesizer, save_model
-from dalenius.synth.base import Model, Synthesizer, choose_columns, releasable
+from dalenius.synth.base import Model, Synthesizer, choose_columns
 from dalenius.synth.sequential import Sequential, from_mapping
 
 app = typer.Typer()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from dalenius.core.errors import DataError, SchemaError, names
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Level: TypeAlias = str | int | float | bool | dt.date | Decimal
 Domain = Literal["from-data", "declared"]
+Leaving = Literal["guarded", "as-is"]
+MIN_UNITS = 3
+"""Units that must hold a value before it may leave."""
 
 
 class Kind(StrEnum):
@@ -82,6 +85,9 @@ class Column:
         The other coordinate of a point.
     note
         Why the kind was chosen when it was inferred.
+    release
+        "as-is" lets values leave that few units hold (rare texts, exact dates and numbers): the steward's own decision.
+        "guarded" keeps them in.
 
     Examples
     --------
@@ -105,6 +111,7 @@ class Column:
     parent: str | None = None
     partner: str | None = None
     note: str = ""
+    release: Leaving = "guarded"
 
     @property
     def special(self) -> tuple[Level, ...]:
@@ -143,12 +150,19 @@ class Column:
             found.append(f"{where}: decimals must be between 0 and 15")
         if set(map(typed, self.missing)) & set(map(typed, self.not_applicable)):
             found.append(f"{where}: a code is both missing and not applicable")
+        if self.release not in get_args(Leaving):
+            found.append(f"{where}: release must be 'guarded' or 'as-is'")
         return found
 
 
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order, and the rules between them.
+
+    Attributes
+    ----------
+    min_units
+        Units that must hold a value before it may leave.
 
     Examples
     --------
@@ -163,6 +177,7 @@ class Schema:
     columns: tuple[Column, ...]
     rules: tuple[str, ...] = ()
     title: str = ""
+    min_units: int = MIN_UNITS
 
     def __post_init__(self) -> None:
         faults = self.faults()
@@ -172,6 +187,8 @@ class Schema:
     def faults(self) -> list[str]:
         """Every fault of the schema at once."""
         found = [fault for column in self.columns for fault in column.faults()]
+        if not isinstance(self.min_units, int) or isinstance(self.min_units, bool) or self.min_units < 1:
+            found.append("min_units must be a whole number, at least 1")
         seen: set[str] = set()
         for name in self.names:
             if name in seen:

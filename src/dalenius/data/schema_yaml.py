@@ -17,7 +17,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from dalenius.core.errors import FileError, SchemaError
 from dalenius.data.atomic import write_text
-from dalenius.data.schema import Column, Kind, Level, Role, Schema
+from dalenius.data.schema import MIN_UNITS, Column, Kind, Level, Role, Schema
 
 HEADER = """\
 Dalenius schema, version 1. Read it, correct it, keep it with the data.
@@ -26,11 +26,13 @@ role: key (an intruder may know it), target (it would hurt if learnt), identifie
       entity (unit of protection), household, weight, stratum; one or a list
 domain: declared (levels or bounds are public knowledge) or from-data (read off the confidential file)
 missing, not_applicable: codes that are no ordinary values, such as -9 or -8
+release: as-is lets values leave that fewer than min_units units hold (default 3); otherwise they stay
 note: why the kind was chosen; nobody but you reads it
 """
+ENTRIES = ("version", "title", "min_units", "columns", "rules")
 FIELDS = {
     "kind", "role", "levels", "bounds", "domain", "missing", "not_applicable", "decimals", "format", "label",
-    "value_labels", "parent", "partner", "note",
+    "value_labels", "parent", "partner", "note", "release",
 }  # fmt: skip
 
 
@@ -40,6 +42,8 @@ def write_schema(schema: Schema, path: str | Path | None = None) -> str:
     root["version"] = 1
     if schema.title:
         root["title"] = _text(schema.title)
+    if schema.min_units != MIN_UNITS:
+        root["min_units"] = schema.min_units
     root["columns"] = CommentedMap({_text(column.name): _column_out(column) for column in schema})
     if schema.rules:
         root["rules"] = CommentedSeq([_text(rule) for rule in schema.rules])
@@ -64,7 +68,7 @@ def read_schema(source: str | Path) -> Schema:
         raise SchemaError(f"{where}:{line} not valid YAML ({problem})") from None
     if not isinstance(root, dict) or not isinstance(root.get("columns"), dict):
         raise SchemaError(f"{where}: a schema needs a 'columns:' block with one entry per column")
-    faults = [f"unknown entry {key!r}" for key in root if key not in ("version", "title", "columns", "rules")]
+    faults = [f"unknown entry {key!r}" for key in root if key not in ENTRIES]
     if root.get("version", 1) != 1:
         faults.append(f"version {root['version']!r} is not known; this is version 1")
     rules = root.get("rules") or []
@@ -73,7 +77,8 @@ def read_schema(source: str | Path) -> Schema:
         rules = []
     columns = [_column_in(str(name), body, faults) for name, body in root["columns"].items()]
     try:
-        schema = Schema(tuple(columns), tuple(map(str, rules)), str(root.get("title") or ""))
+        least = root.get("min_units", MIN_UNITS)
+        schema = Schema(tuple(columns), tuple(map(str, rules)), str(root.get("title") or ""), least)
     except SchemaError as error:
         faults += error.faults
     if faults:
@@ -144,6 +149,8 @@ def _column_out(column: Column) -> CommentedMap:
         body["value_labels"] = CommentedMap({_value_out(k): _text(v) for k, v in column.value_labels.items()})
     if column.note:
         body["note"] = _text(column.note)
+    if column.release != "guarded":
+        body["release"] = column.release
     return body
 
 
@@ -210,6 +217,7 @@ def _column_in(name: str, body: Any, faults: list[str]) -> Column:
         _optional(body.get("parent")),
         _optional(body.get("partner")),
         str(body.get("note") or ""),
+        body.get("release", "guarded"),
     )
 
 

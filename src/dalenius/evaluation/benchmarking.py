@@ -17,13 +17,14 @@ import polars as pl
 
 from dalenius.core.errors import DaleniusError, DataError, OptionError
 from dalenius.core.random import Seed, generator, sequence
+from dalenius.data.exit import releasable
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.data.units import deal
 from dalenius.evaluation.comparing import Comparison, compare
 from dalenius.evaluation.measuring import Options, Progress
 from dalenius.preparation.recipe import Recipe
-from dalenius.synth.base import make_synthesizer, releasable
+from dalenius.synth.base import make_synthesizer
 
 Maker = Callable[[Table, Seed], tuple[Table, float]]
 """From the original and a seed to a protected table, and the seconds that fitting took."""

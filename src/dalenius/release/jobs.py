@@ -24,11 +24,11 @@ from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Schema, Table, read, write
 from dalenius.data.atomic import write_text
+from dalenius.data.exit import releasable
 from dalenius.data.units import deal
 from dalenius.evaluation import Evaluation, evaluate, evaluate_pair
 from dalenius.release.plan import Candidate, Plan, Scenario
 from dalenius.synth import make_synthesizer
-from dalenius.synth.base import releasable
 
 Figures = dict[str, dict[str, Result]]
 """Results by scenario and measure."""

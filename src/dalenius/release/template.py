@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.data import Kind, Table
+from dalenius.data.exit import NEVER_RELEASED
 from dalenius.release.knobs import knobs_of
 from dalenius.release.plan import Scenario
-from dalenius.synth.base import NEVER_SYNTHESIZED, SYNTHESIZERS
+from dalenius.synth.base import SYNTHESIZERS
 
 PREFERRED = ("cart", "loglinear", "saturated", "syndiffix", "independent", "ctree", "parametric", "forest")
 """From close to the data to far from it; a board sees what more protection costs."""
@@ -158,7 +159,7 @@ def roles(table: Table) -> tuple[list[str], list[str]]:
     usable = [
         name
         for name in table.names
-        if not any(table.schema[name].has(role) for role in (*NEVER_SYNTHESIZED, "weight"))
+        if not any(table.schema[name].has(role) for role in (*NEVER_RELEASED, "weight"))
         and table[name].column.kind is not Kind.TEXT
     ]
     targets = [name for name in table.schema.by_role("target") if name in usable]

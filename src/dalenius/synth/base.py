@@ -7,7 +7,8 @@ with ``_draw`` and its parts. The command line, the docs and the common checks f
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -18,13 +19,13 @@ from dalenius.core.errors import DataError
 from dalenius.core.option import check, declared, whole_number
 from dalenius.core.random import Seed, sequence
 from dalenius.core.registry import MethodInfo, Registry
+from dalenius.data.exit import guard, leave, releasable
 from dalenius.data.frames import Origin
 from dalenius.data.schema import Role, Schema
 from dalenius.data.table import Table
 from dalenius.data.units import owner_columns
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-NEVER_SYNTHESIZED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD)
 
 
 class Model(ABC):
@@ -35,7 +36,9 @@ class Model(ABC):
     schema
         Columns of the rows it draws.
     rows
-        Rows it was fitted on: the default size of a sample.
+        The default size of a sample: the rows it was fitted on, units that own very many counted like the next ones.
+    notes
+        What a person should know about the model, in plain sentences.
     """
 
     method: ClassVar[str]
@@ -45,7 +48,8 @@ class Model(ABC):
     def __init__(self, schema: Schema, rows: int, origin: Origin | None = None) -> None:
         self.schema = schema
         self.rows = rows
-        self.origin = origin or Origin()
+        self.notes: list[str] = []
+        self.origin = replace(origin or Origin(), index=None)
 
     def sample(self, rows: int | None = None, *, seed: Seed = None) -> Table:
         """Draw rows (as many as were fitted, unless said)."""
@@ -53,7 +57,7 @@ class Model(ABC):
         whole_number("rows to draw", wanted, 0)
         if wanted > 0 and self.rows == 0:
             raise DataError("the model was fitted on a table without rows, so it cannot draw any")
-        return self._draw(int(wanted), seed)
+        return leave(self._draw(int(wanted), seed))
 
     @abstractmethod
     def _draw(self, rows: int, seed: Seed) -> Table: ...
@@ -75,6 +79,8 @@ class Synthesizer(ABC):
     model: ClassVar[type[Model]]
     uses_units: ClassVar[bool] = False
     """Whether ``_fit`` sees the unit columns too (to protect units with several rows); they are never drawn."""
+    guards_itself: ClassVar[bool] = False
+    """Whether the method itself gives no value out that few units hold: it then learns from the table as it is."""
 
     def fit(self, table: Table, *, seed: Seed = None) -> Model:
         """Learn from a table. Identifiers and unit columns are left out: they are never synthesized."""
@@ -88,7 +94,30 @@ class Synthesizer(ABC):
             raise DataError(
                 f"{self.info.name} takes at most {limit} columns, the table has {len(kept.names)}; choose some"
             )
-        return self._fit(table if self.uses_units else kept, seed)
+        if self.guards_itself:
+            return self._fit(table if self.uses_units else kept, seed)
+        held = guard(
+            table, seed=seed, budget=self.budgeted, as_is=self.as_is(table), numbers=not self.info.copies_rows
+        )
+        model = self._fit(held.table if self.uses_units else releasable(held.table), seed)
+        if not self.rows_fixed:
+            model.rows = min(model.rows, held.rows)
+        model.notes = [*model.notes, *held.notes]
+        return model
+
+    @property
+    def budgeted(self) -> bool:
+        """Whether a privacy budget protects the records."""
+        return getattr(self, "epsilon", None) is not None
+
+    @property
+    def rows_fixed(self) -> bool:
+        """Whether a sample must have as many rows as the table."""
+        return False
+
+    def as_is(self, table: Table) -> Collection[str]:
+        """Columns that the options ask to be released, or used, as they are."""
+        return ()
 
     @abstractmethod
     def _fit(self, table: Table, seed: Seed) -> Model: ...
@@ -142,19 +171,6 @@ def option_names(kind: type[Synthesizer]) -> list[str]:
     []
     """
     return list(declared(kind))
-
-
-def releasable(table: Table) -> Table:
-    """The table without identifiers and unit columns.
-
-    Examples
-    --------
-    >>> schema = Schema.infer({"name": ["x"], "age": [3]}).with_roles(identifier="name")
-    >>> releasable(Table.from_frame({"name": ["x"], "age": [3]}, schema)).names
-    ['age']
-    """
-    dropped = [c.name for c in table.schema if any(c.has(role) for role in NEVER_SYNTHESIZED)]
-    return table.drop(dropped) if dropped else table
 
 
 def choose_columns(table: Table, wanted: Sequence[str]) -> Table:

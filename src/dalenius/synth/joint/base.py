@@ -14,12 +14,13 @@ import numpy as np
 from dalenius.core.errors import DataError, OptionError, names
 from dalenius.core.option import one_of, whole_number
 from dalenius.core.random import Seed
+from dalenius.data.exit import releasable
 from dalenius.data.grouping import Method
 from dalenius.data.table import Table
 from dalenius.data.vector import IntArray
 from dalenius.dp.budget import Budget, Neighbours
 from dalenius.dp.noise import add_gaussian, add_laplace
-from dalenius.synth.base import Synthesizer, releasable
+from dalenius.synth.base import Synthesizer
 from dalenius.synth.joint.coding import Coding, Groups
 from dalenius.synth.joint.model import Distribution, JointModel, Stratum
 from dalenius.synth.joint.structure import Rule, Structure

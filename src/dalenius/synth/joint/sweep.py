@@ -15,10 +15,11 @@ from dalenius.core.result import Result, figure
 from dalenius.core.style import RISK, UTILITY
 from dalenius.counts.counts import Counts, align
 from dalenius.counts.pair import Pair
+from dalenius.data.exit import releasable
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.synth.base import SYNTHESIZERS, Synthesizer, make_synthesizer, releasable
+from dalenius.synth.base import SYNTHESIZERS, Synthesizer, make_synthesizer
 from dalenius.synth.joint.base import JointSynthesizer
 from dalenius.synth.joint.model import JointModel
 

@@ -167,7 +167,7 @@ class ColumnModel:
         if event is not None:
             target = replace(target, event=event.happened, beside=event.column)
         value = _fit(recipe.method, recipe, job(target, ordinary, "value"))
-        finish = Finish.fit(vector, recipe.smoothing, recipe.observed)
+        finish = Finish.fit(vector, recipe.smoothing, recipe.observed, guarded=True)
         return cls(vector.column, place, split, found, value, finish, np.array(recipe.spikes, np.float64))
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> Cells:

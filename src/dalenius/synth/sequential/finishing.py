@@ -1,7 +1,8 @@
 """`Finish`: a drawn number made fit to stand in the column: smoothed, rounded, in range.
 
-A leaf donor brings an exact original value. Where values are nearly unique (an income, a measurement) that value can be
-somebody's; smoothing replaces it by one nearby, and no value that occurs once in the original is ever given out.
+A leaf donor brings a value of the column it was fitted on. Where values are nearly unique (an income, a measurement) it
+points at one place of the distribution; smoothing replaces it by one nearby, and gives out values of that column only:
+the exit has taken out of it what one person has.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from scipy.interpolate import PchipInterpolator
 
 from dalenius.core.random import Seed, generator
+from dalenius.data.rare import off_taken
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray, Vector
 from dalenius.synth.sequential.coding import distinct_counts
@@ -44,8 +46,10 @@ class Finish:
         Bandwidth of the density smoothing.
     heaps
         Values that are left as they are.
+    places
+        Values that may be given out when smoothing is on; any, where there are none.
     uniques
-        Values that occur once in the original and are never given out when smoothing is on.
+        Values that are never given out when smoothing is on.
     knots
         Smoothed quantiles of the original for the spline smoothing.
     exact
@@ -59,26 +63,28 @@ class Finish:
     smoothing: str
     width: float
     heaps: Floats
+    places: Floats
     uniques: Floats
     knots: Floats
     exact: bool = True
 
     @classmethod
-    def fit(cls, vector: Vector, smoothing: Smoothing, exact: bool = True) -> Finish:
-        """Read grid, range and rare values off one column of numbers."""
+    def fit(cls, vector: Vector, smoothing: Smoothing, exact: bool = True, guarded: bool = False) -> Finish:
+        """Read grid, range and rare values off one column of numbers, or off one that holds no rare values any more."""
         values = vector.values
         values = values[np.isfinite(values)] if values.dtype.kind == "f" else values
         found, times = distinct_counts(values)
         distinct = found.astype(np.float64)
-        uniques = distinct[times == 1]
-        chosen = _choose(vector, smoothing, len(uniques), len(values))
+        once = distinct[times == 1]
+        chosen = _choose(vector, smoothing, len(once), len(values))
         low, high = (float(distinct[0]), float(distinct[-1])) if len(distinct) else (0.0, 0.0)
         empty = np.zeros(0)
         smooth = chosen != "none"
         return cls(
             vector.data.dtype.str, _step(vector, distinct), low, high, chosen,
             _bandwidth(values) if smooth else 0.0, distinct[times >= HEAPED] if smooth else empty,
-            uniques if smooth else empty, _knots(values) if chosen == "spline" else empty, exact,
+            distinct if smooth and guarded else empty, once if smooth and not guarded else empty,
+            _knots(values) if chosen == "spline" else empty, exact,
         )  # fmt: skip
 
     def apply(self, drawn: AnyArray, seed: Seed) -> AnyArray:
@@ -89,7 +95,7 @@ class Finish:
         numbers = np.where(endless, self.low, drawn).astype(np.float64)
         if self.smoothing != "none" and len(numbers):
             numbers = self._smoothed(numbers, generator(seed, "smooth"))
-        finished = self._cast(self._avoid(self._gridded(numbers)))
+        finished = self._cast(self._placed(self._gridded(numbers)))
         return np.where(endless, drawn, finished).astype(finished.dtype)  # infinity is no place to move from
 
     def _smoothed(self, numbers: Floats, rng: np.random.Generator) -> Floats:
@@ -115,31 +121,15 @@ class Finish:
                 numbers = np.round(numbers, min(MOST_DECIMALS, round(-np.log10(self.step))))
         return np.clip(numbers, self.low, self.high)
 
-    def _avoid(self, numbers: Floats) -> Floats:
-        """Move every number off the original's unique values, to the nearest free place inside the range."""
+    def _placed(self, numbers: Floats) -> Floats:
+        """Move every number to the nearest value that may be given out."""
+        if len(self.places):
+            above = np.clip(np.searchsorted(self.places, numbers), 1, max(len(self.places) - 1, 1))
+            low, high = self.places[above - 1], self.places[np.minimum(above, len(self.places) - 1)]
+            return np.where(numbers - low <= high - numbers, low, high)
         if not len(self.uniques):
             return numbers
-        move = self.step or max(self.high - self.low, abs(self.high), 1e-300) * 1e-9
-        if self.step == 0 and self.width > 0:
-            move = min(move, self.width / 1000)  # a far outlier widens the range, not the steps of the others
-        hit = np.isin(numbers, self.uniques)
-        held = numbers[hit]
-        for distance in range(1, 10_000):
-            if not len(held):
-                break
-            for side in (1, -1):
-                tried = self._gridded_to(held + side * distance * move)
-                free = ~np.isin(tried, self.uniques) & (tried >= self.low) & (tried <= self.high)
-                where = np.flatnonzero(hit)[free]
-                numbers[where] = tried[free]
-                hit[where] = False
-                held = held[~free]
-        return numbers
-
-    def _gridded_to(self, numbers: Floats) -> Floats:
-        if 0 < self.step < 1:
-            return np.round(numbers, min(MOST_DECIMALS, round(-np.log10(self.step))))
-        return numbers
+        return off_taken(numbers, self.uniques, self.step, self.low, self.high, self.width)
 
     def _cast(self, numbers: Floats) -> AnyArray:
         kind = np.dtype(self.dtype)
@@ -155,12 +145,14 @@ class Finish:
             name: getattr(self, name)
             for name in ("dtype", "step", "low", "high", "smoothing", "width", "exact")
         }
-        return facts, {"heaps": self.heaps, "uniques": self.uniques, "knots": self.knots}
+        held = ("heaps", "places", "uniques", "knots")
+        return facts, {name: getattr(self, name) for name in held}
 
     @classmethod
     def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Finish:
         """Rebuild."""
-        return cls(**facts, heaps=arrays["heaps"], uniques=arrays["uniques"], knots=arrays["knots"])
+        held: dict[str, Any] = {name: arrays[name] for name in ("heaps", "places", "uniques", "knots")}
+        return cls(**facts, **held)
 
 
 def _choose(vector: Vector, smoothing: Smoothing, uniques: int, known: int) -> str:

@@ -130,6 +130,16 @@ class Sequential(Synthesizer):
         given = {option.name: getattr(self, option.name) for option in fields(self)}
         return [fault for faults in value_faults(given).values() for fault in faults]
 
+    def as_is(self, table: Table) -> list[str]:
+        """Kept columns, and those of the sampling design, which are not drawn."""
+        design = [name for name in (self.design_strata, self.psu) if name is not None]
+        return [*self.keep, *design]
+
+    @property
+    def rows_fixed(self) -> bool:
+        """Kept columns have as many rows as the original."""
+        return bool(self.keep)
+
     def _fit(self, table: Table, seed: Seed) -> SequentialModel:
         ready = weighted(self, table, seed)
         plan = make_plan(ready.options, ready.table)

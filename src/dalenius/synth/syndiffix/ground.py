@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.data.exit import releasable
 from dalenius.data.frames import Origin
 from dalenius.data.schema import Column, Schema
 from dalenius.data.table import Table
 from dalenius.data.units import owner_columns
-from dalenius.synth.base import releasable
 from dalenius.synth.syndiffix.axis import Axis, Codes
 from dalenius.synth.syndiffix.buckets import Buckets, buckets_of
 from dalenius.synth.syndiffix.casting import Casting, Snapping
@@ -92,7 +92,6 @@ class Ground:
         self.names = [column.name for column in originals]
         self.settings = Settings(salt, method.anonymity, method.growth, method.safe, method.threads)
         self.weights = rows
-        self.rows = len(units.counts) if rows is None else int(rows.sum())
 
     @classmethod
     def of(cls, table: Table, salt: bytes, method: Method, columns: Sequence[str] | None = None) -> Ground:
@@ -123,6 +122,13 @@ class Ground:
             return Forest(
                 [a for a, _ in self.cast], [c for _, c in self.cast], self.units, self.settings, self.weights
             )
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows to draw: those there are, or their noisy count where units own several, so that no large one shows."""
+        if self.units.is_single:
+            return len(self.units.counts) if self.weights is None else int(self.weights.sum())
+        return round(self.margins[0].rows)
 
     @cached_property
     def margins(self) -> list[Buckets]:

@@ -56,6 +56,7 @@ class SynDiffixModel(Model):
         self.buckets = list(buckets)
         self.entropies = list(entropies)
         self.fingerprint = fingerprint
+        self.notes = self._told()
 
     @property
     def clusters(self) -> list[list[str]]:
@@ -63,8 +64,7 @@ class SynDiffixModel(Model):
         names = self.schema.names
         return [[names[i] for i in combination] for combination in self.plan.combinations]
 
-    @property
-    def notes(self) -> list[str]:
+    def _told(self) -> list[str]:
         """What a user should know about this model."""
         found = [f"synthesized together: {', '.join(cluster)}" for cluster in self.clusters]
         if len(self.schema) > WIDE and len(self.plan.parts):

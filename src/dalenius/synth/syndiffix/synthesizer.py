@@ -106,6 +106,7 @@ class SynDiffix(Synthesizer):
     )
     model = SynDiffixModel
     uses_units = True
+    guards_itself = True
 
     def __post_init__(self) -> None:
         for name, allowed in (
