@@ -109,7 +109,11 @@ def test_missingness_and_codes_survive(name):
 def test_tiny_tables(name, rows):
     frame = cut(name, all_kinds(rows))
     out = made(name, frame)
-    assert out.schema == frame.schema
+    assert out.columns == frame.columns
+    kinds = [
+        dtype.base_type() for dtype in out.dtypes
+    ]  # an Enum has fewer values: nobody's, or too few people's
+    assert kinds == [dtype.base_type() for dtype in frame.dtypes]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,14 @@ from dalenius.data.encode import level_key
 from dalenius.data.frames import Origin
 from dalenius.data.rare import without_rare_levels, without_rare_numbers
 from dalenius.data.raw import scalar
-from dalenius.data.rules import parse_rules
+from dalenius.data.rules import Rule, rules_for
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
-from dalenius.data.units import Units, units_of
-from dalenius.data.vector import IntArray, Vector
+from dalenius.data.vector import AnyArray, BoolArray, Vector
 
 NEVER_RELEASED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD)
+AGAIN = 5
+"""Draws of the numbers of a row before another row stands in for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,33 +81,89 @@ def guard(
     column 'town': categories that fewer than 3 units have became others
     column 'note': texts that fewer than 3 units have are made up after their pattern, or left empty
     """
-    units, schema = units_of(table), table.schema
-    least = schema.min_units
-    public = _named_in_rules(schema)
+    task = _Task(table, seed, budget, frozenset(as_is), numbers)
     done: dict[str, Vector] = {}
-    changed: list[str] = []
-    for name in _parents_first(schema):
-        vector = replace(table[name], column=_bare(table[name].column))
-        column = vector.column
-        if name in as_is or column.release == "as-is" or any(column.has(role) for role in NEVER_RELEASED):
-            done[name] = vector
-            continue
-        rng = generator(seed, "exit", name)
-        if vector.is_number:
-            done[name] = without_rare_numbers(vector, units, least, rng) if numbers and not budget else vector
-            continue
-        if _is_public(column):
-            done[name] = vector
-            continue
-        within = _groups(done.get(column.parent or ""))
-        keep = public.get(name, frozenset())
-        done[name] = without_rare_levels(vector, units, least, rng, within, keep, hidden=budget)
-        if len(done[name].levels) < len(vector.levels):
-            changed.append(name)
+    for name in _parents_first(table.schema):
+        done[name] = task.without_rare(name, done.get(table.schema[name].parent or ""))
     vectors = [done[name] for name in table.names]
-    made = Table.from_vectors(vectors, table.rows, leaving(table.origin, done), schema)
-    rows = table.rows if budget else like_the_next(units, least)
-    return Guarded(made, rows, _notes(made, changed, least, budget, rows < table.rows))
+    made = Table.from_vectors(vectors, table.rows, leaving(table.origin, done), table.schema)
+    rows, units, least = table.rows, table.units, table.schema.min_units
+    if budget:
+        return Guarded(made, rows, ())
+    if units.codes is not None:
+        rows = like_the_next(np.bincount(units.codes), least)
+    fewer = [name for name in table.names if len(made[name].levels) < len(table[name].levels)]
+    return Guarded(task.with_rules_kept(made), rows, _notes(made, fewer, least, rows < table.rows))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Task:
+    """One table on its way to a method."""
+
+    table: Table
+    seed: Seed
+    budget: bool
+    as_is: frozenset[str]
+    numbers: bool
+
+    @cached_property
+    def rules(self) -> list[Rule]:
+        return rules_for(self.table.schema, self.table.names)
+
+    def open(self, column: Column) -> bool:
+        """Whether a column's values are not the exit's business."""
+        never = any(column.has(role) for role in NEVER_RELEASED)
+        return never or column.release == "as-is" or column.name in self.as_is
+
+    def without_rare(self, name: str, parent: Vector | None = None, turn: int = 0) -> Vector:
+        """A column without what few units hold."""
+        vector = replace(self.table[name], column=_bare(self.table[name].column))
+        units, least = self.table.units, self.table.schema.min_units
+        rng = generator(self.seed, "exit", name, turn)
+        if self.open(vector.column) or (not vector.is_number and _is_public(vector.column)):
+            return vector
+        if vector.is_number:
+            guarded = self.numbers and not self.budget
+            return without_rare_numbers(vector, units, least, rng) if guarded else vector
+        within = None if parent is None else parent.categories.codes.astype(np.int64)
+        return without_rare_levels(vector, units, least, rng, within, self._public(name), self.budget)
+
+    def _public(self, name: str) -> frozenset[Any]:
+        """Values of a column that the rules of the schema name: whoever wrote them made them public."""
+        sentences = [rule.sentence for rule in self.rules if name in rule.columns]
+        trees = [tree for each in sentences for tree in (each.condition, each.conclusion) if tree is not None]
+        return frozenset(n.value for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Constant))
+
+    def with_rules_kept(self, made: Table) -> Table:
+        """Rows that kept the rules keep them still: numbers are drawn again, then other rows stand in for them."""
+        rules = self.rules
+        before = [rule.violations(self.table) for rule in rules]
+        broken = np.zeros(made.rows, bool)
+        for turn in range(1, AGAIN + 1):
+            now = [rule.violations(made) & ~old for rule, old in zip(rules, before, strict=True)]
+            broken = np.any(now, axis=0) if now else broken
+            if not broken.any():
+                return made
+            read = {n for rule, rows in zip(rules, now, strict=True) if rows.any() for n in rule.columns}
+            fresh = [self.without_rare(n, turn=turn) for n in read if made[n].is_number]
+            made = made.with_vectors(*(_patched(made[v.column.name], v, broken) for v in fresh))
+        good = np.flatnonzero(~np.any([rule.violations(made) for rule in self.rules], axis=0))
+        if not len(good):
+            return made
+        rows = np.arange(made.rows)
+        rows[broken] = good[generator(self.seed, "exit").integers(0, len(good), np.count_nonzero(broken))]
+        swapped = [made[n].take(rows) for n in made.names if not self.open(made.schema[n])]
+        return made.with_vectors(*swapped)
+
+
+def _patched(old: Vector, new: Vector, rows: BoolArray) -> Vector:
+    """A column with some rows of another draw of it."""
+    state = np.where(rows, _states(new), _states(old))
+    return Vector(old.column, np.where(rows, new.data, old.data), state).tidy()
+
+
+def _states(vector: Vector) -> AnyArray:
+    return np.zeros(len(vector), np.uint8) if vector.state is None else vector.state
 
 
 def leave(table: Table) -> Table:
@@ -151,19 +209,18 @@ def leaving(origin: Origin, vectors: Mapping[str, Vector]) -> Origin:
     return replace(origin, index=None, dtypes={**origin.dtypes, **dtypes})
 
 
-def like_the_next(units: Units, least: int) -> int:
-    """Rows there would be if the largest owners had as many as the ``least``-th largest.
+def like_the_next(owned: AnyArray, least: int) -> int:
+    """Rows there would be if owners of more than twice the rows of the ``least``-th largest had as many as that one.
 
     Examples
     --------
-    >>> like_the_next(Units(np.repeat(np.arange(5), [90, 3, 2, 2, 1]), 5), 3)
-    9
+    >>> like_the_next(np.array([90, 3, 2, 2, 1]), 3)
+    10
     """
-    rows = len(units.owners_of_rows)
-    if units.codes is None or not rows:
-        return rows
-    owned = np.sort(np.bincount(units.codes))[::-1]
-    return int(np.minimum(owned, owned[min(least, len(owned)) - 1]).sum())
+    if not len(owned):
+        return 0
+    usual = np.sort(owned)[-min(least, len(owned))]
+    return int(np.where(owned > 2 * usual, usual, owned).sum())
 
 
 def _bare(column: Column) -> Column:
@@ -194,21 +251,6 @@ def _parents_first(schema: Schema) -> list[str]:
     return order
 
 
-def _groups(parent: Vector | None) -> IntArray | None:
-    return None if parent is None else parent.categories.codes.astype(np.int64)
-
-
-def _named_in_rules(schema: Schema) -> dict[str, frozenset[Any]]:
-    """Values that the rules of the schema name, by column: whoever wrote the rules made them public."""
-    named: dict[str, set[Any]] = {}
-    for rule in parse_rules(schema.rules):
-        trees = [tree for tree in (rule.sentence.condition, rule.sentence.conclusion) if tree is not None]
-        values = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
-        for name in rule.columns:
-            named.setdefault(name, set()).update(values)
-    return {name: frozenset(values) for name, values in named.items()}
-
-
 def _trimmed(dtype: Any, vector: Vector) -> Any:
     """A frame's own type of categories with those of the vector alone, in the frame's order."""
     categories = getattr(dtype, "categories", None)
@@ -223,17 +265,15 @@ def _trimmed(dtype: Any, vector: Vector) -> Any:
     return type(dtype)(categories[kept], ordered=dtype.ordered)
 
 
-def _notes(table: Table, changed: Sequence[str], least: int, budget: bool, fewer: bool) -> list[str]:
-    """What the exit did; under a budget a sentence that depends on the data would be a leak of its own."""
-    if budget:
-        return []
+def _notes(table: Table, fewer: Sequence[str], least: int, flattened: bool) -> list[str]:
+    """What the exit did, without counts."""
     told = []
     for text in (False, True):
-        chosen = [n for n in changed if (table.schema[n].kind is Kind.TEXT) is text]
+        chosen = [n for n in fewer if (table.schema[n].kind is Kind.TEXT) is text]
         became = "are made up after their pattern, or left empty" if text else "became others"
         what = "texts" if text else "categories"
         if chosen:
             told.append(f"column {listed(chosen)}: {what} that fewer than {least} units have {became}")
-    if fewer:
+    if flattened:
         told.append("number of rows: the largest units count as if they had as many rows as the next ones")
     return told

@@ -36,9 +36,8 @@ def without_rare_numbers(vector: Vector, units: Units, least: int, rng: np.rando
     Examples
     --------
     >>> from dalenius.data import Table
-    >>> from dalenius.data.units import units_of
     >>> table = Table.from_frame({"income": [900, 900, 900, 1210, 1345, 1460, 9_999_999]})
-    >>> out = without_rare_numbers(table["income"], units_of(table), 3, np.random.default_rng(1)).values
+    >>> out = without_rare_numbers(table["income"], table.units, 3, np.random.default_rng(1)).values
     >>> out[:3].tolist(), bool(out.max() <= 1460), len(set(out[3:].tolist()) & {1210, 1345, 1460})
     ([900, 900, 900], True, 0)
     """
@@ -77,15 +76,19 @@ def _holders(starts: IntArray, owners: IntArray, units: Units, count: int) -> In
 
 
 def _finite(vector: Vector, rows: IntArray, units: Units, least: int) -> tuple[IntArray, Vector]:
-    """The rows with finite numbers; infinities are everybody's or nobody's."""
-    if vector.data.dtype.kind != "f":
-        return rows, vector
-    endless = rows[~np.isfinite(vector.data[rows])]
+    """The rows with finite numbers; an infinity that few units hold counts as the outermost number."""
+    endless = rows[~np.isfinite(vector.data[rows])] if vector.data.dtype.kind == "f" else rows[:0]
     if not len(endless):
         return rows, vector
-    _, sides = np.unique(vector.data[endless], return_inverse=True)
-    few = units.subset(endless).owners(sides, 3)[sides] < least
-    return np.setdiff1d(rows, endless), _emptied(vector, endless[few])
+    sides = (vector.data[endless] > 0).astype(np.int64)
+    few = units.subset(endless).owners(sides, 2)[sides] < least
+    rows = np.setdiff1d(rows, endless)
+    if not len(rows):
+        return rows, _emptied(vector, endless[few])
+    ends = [np.nextafter(vector.data[rows].min(), -np.inf), np.nextafter(vector.data[rows].max(), np.inf)]
+    data = vector.data.copy()
+    data[endless[few]] = np.array(ends)[sides[few]]
+    return np.sort(np.append(rows, endless[few])), replace(vector, data=data)
 
 
 def _emptied(vector: Vector, rows: IntArray) -> Vector:
@@ -191,9 +194,8 @@ def without_rare_levels(
     Examples
     --------
     >>> from dalenius.data import Table
-    >>> from dalenius.data.units import units_of
     >>> table = Table.from_frame({"job": ["baker"] * 5 + ["nurse"] * 4 + ["astronaut"]})
-    >>> without_rare_levels(table["job"], units_of(table), 3, np.random.default_rng(1)).levels
+    >>> without_rare_levels(table["job"], table.units, 3, np.random.default_rng(1)).levels
     ('baker', 'nurse')
     """
     column, rows = vector.column, np.flatnonzero(vector.present)

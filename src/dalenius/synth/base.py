@@ -21,7 +21,7 @@ from dalenius.core.random import Seed, sequence
 from dalenius.core.registry import MethodInfo, Registry
 from dalenius.data.exit import guard, leave, releasable
 from dalenius.data.frames import Origin
-from dalenius.data.schema import Role, Schema
+from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.data.units import owner_columns
 

@@ -185,7 +185,10 @@ def test_strata_are_kept_apart_and_in_size():
 
 def test_an_empty_stratum_gets_no_rows_and_is_mentioned():
     schema = Schema(
-        (Column("region", Kind.CATEGORICAL, levels=("n", "s", "w")), Column("a", Kind.CATEGORICAL))
+        (
+            Column("region", Kind.CATEGORICAL, levels=("n", "s", "w"), domain="declared"),
+            Column("a", Kind.CATEGORICAL),
+        )
     )
     table = Table.from_frame({"region": ["n", "s"] * 20, "a": ["x", "y"] * 20}, schema)
     for synthesizer in (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -221,7 +223,9 @@ def test_a_time_and_its_event_come_from_one_donor(coded, strata, tmp_path):
     )  # a time that is not known leaves its event to a model of its own
     original = original.with_columns(time=pl.when(gone).then(None).otherwise(pl.col("time")))
     options = CartSynthesizer(event={"time": "event"}, smoothing="none", strata=strata)
-    model = options.fit(Table.from_frame(original), seed=1)
+    schema = Schema.infer(original)
+    schema = schema.replace_columns(replace(schema["time"], release="as-is"))
+    model = options.fit(Table.from_frame(original, schema), seed=1)
     assert model.visit.index("event") == model.visit.index("time") + 1
     out = model.sample(seed=2)
     drawn = pl.DataFrame(out.to_frame())

@@ -8,7 +8,7 @@ import pytest
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.counts.pair import Pair
-from dalenius.data import Table
+from dalenius.data import Column, Kind, Schema, Table
 from dalenius.data.examples import survey, survey_schema
 from dalenius.risk.attribution import disco
 from dalenius.synth.sdc import labelled, protect, replicated_uniques
@@ -38,16 +38,19 @@ def test_no_unique_float_of_the_original_comes_out_when_smoothed(smoothing, deci
     )
 
 
-def test_without_smoothing_values_are_observed_ones():
+def test_observed_values_come_out_only_where_the_schema_says_so():
     rng = np.random.default_rng(2)
     x = rng.normal(size=500)
+    frame = {"x": x, "y": x + 1}
+    schema = Schema((Column("x", Kind.CONTINUOUS, release="as-is"), Column("y", Kind.CONTINUOUS)))
     out = (
         CartSynthesizer(smoothing="none")
-        .fit(Table.from_frame({"x": x, "y": x + 1}), seed=1)
+        .fit(Table.from_frame(frame, schema), seed=1)
         .sample(seed=2)
         .to_frame()
     )
     assert np.isin(out["x"], x).all()
+    assert not np.isin(out["y"], x + 1).any()
 
 
 def test_replicated_uniques_are_removed_on_all_columns_or_on_keys():

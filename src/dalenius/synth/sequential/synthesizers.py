@@ -20,7 +20,7 @@ from dalenius.synth.sequential.engine import Progress, fit_sequence
 from dalenius.synth.sequential.finishing import Smoothing
 from dalenius.synth.sequential.model import SequentialModel
 from dalenius.synth.sequential.planning import is_free_text, make_plan
-from dalenius.synth.sequential.surveys import weighted
+from dalenius.synth.sequential.surveys import weight_column, weighted
 from dalenius.synth.sequential.weights import Weighting
 
 MANY_LEVELS = 50
@@ -131,9 +131,9 @@ class Sequential(Synthesizer):
         return [fault for faults in value_faults(given).values() for fault in faults]
 
     def as_is(self, table: Table) -> list[str]:
-        """Kept columns, and those of the sampling design, which are not drawn."""
-        design = [name for name in (self.design_strata, self.psu) if name is not None]
-        return [*self.keep, *design]
+        """Kept columns, and those of the sampling design where they are used but not drawn."""
+        weight = None if self.weighting in ("column", "predictor") else weight_column(self, table)
+        return [*self.keep, *(n for n in (self.design_strata, self.psu, weight) if n is not None)]
 
     @property
     def rows_fixed(self) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.data.exit import releasable
+from dalenius.data.exit import like_the_next, releasable
 from dalenius.data.frames import Origin
-from dalenius.data.schema import Column, Schema
+from dalenius.data.schema import MIN_UNITS, Column, Schema
 from dalenius.data.table import Table
 from dalenius.data.units import owner_columns
 from dalenius.synth.syndiffix.axis import Axis, Codes
@@ -125,10 +125,11 @@ class Ground:
 
     @cached_property
     def rows(self) -> int:
-        """Rows to draw: those there are, or their noisy count where units own several, so that no large one shows."""
-        if self.units.is_single:
-            return len(self.units.counts) if self.weights is None else int(self.weights.sum())
-        return round(self.margins[0].rows)
+        """Rows to draw: those there are, or their noisy count where a unit owns so many that it would show."""
+        each = np.ones(len(self.units.counts), np.int64) if self.weights is None else self.weights
+        owned = [np.bincount(codes[codes >= 0], each[codes >= 0]) for codes in self.units.codes]
+        uneven = any(like_the_next(rows, MIN_UNITS) < rows.sum() for rows in owned)
+        return round(self.margins[0].rows) if uneven else int(each.sum())
 
     @cached_property
     def margins(self) -> list[Buckets]:
