@@ -7,11 +7,11 @@ import pytest
 
 from dalenius.data import Table
 from dalenius.synth.sequential import CartSynthesizer
+from dalenius.synth.sequential._kernels.splits import scratch, split_class
+from dalenius.synth.sequential._kernels.trees import Response
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import Job, Target, Tuning
-from dalenius.synth.sequential.splits._kernels import scratch, split_class
-from dalenius.synth.sequential.trees._kernels import Response
-from dalenius.synth.sequential.trees.tree import chance_gains
+from dalenius.synth.sequential.trees import chance_gains
 
 
 @pytest.mark.parametrize("unordered", [False, True])

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dalenius.cli import app
-from dalenius.synth.syndiffix.noise.salt import SALT_FILE
+from dalenius.synth.syndiffix.salt import SALT_FILE
 
 runner = CliRunner()
 

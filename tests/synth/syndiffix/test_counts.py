@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 from dalenius.data import Table
+from dalenius.synth.syndiffix._kernels.counting import Flat, count_units
+from dalenius.synth.syndiffix._kernels.noise import is_low
+from dalenius.synth.syndiffix._kernels.trees import END, SUB
 from dalenius.synth.syndiffix.casting import Casting
-from dalenius.synth.syndiffix.counting._kernels import Flat, count_units
 from dalenius.synth.syndiffix.forest import Forest, Settings
-from dalenius.synth.syndiffix.noise._kernels import is_low
-from dalenius.synth.syndiffix.noise.make import make_noise
+from dalenius.synth.syndiffix.noise import make_noise
 from dalenius.synth.syndiffix.options import Anonymity, Growth
-from dalenius.synth.syndiffix.trees._kernels import END, SUB
 from dalenius.synth.syndiffix.units import Units
 
 OFF = Anonymity.off()

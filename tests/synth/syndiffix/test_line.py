@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalenius.synth.syndiffix.line._kernels import grow_line
-from dalenius.synth.syndiffix.noise.make import make_noise
+from dalenius.synth.syndiffix._kernels.line import grow_line
+from dalenius.synth.syndiffix._kernels.trees import Items, Rule, grow
+from dalenius.synth.syndiffix.noise import make_noise
 from dalenius.synth.syndiffix.options import Anonymity
-from dalenius.synth.syndiffix.trees._kernels import Items, Rule, grow
 
 NOISE = make_noise(b"secret", Anonymity())
 CODES = {

@@ -26,7 +26,7 @@ from dalenius.synth.syndiffix import (
     plan_tables,
 )
 from dalenius.synth.syndiffix.buckets import buckets_of
-from dalenius.synth.syndiffix.noise.salt import SALT_FILE, resolve_salt
+from dalenius.synth.syndiffix.salt import SALT_FILE, resolve_salt
 
 from .people import mixed, with_entity
 

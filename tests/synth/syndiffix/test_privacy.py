@@ -13,8 +13,8 @@ from dalenius.data import Table, examples
 from dalenius.risk.apparent import apparent_matches
 from dalenius.synth import synthesize
 from dalenius.synth.syndiffix import Anonymity, Ground, Method, SynDiffix
-from dalenius.synth.syndiffix.noise._kernels import is_low
-from dalenius.synth.syndiffix.noise.make import make_noise
+from dalenius.synth.syndiffix._kernels.noise import is_low
+from dalenius.synth.syndiffix.noise import make_noise
 
 from .people import mixed, with_entity
 

@@ -12,8 +12,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data import Table, examples
 from dalenius.synth import synthesize
 from dalenius.synth.syndiffix import Anonymity, SynDiffix, TableSet, plan_tables
-from dalenius.synth.syndiffix.clusters._kernels import dependence
-from dalenius.synth.syndiffix.reference import ReferenceForest
+from dalenius.synth.syndiffix._kernels.clusters import dependence
 from dalenius.utility.distributions import shape_scores
 from dalenius.utility.table_sets import (
     WideTable,
@@ -23,6 +22,8 @@ from dalenius.utility.table_sets import (
     value_errors,
 )
 from dalenius.utility.trends import pair_trends_table
+
+from .reference import ReferenceForest
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalenius.synth.syndiffix.stitching.join import Drawn, join, patch
+from dalenius.synth.syndiffix.stitching import Drawn, join, patch
 
 UNIT = 1 << 40
 

@@ -11,14 +11,15 @@ import polars as pl
 import pytest
 
 from dalenius.data import Table
+from dalenius.synth.syndiffix._kernels.noise import sip
 from dalenius.synth.syndiffix.casting import Casting
 from dalenius.synth.syndiffix.forest import Forest, Settings
 from dalenius.synth.syndiffix.moments import from_natural, to_natural
-from dalenius.synth.syndiffix.noise._kernels import sip
 from dalenius.synth.syndiffix.options import Anonymity, Growth
-from dalenius.synth.syndiffix.reference import ReferenceForest, plain_hash
 from dalenius.synth.syndiffix.snapping import null_value, snap
 from dalenius.synth.syndiffix.units import Units
+
+from .reference import ReferenceForest, plain_hash
 
 OFF = Anonymity.off()
 PEER = Path(os.environ.get("DALENIUS_SYNDIFFIX_PYTHON", "/tmp/venvs/syndiffix/bin/python"))

@@ -25,7 +25,7 @@ from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attack.outcome import CONTROLS, Outcome
 from dalenius.risk.attack.sure import SURE, sure_distance
-from dalenius.risk.distance._kernels import distances
+from dalenius.risk.distance._kernels.neighbours import distances
 from dalenius.risk.distance.space import Index, Points, Space
 from dalenius.risk.sampling import SEED
 

@@ -23,7 +23,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
-from dalenius.risk.attack._describe import _kernels
+from dalenius.risk.attack import _kernels
 from dalenius.risk.attack.outcome import Outcome
 from dalenius.risk.isolation import isolation_probability
 from dalenius.risk.needs import compared_columns

@@ -20,7 +20,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
-from dalenius.risk.distance._new_rows import _kernels
+from dalenius.risk.distance._kernels import new_rows as kernels
 from dalenius.risk.needs import compared_columns
 from dalenius.risk.sampling import SEED
 from dalenius.risk.within import within
@@ -59,7 +59,7 @@ def smallest_tolerance(
     starts = np.searchsorted(first[order], np.arange(len(values) + 1))
     x = _filled(pair.original, numbers)[order]
     y = _filled(table, numbers)[rows]
-    return _kernels.smallest(x, starts, y, second, _units(pair.original, numbers, relative_to))
+    return kernels.smallest(x, starts, y, second, _units(pair.original, numbers, relative_to))
 
 
 def _units(table: Table, numbers: Sequence[str], relative_to: RelativeTo) -> AnyArray:

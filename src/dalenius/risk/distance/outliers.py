@@ -23,7 +23,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.encode import level_key
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
-from dalenius.risk.distance._outliers import _kernels
+from dalenius.risk.distance._kernels import outliers as kernels
 from dalenius.risk.distance.outlier_rules import Rule, find_outliers
 from dalenius.risk.distance.similarity import similarity
 from dalenius.risk.within import ROUNDING
@@ -126,7 +126,7 @@ def link_outliers(
     y = np.column_stack([right[n].floats()[theirs] for n in numbers])
     a, b = _common_codes(left, right, exact, rows, theirs)
     width = np.array([tolerances[n] for n in numbers])
-    counts, last = _kernels.count_close(
+    counts, last = kernels.count_close(
         x, y, a, b, width * (1 + ROUNDING)
     )  # by number of exact columns that are known
     names = ["numbers", *exact]

@@ -19,7 +19,7 @@ from dalenius.core.errors import DataError, OptionError
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import VALUE, AnyArray
-from dalenius.risk.distance import _kernels
+from dalenius.risk.distance._kernels import neighbours as kernels
 
 Metric = Literal["gower", "heom", "euclidean"]
 Progress = Callable[[int, int], None]
@@ -144,7 +144,7 @@ class Index:
     def __init__(self, space: Space, among: Points) -> None:
         self.space = space
         self.among = among
-        self.tree = _kernels.build(among.num, among.cat, space.num_weights, space.cat_weights, space.cap)
+        self.tree = kernels.build(among.num, among.cat, space.num_weights, space.cat_weights, space.cap)
         order = self.tree[0]
         self.num = np.ascontiguousarray(among.num[order].T)
         self.cat = np.ascontiguousarray(among.cat[order].T)
@@ -159,11 +159,11 @@ class Index:
             stop = min(start + CHUNK, total)
             own = np.arange(start, stop) if leave_out_self else np.full(stop - start, -1)
             num, cat = queries.num[start:stop], queries.cat[start:stop]
-            which = _kernels.search(
+            which = kernels.search(
                 num, cat, self.num, self.cat, space.num_weights, space.cat_weights, space.cap, space.euclid, k, own,
                 *self.tree,
             )  # fmt: skip
-            exact = _kernels.distances(
+            exact = kernels.distances(
                 num, cat, self.among.num, self.among.cat, space.num_weights, space.cat_weights, space.cap,
                 space.euclid, which,
             )  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 from dalenius.core.errors import DataError
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import IntArray, Vector
-from dalenius.synth.sequential._kernels import polya
+from dalenius.synth.sequential._kernels.urn import polya
 from dalenius.synth.sequential.design import Floats
 
 Weighting = Literal["column", "ignore", "predictor", "pseudo", "population"]

@@ -18,18 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import OptionError
+from dalenius.synth.syndiffix._kernels.collapsing import collapse
+from dalenius.synth.syndiffix._kernels.counting import Flat, Frame, cell_seeds, count_single, count_units
+from dalenius.synth.syndiffix._kernels.harvest import harvest
+from dalenius.synth.syndiffix._kernels.line import grow_line
+from dalenius.synth.syndiffix._kernels.noise import PRECISION, Noise, keyed
+from dalenius.synth.syndiffix._kernels.refining import Arena
+from dalenius.synth.syndiffix._kernels.roots import lowest_root, prune
+from dalenius.synth.syndiffix._kernels.trees import DEPTH, END, START, Items, Rule, grow
 from dalenius.synth.syndiffix.axis import BITS, Axis, Codes
-from dalenius.synth.syndiffix.collapsing._kernels import collapse
-from dalenius.synth.syndiffix.counting._kernels import Flat, Frame, cell_seeds, count_single, count_units
-from dalenius.synth.syndiffix.harvest._kernels import harvest
-from dalenius.synth.syndiffix.line._kernels import grow_line
-from dalenius.synth.syndiffix.noise._kernels import PRECISION, Noise, keyed
-from dalenius.synth.syndiffix.noise.make import make_noise, name_hash
+from dalenius.synth.syndiffix.noise import make_noise, name_hash
 from dalenius.synth.syndiffix.options import Anonymity, Growth
-from dalenius.synth.syndiffix.refining._kernels import Arena
-from dalenius.synth.syndiffix.roots._kernels import lowest_root, prune
 from dalenius.synth.syndiffix.tree import Tree
-from dalenius.synth.syndiffix.trees._kernels import DEPTH, END, START, Items, Rule, grow
 from dalenius.synth.syndiffix.units import Units
 
 Combination = tuple[int, ...]

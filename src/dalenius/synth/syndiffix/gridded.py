@@ -17,7 +17,7 @@ from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.synth.syndiffix.casting import Casting
 from dalenius.synth.syndiffix.ground import Ground, Method
-from dalenius.synth.syndiffix.noise.salt import resolve_salt
+from dalenius.synth.syndiffix.salt import resolve_salt
 from dalenius.synth.syndiffix.units import Units, unit_key
 
 ROWS, HASH = "__rows", "__hash"

@@ -19,14 +19,7 @@ from dalenius.data.units import owner_columns
 from dalenius.synth.syndiffix.axis import Axis, Codes
 from dalenius.synth.syndiffix.buckets import Buckets, buckets_of
 from dalenius.synth.syndiffix.casting import Casting, Snapping
-from dalenius.synth.syndiffix.clusters.measure import (
-    Matrix,
-    dependence_matrix,
-    entropies,
-    sample_forest,
-    worth_sampling,
-)
-from dalenius.synth.syndiffix.clusters.plan import (
+from dalenius.synth.syndiffix.clusters import (
     ClusterOptions,
     Plan,
     alone,
@@ -34,9 +27,16 @@ from dalenius.synth.syndiffix.clusters.plan import (
     solve,
     weights_of,
 )
+from dalenius.synth.syndiffix.dependence import (
+    Matrix,
+    dependence_matrix,
+    entropies,
+    sample_forest,
+    worth_sampling,
+)
 from dalenius.synth.syndiffix.forest import MOST_DIMENSIONS, Combination, Forest, Settings
 from dalenius.synth.syndiffix.model import SynDiffixModel
-from dalenius.synth.syndiffix.noise.make import fingerprint
+from dalenius.synth.syndiffix.noise import fingerprint
 from dalenius.synth.syndiffix.options import Anonymity, Growth
 from dalenius.synth.syndiffix.outlook import Outlook, Rare, look
 from dalenius.synth.syndiffix.progress import compiling

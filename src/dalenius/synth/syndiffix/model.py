@@ -14,10 +14,10 @@ from dalenius.data.table import Table
 from dalenius.synth.base import Arrays, Model
 from dalenius.synth.syndiffix.axis import Axis
 from dalenius.synth.syndiffix.buckets import Buckets
-from dalenius.synth.syndiffix.clusters.plan import Plan
+from dalenius.synth.syndiffix.clusters import Plan
 from dalenius.synth.syndiffix.microdata import decode, draw_codes, empty_vector
 from dalenius.synth.syndiffix.outlook import Outlook
-from dalenius.synth.syndiffix.stitching.join import Drawn, join
+from dalenius.synth.syndiffix.stitching import Drawn, join
 
 WIDE = 8
 """Columns from which on a table without a target deserves a word of warning."""

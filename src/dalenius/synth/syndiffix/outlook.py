@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.data.schema import Column, Kind, Level
+from dalenius.synth.syndiffix._kernels.trees import CODE, DEPTH, FIRST, FLAGS, KIDS, LOW
 from dalenius.synth.syndiffix.axis import BITS, TOP, Axis, Codes
 from dalenius.synth.syndiffix.buckets import Buckets
 from dalenius.synth.syndiffix.casting import rank_order
 from dalenius.synth.syndiffix.tree import Tree
-from dalenius.synth.syndiffix.trees._kernels import CODE, DEPTH, FIRST, FLAGS, KIDS, LOW
 
 Rare = Literal["auto", "prefix", "neighbour"]
 Pair = tuple[int, int]

@@ -24,12 +24,12 @@ from dalenius.data.schema import Kind, Schema
 from dalenius.data.table import Table
 from dalenius.synth._store import DAMAGED
 from dalenius.synth.syndiffix.buckets import Buckets
-from dalenius.synth.syndiffix.clusters.plan import ClusterOptions, Part, Plan, solve
+from dalenius.synth.syndiffix.clusters import ClusterOptions, Part, Plan, solve
 from dalenius.synth.syndiffix.ground import ONE_CLUSTER, Ground, Method
 from dalenius.synth.syndiffix.model import SynDiffixModel, outlook_facts, outlook_from
-from dalenius.synth.syndiffix.noise.make import fingerprint
-from dalenius.synth.syndiffix.noise.salt import resolve_salt
+from dalenius.synth.syndiffix.noise import fingerprint
 from dalenius.synth.syndiffix.outlook import Outlook
+from dalenius.synth.syndiffix.salt import resolve_salt
 
 FORMAT = 1
 KIND = "dalenius-buckets"

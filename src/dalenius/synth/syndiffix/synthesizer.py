@@ -14,13 +14,13 @@ from dalenius.core.registry import MethodInfo
 from dalenius.data.table import Table
 from dalenius.synth.base import Synthesizer, register
 from dalenius.synth.syndiffix.casting import Snapping
-from dalenius.synth.syndiffix.clusters.plan import ClusterOptions
+from dalenius.synth.syndiffix.clusters import ClusterOptions
 from dalenius.synth.syndiffix.features import rank_features
 from dalenius.synth.syndiffix.ground import Clustering, Ground, Method
 from dalenius.synth.syndiffix.model import SynDiffixModel
-from dalenius.synth.syndiffix.noise.salt import resolve_salt
 from dalenius.synth.syndiffix.options import Anonymity, Growth
 from dalenius.synth.syndiffix.outlook import Rare
+from dalenius.synth.syndiffix.salt import resolve_salt
 
 
 @register

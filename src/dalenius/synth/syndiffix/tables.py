@@ -17,7 +17,7 @@ from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed, sequence
 from dalenius.data.table import Table
 from dalenius.synth.syndiffix.ground import Ground, Method
-from dalenius.synth.syndiffix.noise.salt import resolve_salt
+from dalenius.synth.syndiffix.salt import resolve_salt
 
 Key = tuple[str, ...]
 

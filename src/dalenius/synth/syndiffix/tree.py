@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.synth.syndiffix.refining._kernels import Arena
-from dalenius.synth.syndiffix.trees._kernels import (
+from dalenius.synth.syndiffix._kernels.refining import Arena
+from dalenius.synth.syndiffix._kernels.trees import (
     CODE,
     DEPTH,
     FIRST,

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from dalenius.data.decode import entries
 from dalenius.data.vector import VALUE, Vector
-from dalenius.synth.syndiffix.counting._kernels import hash_numbers
-from dalenius.synth.syndiffix.noise.make import derive
+from dalenius.synth.syndiffix._kernels.counting import hash_numbers
+from dalenius.synth.syndiffix.noise import derive
 
 
 @dataclass(frozen=True, eq=False, repr=False)

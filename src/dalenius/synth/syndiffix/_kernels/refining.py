@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dalenius.synth.syndiffix.trees._kernels import DEPTH, FLAGS, HALF, LEVELS, SUB
+from dalenius.synth.syndiffix._kernels.trees import DEPTH, FLAGS, HALF, LEVELS, SUB
 
 SHORT = 32
 """Sub-lists with more entries than this are drawn from by trial, without making lists of what fits."""

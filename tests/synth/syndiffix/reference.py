@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dalenius.synth.syndiffix._kernels.counting import count_single
+from dalenius.synth.syndiffix._kernels.noise import PRECISION, Noise, keyed
+from dalenius.synth.syndiffix._kernels.roots import extend, lowest_root, prune
+from dalenius.synth.syndiffix._kernels.trees import DEPTH, Items, Rule, grow
 from dalenius.synth.syndiffix.axis import BITS
-from dalenius.synth.syndiffix.counting._kernels import count_single
-from dalenius.synth.syndiffix.noise._kernels import PRECISION, Noise, keyed
 from dalenius.synth.syndiffix.options import Anonymity, Growth
-from dalenius.synth.syndiffix.roots._kernels import extend, lowest_root, prune
 from dalenius.synth.syndiffix.snapping import null_value, snap
 from dalenius.synth.syndiffix.tree import Tree
-from dalenius.synth.syndiffix.trees._kernels import DEPTH, Items, Rule, grow
 
 STEPS = ("suppress", "noise", "noise", "outlier", "top", "precision_limit", "", "")
 

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from dalenius.synth.syndiffix._kernels.clusters import dependence
 from dalenius.synth.syndiffix.axis import Axis, Codes
-from dalenius.synth.syndiffix.clusters._kernels import dependence
 from dalenius.synth.syndiffix.forest import Forest, Settings
 from dalenius.synth.syndiffix.options import Anonymity
 from dalenius.synth.syndiffix.units import Units

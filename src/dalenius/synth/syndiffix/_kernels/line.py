@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dalenius.synth.syndiffix.trees._kernels import (
+from dalenius.synth.syndiffix._kernels.trees import (
     CODE,
     DEPTH,
     END,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.option import real_number, whole_number
-from dalenius.synth.syndiffix.clusters._kernels import anneal, assemble
-from dalenius.synth.syndiffix.clusters.measure import Matrix
+from dalenius.synth.syndiffix._kernels.clusters import anneal, assemble
+from dalenius.synth.syndiffix.dependence import Matrix
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dalenius.synth.syndiffix.noise._kernels import DRAW, keyed
-from dalenius.synth.syndiffix.refining._kernels import NEVER, Arena, make_lists, own_range, refine
-from dalenius.synth.syndiffix.trees._kernels import DEPTH, FIRST, FLAGS, KIDS, LEVELS, LOW, SINGULAR
+from dalenius.synth.syndiffix._kernels.noise import DRAW, keyed
+from dalenius.synth.syndiffix._kernels.refining import NEVER, Arena, make_lists, own_range, refine
+from dalenius.synth.syndiffix._kernels.trees import DEPTH, FIRST, FLAGS, KIDS, LEVELS, LOW, SINGULAR
 
 ROOM = 1024
 """Entries of the lists that refinement draws from; longer ones are made when needed."""

@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from dalenius.synth.syndiffix.noise._kernels import Noise
+from dalenius.synth.syndiffix._kernels.noise import Noise
 from dalenius.synth.syndiffix.options import Anonymity
 
 STEPS = ("suppress", "cell noise", "unit noise", "outlier", "top", "precision", "cell", "draw")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from dalenius.synth.sequential.nodes._kernels import add_children, copied, empty_nodes, sides, store
-from dalenius.synth.sequential.splits._kernels import association, scratch, split_class, split_number
+from dalenius.synth.sequential._kernels.nodes import add_children, copied, empty_nodes, sides, store
+from dalenius.synth.sequential._kernels.splits import association, scratch, split_class, split_number
 
 
 class Response(NamedTuple):

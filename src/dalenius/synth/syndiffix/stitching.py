@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalenius.synth.syndiffix._kernels.stitching import stitch
 from dalenius.synth.syndiffix.axis import Codes
 from dalenius.synth.syndiffix.microdata import Tags
-from dalenius.synth.syndiffix.stitching._kernels import stitch
 
 ROOF = 1 << 62
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dalenius.synth.syndiffix.noise._kernels import is_low
+from dalenius.synth.syndiffix._kernels.noise import is_low
 
 LEVELS = 62
 START, END, DEPTH, PARENT, FIRST, KIDS, CODE, FLAGS, SUB = range(9)

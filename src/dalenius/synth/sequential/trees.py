@@ -12,11 +12,11 @@ import numpy.typing as npt
 from dalenius.core.later import stats
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
+from dalenius.synth.sequential._kernels.nodes import pick, route
+from dalenius.synth.sequential._kernels.trees import Limits, Predictors, Response, grow
 from dalenius.synth.sequential.coding import distinct_counts, places_of
 from dalenius.synth.sequential.design import Design, Floats
 from dalenius.synth.sequential.fitted import Job, Parts, Target, Tuning
-from dalenius.synth.sequential.nodes._kernels import pick, route
-from dalenius.synth.sequential.trees._kernels import Limits, Predictors, Response, grow
 
 NONE: Floats = np.zeros(0)
 COMMON_LEVEL = 0.25

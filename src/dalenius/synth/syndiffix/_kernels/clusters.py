@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from dalenius.synth.syndiffix.trees._kernels import CODE, FIRST, FLAGS, KIDS, LEVELS, SINGULAR
+from dalenius.synth.syndiffix._kernels.trees import CODE, FIRST, FLAGS, KIDS, LEVELS, SINGULAR
 
 FEWEST = 15.0
 """Noisy count below which a node says nothing about dependence."""

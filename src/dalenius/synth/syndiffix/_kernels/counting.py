@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dalenius.synth.syndiffix.noise._kernels import (
+from dalenius.synth.syndiffix._kernels.noise import (
     CELL,
     CELL_NOISE,
     OUTLIER,
@@ -19,7 +19,7 @@ from dalenius.synth.syndiffix.noise._kernels import (
     normal,
     sip,
 )
-from dalenius.synth.syndiffix.trees._kernels import DEPTH, END, LEVELS, ROWS, START, UNITS
+from dalenius.synth.syndiffix._kernels.trees import DEPTH, END, LEVELS, ROWS, START, UNITS
 
 NO_COUNT = -1.0
 

@@ -1,0 +1,1 @@
+"""Numba kernels of sequential synthesis: trees, their nodes and splits, Polya's urn."""

@@ -1,1 +1,0 @@
-"""Nodes of a tree."""

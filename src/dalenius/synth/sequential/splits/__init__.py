@@ -1,1 +1,0 @@
-"""How a node of a tree is cut: the search over predictors, in Numba."""

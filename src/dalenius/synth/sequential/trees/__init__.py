@@ -1,5 +1,0 @@
-"""Trees with donors in their leaves."""
-
-from dalenius.synth.sequential.trees.tree import Tree
-
-__all__ = ["Tree"]

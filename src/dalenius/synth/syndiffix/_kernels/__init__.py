@@ -1,0 +1,1 @@
+"""Numba kernels of SynDiffix, one file each for what they do."""

@@ -1,1 +1,0 @@
-"""Which columns are synthesized together."""

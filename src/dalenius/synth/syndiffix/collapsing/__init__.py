@@ -1,1 +1,0 @@
-"""Putting equal rows together before a tree is grown."""

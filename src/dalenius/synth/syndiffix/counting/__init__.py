@@ -1,1 +1,0 @@
-"""Noisy counts of nodes."""

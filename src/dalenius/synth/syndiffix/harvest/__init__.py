@@ -1,1 +1,0 @@
-"""From nodes to buckets."""

@@ -1,1 +1,0 @@
-"""Trees of one column."""

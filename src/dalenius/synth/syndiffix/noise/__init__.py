@@ -1,1 +1,0 @@
-"""Salt, keyed hashes and noise."""

@@ -1,1 +1,0 @@
-"""Describing the rows of a node by what is known with one dimension less."""

@@ -1,1 +1,0 @@
-"""Pushing the root of a one-dimensional tree down."""

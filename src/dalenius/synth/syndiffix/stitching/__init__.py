@@ -1,1 +1,0 @@
-"""Joining drawn clusters."""
