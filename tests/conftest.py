@@ -1,4 +1,4 @@
-"""A real browser for tests: chromium without a network, and axe-core out of its PyPI package."""
+"""What tests share: hypothesis without a clock, and a real browser without a network (axe-core from PyPI)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+
+# A first call compiles kernels and machines are busy: no test may depend on how long a call takes.
+hypothesis.settings.register_profile("house", deadline=None)
+hypothesis.settings.load_profile("house")
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [

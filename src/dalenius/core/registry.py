@@ -59,10 +59,10 @@ class MeasureInfo:
     unasked.
 
     The common checks ask four more facts: ``sees_spread`` is false for figures that only look whether values are
-    allowed, which a file of one repeated row passes; ``sees_dependence`` is false for figures that look at one column at a time
-    and cannot notice shuffled columns; ``sees_copy`` is false for figures about one file alone, which cannot tell a
-    copy of the original from a fresh sample; ``random`` is true where an attack draws at random, so that reordering
-    rows moves the figure a little.
+    allowed, which a file of one repeated row passes; ``sees_dependence`` is false for figures that look at one column
+    at a time and cannot notice shuffled columns; ``sees_copy`` is false for figures about one file alone, which
+    cannot tell a copy of the original from a fresh sample; ``random`` is true where an attack draws at random, so
+    that reordering rows moves the figure a little.
 
     Examples
     --------
