@@ -25,7 +25,7 @@ def three_way(counts, shape):
 
 
 def run(model, how, rule=ONES):
-    return protect_linked(model, rule, how=how, small="none")
+    return protect_linked(model, rule, how=how, small="none", repair=False)
 
 
 def joined_leaks(model, result):

@@ -14,7 +14,7 @@ from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
 from dalenius.core.errors import FileError, OptionError
 from dalenius.tables import Hierarchy, Manual, TableModel, define, parse_rule, read_hierarchy
-from dalenius.tables.rules import PrimaryRule
+from dalenius.tables.protection import PrimaryRule
 
 Microdata = Annotated[Path, typer.Argument(help="Microdata, or inner cells with --freq.")]
 By = Annotated[list[str] | None, typer.Option("--by", "-b", help="Columns to cross, separated by commas.")]
@@ -67,7 +67,12 @@ SecondaryZeros = Annotated[
 SingletonZeros = Annotated[
     bool, typer.Option("--singleton-zeros", help="Sums of zeros are treated like sums of small counts.")
 ]
-Repair = Annotated[bool, typer.Option("--repair", help="Audit and suppress more until the audit passes.")]
+Repair = Annotated[
+    bool, typer.Option("--repair/--no-repair", help="Suppress more until the audit passes (done unless refused).")
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Write a table that is not safe, or was not audited, marked as such.")
+]
 RangeMin = Annotated[float, typer.Option("--range-min", help="Least width of the intervals.")]
 RangePercent = Annotated[
     float, typer.Option("--range-percent", help="Least width of the intervals, in percent of the value.")

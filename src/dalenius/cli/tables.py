@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,7 +36,7 @@ from dalenius.tables import audit as audit_table
 from dalenius.tables.keys import cell_names, fresh_key, keyed_uniforms
 from dalenius.tables.model import beside
 from dalenius.tables.page import table_page
-from dalenius.tables.rules import PrimaryRule
+from dalenius.tables.protection import PrimaryRule
 
 app = typer.Typer(
     name="tables", help="Protect tables: suppression, audit, rounding, cell keys.", no_args_is_help=True
@@ -67,12 +68,13 @@ def protect_command(
     secondary_zeros: table.SecondaryZeros = False,
     singleton_zeros: table.SingletonZeros = False,
     link: table.Link = "global",
-    repair: table.Repair = False,
+    repair: table.Repair = True,
     range_min: table.RangeMin = 0.0,
     range_percent: table.RangePercent = 0.0,
     check: table.Check = True,
     insiders: table.Insiders = False,
     coalition: table.Coalition = None,
+    force: table.Force = False,
     mark: table.Mark = "×",
     out: table.Out = None,
     html: table.Page = None,
@@ -81,7 +83,11 @@ def protect_command(
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Suppress cells that break a rule and the cells without which those could be computed."""
+    """Suppress cells that break a rule and the cells without which those could be computed.
+
+    The outcome is audited over all tables together and repaired. Exit code 1, and nothing is written, when protected
+    cells are still at risk.
+    """
     terminal = Terminal(quiet, as_json)
     rules = table.rules_of(rule, manual)
     model = table.Source(
@@ -89,19 +95,25 @@ def protect_command(
     ).model(terminal)
     asked = Requirement(range_min=range_min, range_percent=range_percent)
     options: dict[str, Any] = {"small": small, "singleton": singleton, "secondary_zeros": secondary_zeros}
-    only_whole = {"--forced": forced, "--hidden": hidden, "--usefulness": usefulness, "--repair": repair}
+    options |= {"repair": repair and check, "requirement": asked}
+    only_whole = {"--forced": forced, "--hidden": hidden, "--usefulness": usefulness}
     odd = [name for name, given in (only_whole | {"--singleton-zeros": singleton_zeros}).items() if given]
     if link != "global" and odd:
         raise OptionError(f"{', '.join(odd)}: only with --link global")
     if link == "global":
         weights = table.weights_of(usefulness, model)
         options |= {"forced": table.cells_of(forced), "hidden": table.cells_of(hidden), "usefulness": weights}
-        options |= {"repair": repair, "requirement": asked, "singleton_zeros": singleton_zeros}
+        options |= {"singleton_zeros": singleton_zeros}
     linked, result = _suppressed(model, rules, link, options, terminal)
-    found = _checked(result, asked, insiders, coalition, terminal) if check else None
+    found = result.checked if not insiders and not coalition else None
+    if check and found is None:
+        found = _checked(result, asked, insiders, coalition, terminal)
+    result = replace(result, checked=found)
     _show(result, linked, found, (rows, columns, mark), terminal)
-    _hand_out(result, linked, out, html, found, terminal)
+    _hand_out(result, linked, out, html, force, terminal)
     terminal.emit(_figures(result, found))
+    if found is not None and not found.passed and not force:
+        raise typer.Exit(1)
 
 
 def _suppressed(
@@ -156,13 +168,22 @@ def _hand_out(
     linked: LinkedSuppression | None,
     out: Path | None,
     page: Path | None,
-    found: Audit | None,
+    force: bool,
     terminal: Terminal,
 ) -> None:
-    """Write the publishable table and the page; of linked tables one file each."""
+    """Write the publishable table and the page; of linked tables one file each. Nothing if cells are at risk."""
+    found = result.checked
+    if (out is None and page is None) or not (force or (found is not None and found.passed)):
+        if found is None and (out or page):
+            raise OptionError("--no-audit: a table that was not audited is written with --force only")
+        if found is not None and not found.passed:
+            terminal.say(str(found.at_risk))
+            terminal.say("The table is not safe: nothing was written (--force writes it, marked as unsafe).")
+        return
     if out is not None:
         for name, part in ({"": result} if linked is None else linked.tables).items():
-            _write(part.to_frame(), out.with_stem(f"{out.stem}-{name}") if name else out, terminal)
+            marked = replace(part, checked=found)
+            _write(marked.to_frame(force=force), out.with_stem(f"{out.stem}-{name}") if name else out, terminal)
     if page is not None:
         with replacing(page) as path:
             path.write_text(table_page(result, found), encoding="utf-8")

@@ -18,6 +18,7 @@ from dalenius.tables.model import TableModel
 from dalenius.tables.needed import exposed_by_publishing
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.protect import protect
+from dalenius.tables.protection import PrimaryRule, Protection
 from dalenius.tables.rounding import (
     aggregate_runs,
     check_min_cases,
@@ -50,6 +51,8 @@ __all__ = [
     "Manual",
     "PPercent",
     "PTable",
+    "PrimaryRule",
+    "Protection",
     "Requirement",
     "SingletonRules",
     "SmallCount",

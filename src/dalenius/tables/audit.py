@@ -64,10 +64,15 @@ class Audit:
         return self.enough.met(self.intervals.low, self.intervals.high)
 
     @property
+    def _at_stake(self) -> Bools:
+        """Protected cells that have inner cells; one without any cannot hold anything, and its 0 is no secret."""
+        return self.table.primary & (np.diff(sp.csc_matrix(self.table.matrix).indptr) > 0)
+
+    @property
     def failing(self) -> Ints:
         """Places of protected cells that are at risk: computable, or with too narrow an interval."""
         narrow = self.intervals.cells[~self.met]
-        computable = np.flatnonzero(self.exposed.outsider & self.table.primary)
+        computable = np.flatnonzero(self.exposed.outsider & self._at_stake)
         insiders = [cells[self.table.primary[cells]] for cells in self.exposed.insiders]
         return np.unique(np.concatenate([narrow, computable, *insiders, self.insiders.cell]))
 
@@ -108,7 +113,7 @@ class Audit:
     @property
     def sentence(self) -> str:
         """One plain sentence."""
-        checked, primary = len(self.intervals.cells), self.table.primary
+        checked, primary = len(self.intervals.cells), self._at_stake
         if self.passed:
             return (
                 "No protected cell can be computed from the published ones, "

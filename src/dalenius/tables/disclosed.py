@@ -61,12 +61,8 @@ class Disclosed:
         """What a suppression publishes."""
         model = result.model
         above = np.zeros(len(model.cells))
-        for given in result.rules:
-            rule = getattr(
-                given, "rule", given
-            )  # a veto does not change how wide the cells it leaves must be
-            if hasattr(rule, "upper"):
-                above = np.maximum(above, np.where(result.primary, rule.upper(model), 0.0))
+        for rule in result.rules:
+            above = np.maximum(above, np.where(result.primary, rule.protects(model).upper, 0.0))
         return cls(
             model.cells,
             model.matrix,

@@ -128,12 +128,19 @@ def gauss_suppress(
     method = check_small(small)
     if used_marking not in ("pivot", "early"):
         raise OptionError(f"used_marking must be 'pivot' or 'early', not {used_marking!r}")
-    problem = Problem.read(matrix, candidates, primary, forced, hidden, extra, known, groups)
-    if len(problem.primary) == 0 and problem.extra.shape[1] == 0:
-        return GaussResult(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    run = Run(problem, *rows_of(problem, small_rows, owners), method, used_marking == "early",
-               singleton or SingletonRules.none())  # fmt: skip
-    return run.go(progress)
+    slipped = np.zeros(0, np.int64)
+    while True:
+        problem = Problem.read(matrix, candidates, primary, forced, hidden, extra, known, groups, slipped)
+        if len(problem.primary) == 0 and problem.extra.shape[1] == 0:
+            return GaussResult(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        run = Run(problem, *rows_of(problem, small_rows, owners), method, used_marking == "early",
+                  singleton or SingletonRules.none())  # fmt: skip
+        result = run.go(progress)
+        fresh = np.setdiff1d(run.slipped, slipped)
+        if not len(fresh):
+            return result
+        # A member of a refused group was computable already: begin anew with it among the protected cells.
+        slipped = np.union1d(slipped, fresh)
 
 
 class Run:
@@ -162,6 +169,7 @@ class Run:
             self.sums = small_sums(problem.matrix, small)
         else:
             self.sums = problem.matrix[:, :0]
+        self.slipped: list[int] = []
         self.suppressed: list[int] = []
         self.cause: list[int] = []
         self.pivots = 0
@@ -266,8 +274,12 @@ class Run:
                 # One that was published just now may have changed this one; asking twice would count as used twice.
                 now = self.passes[0].columns.column(j)
                 changed = j in before and not all(map(np.array_equal, now, before[j]))
-                self._settle_one(j, self.verdict(j) if changed and len(now[0]) else verdict)
+                again = self.verdict(j) if changed and len(now[0]) else verdict
+                if again not in (PUBLISH, REMOVE):
+                    self.slipped += self.front[list(bundle)].tolist()
+                self._settle_one(j, again)
             return
+        self.slipped += [int(self.front[j]) for j in bundle if j not in verdicts]
         for j in bundle:
             verdict = verdicts.get(j, ELSEWHERE)
             self._settle_one(j, ELSEWHERE if verdict in (PUBLISH, REMOVE) else verdict)

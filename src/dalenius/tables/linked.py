@@ -1,8 +1,9 @@
 """Linked tables: several tables from the same microdata, protected together.
 
-``"global"`` treats all tables as one system of equations and is the only way that is safe by construction. The others
-give each table inner cells of its own and differ in how they coordinate common cells; they are lighter, and the audit
-of the combined tables says what that costs. Names and meanings are those of the R package GaussSuppression.
+``"global"`` treats all tables as one system of equations. The others give each table inner cells of its own and differ
+in how they coordinate common cells, which are the same sum of inner cells whatever they are called. None of them sees
+what follows from all tables together, so every way ends in an audit over all of them, and what fails is repaired.
+Names and meanings are those of the R package GaussSuppression.
 """
 
 from __future__ import annotations
@@ -21,10 +22,21 @@ from dalenius.tables.gauss import CONTRIBUTOR, ELSEWHERE, Progress, gauss_suppre
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.order import candidate_order
-from dalenius.tables.part_rules import differences_of, labels_of, rules_within, suppresses_zeros
-from dalenius.tables.protect import owners_of, protect, singleton_rules, small_method, small_rows
+from dalenius.tables.enough import Requirement
+from dalenius.tables.part_rules import protections_of, rules_within
+from dalenius.tables.protect import (
+    owners_of,
+    protect,
+    singleton_rules,
+    small_method,
+    small_rows,
+    suppress,
+    zeros_matter,
+)
 from dalenius.tables.protected import first_of_kind, signatures
-from dalenius.tables.rules import Manual, PrimaryRule
+from dalenius.tables.protection import PrimaryRule, joined_differences
+from dalenius.tables.repair import repaired
+from dalenius.tables.rules import Manual
 from dalenius.tables.suppression import Suppression
 
 Linking = Literal[
@@ -32,7 +44,7 @@ Linking = Literal[
 ]
 
 EVERYWHERE = ("small", "singleton", "secondary_zeros", "used_marking", "progress")
-TABLE_BY_TABLE = (*EVERYWHERE, "singleton_zeros", "repair", "requirement")
+TABLE_BY_TABLE = (*EVERYWHERE, "singleton_zeros")
 """Options of `protect` that linked tables take: in one elimination, and where each is protected by itself."""
 
 
@@ -67,7 +79,12 @@ class LinkedSuppression:
 
 
 def protect_linked(
-    model: TableModel, *rules: PrimaryRule, how: Linking = "global", **options: Any
+    model: TableModel,
+    *rules: PrimaryRule,
+    how: Linking = "global",
+    repair: bool = True,
+    requirement: Requirement | None = None,
+    **options: Any,
 ) -> LinkedSuppression:
     """Protect the tables of a model made with ``define(..., tables=…)``.
 
@@ -84,6 +101,9 @@ def protect_linked(
         them. "super-consistent": all tables side by side, and an intruder knows that common cells have the same
         value. "chained": the tables appear one after the other; what an earlier table published stays published and
         what it suppressed stays protected (time series).
+    repair, requirement
+        All tables are audited together, and further cells are suppressed until no protected cell can be computed; the
+        notes tell the price. ``repair=False`` is the bare way of linking, as R's package does it.
     options
         As in `protect`; those that name single cells or their order only with "global".
 
@@ -102,20 +122,59 @@ def protect_linked(
     if how not in get_args(Linking):
         raise OptionError(f"unknown way {how!r} to link tables; there are: {', '.join(get_args(Linking))}")
     if how == "global":
-        whole = protect(model, *rules, **options)
+        whole = protect(model, *rules, repair=repair, requirement=requirement, **options)
         return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
     _check_options(how, options)
     if how == "chained":
-        return _chained(model, rules, options)
+        return _chained(model, rules, {"repair": repair, "requirement": requirement, **options})
     parts = {name: table_of(model, mask) for name, mask in model.tables.items()}
     own = {name: rules_within(model, rules, mask) for name, mask in model.tables.items()}
     if how == "local":
-        tables = {name: protect(part, *own[name], **options) for name, part in parts.items()}
+        tables = {name: protect(part, *own[name], repair=False, **options) for name, part in parts.items()}
     elif how == "back-tracking":
         tables = _back_tracking(model, parts, own, options)
     else:
         tables = _in_blocks(model, parts, own, how, **options)
-    return _collect(model, tables, rules=rules)
+    outcome = _collect(model, tables, rules=rules)
+    return _made_safe(outcome, how, requirement or Requirement(), options) if repair else outcome
+
+
+def _made_safe(
+    outcome: LinkedSuppression, how: str, requirement: Requirement, options: Mapping[str, Any]
+) -> LinkedSuppression:
+    """Audit all tables together; what the way of linking suppressed stays so, and more goes where that is not enough."""
+    before = outcome.combined
+    alike = _alike(before.model, before.suppressed)
+    price = int(alike.sum()) - int(before.suppressed.sum())
+    checked = replace(before, secondary=alike & ~before.primary).audit(requirement=requirement)
+    if checked.passed and not price:
+        return replace(outcome, combined=replace(before, checked=checked))
+    if checked.passed:
+        whole = replace(before, secondary=alike & ~before.primary, checked=checked)
+        whole = replace(whole, cause=np.where(whole.secondary & ~before.secondary, ELSEWHERE, whole.cause))
+    else:
+        rules = before.rules
+        kept = {name: value for name, value in options.items() if name != "progress"}
+        whole = repaired(
+            lambda *more: suppress(before.model, (*rules, *more), taken=alike, **kept), rules, requirement
+        )
+        whole = replace(whole, notes=(*before.notes, *(n for n in whole.notes if "still at risk" in n)))
+        price = int(whole.suppressed.sum()) - int(before.suppressed.sum())
+    note = (
+        f"All tables together asked for {price:,} further cells; {how!r} alone had suppressed "
+        f"{int(before.suppressed.sum()):,}."
+    )
+    whole = replace(whole, notes=(*whole.notes, note))
+    model = before.model
+    return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
+
+
+def _alike(model: TableModel, suppressed: Bools) -> Bools:
+    """The suppressed cells and those that are the same sum of inner cells under another name."""
+    place = first_of_kind(signatures(model.matrix))
+    hit = np.zeros(len(suppressed), np.bool_)
+    hit[place[suppressed]] = True
+    return np.asarray(hit[place] & ((model.sizes > 0) | suppressed))
 
 
 def _check_options(how: Linking, options: Mapping[str, Any]) -> None:
@@ -228,8 +287,8 @@ def _collect(
 
 def _all_differences(model: TableModel, rules: tuple[PrimaryRule, ...]) -> Any | None:
     """The differences that every table by itself must not give away, over the inner cells of the model."""
-    found = [differences_of(model.restrict(mask), rules) for mask in model.tables.values()]
-    return None if any(own is None for own in found) else sp.hstack(found).tocsc()
+    asked = [protections_of(model.restrict(mask), rules_within(model, rules, mask)) for mask in model.tables.values()]
+    return joined_differences(each for own in asked for each in own.values())
 
 
 def _chained(
@@ -238,10 +297,12 @@ def _chained(
     """Release after release, each protected together with everything that is already out."""
     out, kept = np.zeros(len(model.cells), np.bool_), np.zeros(len(model.cells), np.bool_)
     seen = np.zeros(len(model.cells), np.bool_)
-    primary = np.logical_or.reduce([rule.marks(model) for rule in rules])
+    asked = protections_of(model, rules)
+    primary = np.logical_or.reduce([each.mask for each in asked.values()])
     notes: list[str] = []
     for name, mask in model.tables.items():
         now = seen | mask
+        out, kept = _alike(model, out), _alike(model, kept)
         part = model.restrict(now)
         given = Manual(kept[now], "suppressed earlier")
         result = protect(part, *rules_within(model, rules, now), given, forced=out[now], **options)
@@ -252,11 +313,13 @@ def _chained(
         out[places[new & ~result.suppressed]] = True
         seen = now
         last = result
-    marks = {label: rule.marks(model) for label, rule in zip(labels_of(rules), rules, strict=True)}
+    marks = {label: each.mask for label, each in asked.items()}
     none = np.zeros(len(model.cells), np.bool_)
     whole = Suppression(model, primary & kept, kept & ~primary, none, none, last.unsafe, marks,
                         np.full(len(kept), ELSEWHERE), candidate_order(model), tuple(notes), rules,
-                        differences_of(model, rules))  # fmt: skip
+                        joined_differences(asked.values()))  # fmt: skip
+    if options["repair"]:
+        whole = replace(whole, checked=whole.audit(requirement=options["requirement"]))
     return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
 
 
@@ -273,8 +336,9 @@ def _back_tracking(
         results = {}
         for name, mask in model.tables.items():
             given = Manual(suppressed[mask], "suppressed in another table")
-            results[name] = protect(parts[name], *rules[name], given, **options)
+            results[name] = protect(parts[name], *rules[name], given, repair=False, **options)
             suppressed[np.flatnonzero(mask)[results[name].suppressed]] = True
+            suppressed = _alike(model, suppressed)
         if int(suppressed.sum()) == before:
             return {name: result.under(rules[name]) for name, result in results.items()}
 
@@ -294,11 +358,12 @@ def _in_blocks(
     """One elimination over all tables; how common cells hang together is what the ways differ in."""
     blocks = Blocks.of(model, parts)
     single = singleton_rules(model, singleton)
-    marks = {name: {label: rule.marks(part) for label, rule in zip(labels_of(rules[name]), rules[name], strict=True)}
-             for name, part in parts.items()}  # fmt: skip
+    asked = {name: protections_of(part, rules[name]) for name, part in parts.items()}
+    marks = {name: {label: each.mask for label, each in own.items()} for name, own in asked.items()}
     primary = {name: np.logical_or.reduce(list(own.values())) for name, own in marks.items()}
-    differences = {name: differences_of(part, rules[name]) for name, part in parts.items()}
-    zeros = any(suppresses_zeros(own, secondary_zeros) for own in rules.values())
+    differences = {name: joined_differences(own.values()) for name, own in asked.items()}
+    zeros = secondary_zeros or any(own is not None for own in differences.values())
+    closed = zeros_matter(model, [each for own in asked.values() for each in own.values()])
     if how == "local-bdiag":
         tried = np.concatenate([
             blocks.places[name].start + candidate_order(part, secondary_zeros=zeros)
@@ -311,8 +376,8 @@ def _in_blocks(
         blocks.matrix,
         tried,
         np.concatenate(list(primary.values())),
-        small_rows=np.concatenate([small_rows(part, rules[name], zeros) for name, part in parts.items()]),
-        small=small_method(model, small, zeros),
+        small_rows=np.concatenate([small_rows(part, zeros or closed) for part in parts.values()]),
+        small=small_method(model, small, zeros, closed),
         used_marking=used_marking,
         owners=_owners(parts, primary) if single.active else None,
         singleton=single,

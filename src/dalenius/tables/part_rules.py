@@ -1,15 +1,13 @@
-"""Primary rules of several linked tables: how one table of them sees cells named by hand, and all their differences."""
+"""Primary rules of several linked tables: how one table of them sees cells named by hand, and what they ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import scipy.sparse as sp
 
 from dalenius.tables.model import Bools, TableModel
-from dalenius.tables.rules import Except, KDisclosure, Manual, PrimaryRule, cell_mask
+from dalenius.tables.protection import PrimaryRule, Protection, protection_of
+from dalenius.tables.rules import Except, Manual, cell_mask
 
 
 def rules_within(model: TableModel, rules: Sequence[PrimaryRule], mask: Bools) -> tuple[PrimaryRule, ...]:
@@ -46,12 +44,6 @@ def labels_of(rules: Sequence[PrimaryRule]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} {place}" for place, name in enumerate(names, 1)]
 
 
-def differences_of(model: TableModel, rules: Sequence[PrimaryRule]) -> Any | None:
-    """The differences of cells that must stay uncomputable (inner cells × differences), or None."""
-    extra = [rule.differences(model) for rule in rules if isinstance(rule, KDisclosure)]
-    return sp.hstack(extra).tocsc() if extra else None
-
-
-def suppresses_zeros(rules: Sequence[PrimaryRule], asked: bool) -> bool:
-    """Whether zeros may be suppressed to protect others: if asked for, and where differences are protected."""
-    return asked or any(isinstance(rule, KDisclosure) for rule in rules)
+def protections_of(model: TableModel, rules: Sequence[PrimaryRule]) -> dict[str, Protection]:
+    """What every rule asks for, under its label."""
+    return {label: protection_of(rule, model) for label, rule in zip(labels_of(rules), rules, strict=True)}

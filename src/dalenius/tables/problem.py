@@ -59,8 +59,9 @@ class Problem:
         extra: Any = None,
         known: Any = None,
         groups: Any = None,
+        further: Any = (),
     ) -> Problem:
-        """Check the input and merge equal columns."""
+        """Check the input and merge equal columns; ``further`` candidates are to be protected as well."""
         matrix = _integers(matrix)
         cells = matrix.shape[1]
         tried, primary, forced = _roles(cells, candidates, primary, forced, hidden)
@@ -68,7 +69,7 @@ class Problem:
         group = _merged(_checked_groups(groups, cells), place)
         was_primary = np.zeros(cells, np.bool_)
         was_primary[primary] = True
-        primary = _with_mates(primary, forced, group)
+        primary = _with_mates(np.concatenate([primary, np.asarray(further, np.int64)]), forced, group)
         empty = np.diff(matrix.indptr) == 0
         notes = []
         if empty[primary].any():

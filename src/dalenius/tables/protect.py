@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,14 +12,15 @@ import numpy as np
 from dalenius.core.errors import OptionError
 from dalenius.tables.contributions import single_owners
 from dalenius.tables.enough import Requirement
-from dalenius.tables.gauss import GaussResult, Progress, gauss_suppress
+from dalenius.tables.gauss import ELSEWHERE, GaussResult, Progress, gauss_suppress
 from dalenius.tables.intruders import exposure
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.order import candidate_order, decreasing
-from dalenius.tables.part_rules import differences_of, labels_of, suppresses_zeros
+from dalenius.tables.part_rules import protections_of
 from dalenius.tables.repair import repaired
-from dalenius.tables.rules import PrimaryRule, cell_mask
+from dalenius.tables.protection import PrimaryRule, Protection, joined_differences
+from dalenius.tables.rules import cell_mask
 from dalenius.tables.suppression import Suppression
 
 
@@ -35,7 +36,7 @@ def protect(
     secondary_zeros: bool = False,
     singleton_zeros: bool = False,
     used_marking: Literal["early", "pivot"] = "early",
-    repair: bool = False,
+    repair: bool = True,
     requirement: Requirement | None = None,
     progress: Progress | None = None,
 ) -> Suppression:
@@ -64,8 +65,10 @@ def protect(
     used_marking
         "early" as the R package does, "pivot" as the paper words it (a little less suppression).
     repair, requirement
-        Audit the outcome and suppress further cells until every interval is as wide as the rules (and
-        ``requirement``) ask for and no single contributor can compute a protected cell.
+        The outcome is audited, and further cells are suppressed until every interval is as wide as the rules (and
+        ``requirement``) ask for and no single contributor can compute a protected cell. What that costs is in the
+        notes; a table that stays unsafe is not handed out (`Suppression.to_frame`). ``repair=False`` is the bare
+        elimination, as R's package does it, without an audit.
 
     Examples
     --------
@@ -85,56 +88,60 @@ def protect(
     }  # fmt: skip
     if repair:
         return repaired(
-            lambda *more: _protect(model, (*rules, *more), **options), rules, requirement or Requirement()
+            lambda *more: suppress(model, (*rules, *more), **options), rules, requirement or Requirement()
         )
-    return _protect(model, rules, **options)
+    return suppress(model, rules, **options)
 
 
-def _protect(
-    model: TableModel, rules: tuple[PrimaryRule, ...], *, order: Any, usefulness: Any, small: str,
-    singleton: SingletonRules | str | None, forced: Any, hidden: Any, secondary_zeros: bool, singleton_zeros: bool,
-    used_marking: str, progress: Progress | None,
+def suppress(
+    model: TableModel, rules: tuple[PrimaryRule, ...], *, order: Any = "value", usefulness: Any = None,
+    small: str = "auto", singleton: SingletonRules | str | None = None, forced: Any = None, hidden: Any = None,
+    secondary_zeros: bool = False, singleton_zeros: bool = False, used_marking: str = "early",
+    progress: Progress | None = None, taken: Bools | None = None,
 ) -> Suppression:  # fmt: skip
-    marks = {label: rule.marks(model) for label, rule in zip(labels_of(rules), rules, strict=True)}
+    """One elimination; cells ``taken`` are suppressed already and need no protection of their own."""
+    asked = protections_of(model, rules)
+    marks = {label: each.mask for label, each in asked.items()}
     primary = np.logical_or.reduce(list(marks.values()))
     forced_cells, hidden_cells = cell_mask(model, forced), cell_mask(model, hidden)
-    differences = differences_of(model, rules)
+    kept = np.zeros_like(primary) if taken is None else taken & ~primary & ~forced_cells & ~hidden_cells
+    differences = joined_differences(asked.values())
     single = singleton_rules(model, singleton)
-    zeros = suppresses_zeros(rules, secondary_zeros)
+    zeros = secondary_zeros or differences is not None
     tried = _order(model, order, usefulness, zeros)
-    # Pivots in small inner cells leave the columns shorter; the outcome does not depend on the order of free
-    # rows. In a
-    # magnitude table the rows of single contributors keep their order, which matters there.
+    # Pivots in small inner cells leave the columns shorter; the outcome does not depend on the order of free rows. In
+    # a magnitude table the rows of single contributors keep their order, which matters there.
     rows = np.arange(len(model.counts)) if model.is_magnitude else np.argsort(model.counts, kind="stable")
+    closed = zeros_matter(model, asked.values(), singleton_zeros)
     result = gauss_suppress(
         model.matrix[rows],
         tried,
         primary & ~hidden_cells,
         forced=forced_cells,
-        hidden=hidden_cells & ~forced_cells,
-        small_rows=small_rows(model, rules, zeros, singleton_zeros)[rows],
-        small=small_method(model, small, zeros, singleton_zeros),
+        hidden=(hidden_cells & ~forced_cells) | kept,
+        small_rows=small_rows(model, zeros or closed)[rows],
+        small=small_method(model, small, zeros, closed),
         used_marking=used_marking,
         owners=owners_of(model, primary)[rows] if single.active else None,
         singleton=single,
         extra=None if differences is None else differences[rows],
         progress=progress,
     )
-    found = Suppression(
+    outcome = Suppression(
         model=model,
         primary=primary & ~forced_cells & ~hidden_cells,
-        secondary=_mask(len(primary), result.secondary),
+        secondary=_mask(len(primary), result.secondary) | kept,
         forced=forced_cells,
         hidden=hidden_cells & ~forced_cells,
         unsafe=_mask(len(primary), result.unsafe),
         marks=marks,
-        cause=_causes(len(primary), result),
+        cause=_causes(kept, result),
         order=tried,
         notes=result.notes,
         rules=rules,
         differences=differences,
     )
-    return found if single.report == "none" else _reported(found, warn=single.report == "warning")
+    return outcome if single.report == "none" else _reported(outcome, warn=single.report == "warning")
 
 
 def _mask(cells: int, places: Ints) -> Bools:
@@ -143,8 +150,8 @@ def _mask(cells: int, places: Ints) -> Bools:
     return mask
 
 
-def _causes(cells: int, result: GaussResult) -> Ints:
-    cause = np.full(cells, np.iinfo(np.int64).min)
+def _causes(kept: Bools, result: GaussResult) -> Ints:
+    cause = np.where(kept, ELSEWHERE, np.iinfo(np.int64).min)
     cause[result.secondary] = result.cause
     return cause
 
@@ -160,7 +167,7 @@ def _reported(result: Suppression, warn: bool) -> Suppression:
         return result
     note = (
         f"{able} of {len(np.unique(owners[owners > 0]))} single contributors can compute a protected cell of "
-        "somebody else; repair=True suppresses further cells."
+        "somebody else; without repair=False further cells would be suppressed."
     )
     if warn:
         warnings.warn(note, stacklevel=4)
@@ -188,26 +195,26 @@ def _order(model: TableModel, order: Any, usefulness: Any, zeros: bool) -> Ints:
     return places.astype(np.int64)
 
 
-def small_rows(
-    model: TableModel, rules: Sequence[PrimaryRule], secondary_zeros: bool, singleton_zeros: bool = False
-) -> Bools:
-    """Inner cells that cannot protect each other: zeros if zeros are suppressed, otherwise ones (spec 2.5)."""
+def zeros_matter(model: TableModel, asked: Iterable[Protection], singleton_zeros: bool = False) -> bool:
+    """Whether zeros are to be kept unknown; among values that may be negative a sum of 0 tells nothing of its parts."""
+    if model.values is not None and bool((model.values < 0).any()):
+        return singleton_zeros
+    return singleton_zeros or any(each.zeros for each in asked)
+
+
+def small_rows(model: TableModel, zeros: bool) -> Bools:
+    """Inner cells that cannot protect each other: zeros if zeros are suppressed, otherwise ones (Langsrud 2024, 4)."""
     if model.values is not None:
-        return (model.values == 0) & singleton_zeros
-    zeros = secondary_zeros or any(getattr(rule, "protect_zeros", False) for rule in _flat(rules))
+        return (model.values == 0) & zeros
     return model.counts == (0 if zeros else 1)
 
 
-def _flat(rules: Sequence[PrimaryRule]) -> list[PrimaryRule]:
-    return [getattr(rule, "rule", rule) for rule in rules]
-
-
-def small_method(model: TableModel, asked: str, secondary_zeros: bool, singleton_zeros: bool = False) -> str:
+def small_method(model: TableModel, asked: str, secondary_zeros: bool, closed_zeros: bool) -> str:
     """The method for small counts that fits the table."""
     if asked != "auto":
         return asked
     if model.is_magnitude:
-        return "anysum_notprimary" if singleton_zeros else "none"
+        return "anysum_notprimary" if closed_zeros else "none"
     return "anysum_notprimary" if secondary_zeros else "anysum"
 
 

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from dalenius.tables.audit import Audit, audit
 from dalenius.tables.enough import Requirement
 from dalenius.tables.model import Bools, Ints
-from dalenius.tables.rules import Manual, PrimaryRule
+from dalenius.tables.protection import PrimaryRule
+from dalenius.tables.rules import Manual
 from dalenius.tables.suppression import Suppression
 
 MOST_ROUNDS = 60
@@ -26,42 +27,65 @@ def repaired(
     protects the added cells like primary ones. ``suppress`` takes further rules and returns the outcome.
     """
     result = suppress()
+    before = int(result.suppressed.sum())
     added = np.zeros(len(result.primary), np.bool_)
     for _ in range(MOST_ROUNDS):
         found = audit(result.under(rules), requirement=requirement)
-        if found.passed:
-            break
-        more = _next_cells(result, found)
+        more = np.zeros_like(added) if found.passed else _next_cells(result, found)
         if not more.any():
             break
         added |= more
         result = suppress(Manual(added, "repair"))
+    else:
+        found = audit(result.under(rules), requirement=requirement)
     final = result.under(rules)
-    left = len(audit(final, requirement=requirement).failing)
-    note = f"The audit asked for {int(added.sum())} further cells." if added.any() else ""
-    rest = f"{left} cells are still at risk and no published cell is left that would help." if left else ""
-    return replace(final, notes=(*final.notes, *(text for text in (note, rest) if text)))
+    price = int(final.suppressed.sum()) - before
+    note = (
+        f"The audit asked for {price:,} further cells; the elimination alone had suppressed {before:,}."
+        if price
+        else ""
+    )
+    rest = (
+        ""
+        if found.passed
+        else f"{len(found.failing):,} cells are still at risk and no published cell is left that would help."
+    )
+    notes = (*final.notes, *(text for text in (note, rest) if text))
+    return replace(final, notes=notes, checked=found)
 
 
 def _next_cells(result: Suppression, found: Audit) -> Bools:
-    """For every cell at risk the least useful open cell that shares inner cells with it, or with a cell around it."""
+    """For every cell at risk the least useful open cell in the smallest group around it, or that group itself."""
     matrix = sp.csc_matrix(result.model.matrix)
     usefulness = np.empty(len(result.primary), np.int64)
     usefulness[result.order] = np.arange(len(result.order))[::-1]
     open_cells = ~result.suppressed & ~result.forced & ~result.hidden & (result.model.amount != 0)
     chosen = np.zeros(len(result.primary), np.bool_)
     overlap = sp.csc_matrix((matrix != 0).astype(np.int64))
-    for cell in found.failing.tolist():
-        rows = overlap[:, [cell]]
-        around = _open(overlap.T @ rows, open_cells)
-        if not len(around):
-            wider = (overlap @ (overlap.T @ rows) > 0).astype(np.int64)
-            around = _open(overlap.T @ wider, open_cells)
+    sizes = np.diff(overlap.indptr)
+    at_risk = [*found.failing.tolist(), *_inside_differences(found)]
+    for rows in (overlap[:, [cell]] if isinstance(cell, int) else cell for cell in at_risk):
+        around, shared = _open(overlap.T @ rows, open_cells)
+        whole = around[shared == rows.nnz]
+        if len(whole):
+            group = whole[np.lexsort((usefulness[whole], sizes[whole]))[0]]
+            inside, shared = _open(overlap.T @ overlap[:, [group]], open_cells)
+            around = inside[(shared == sizes[inside])]
+            if len(around) > 1:
+                around = around[around != group]
         if len(around):
             chosen[around[np.argmin(usefulness[around])]] = True
     return chosen
 
 
-def _open(overlap: sp.spmatrix, open_cells: Bools) -> Ints:
-    touched = sp.csc_matrix(overlap).indices
-    return np.asarray(touched[open_cells[touched]], np.int64)
+def _inside_differences(found: Audit) -> list[sp.spmatrix]:
+    """The inner cells of sums that must stay unknown and do not."""
+    sums = found.table.differences
+    return [] if sums is None else [(sums[:, [i]] != 0).astype(np.int64) for i in np.flatnonzero(found.differences)]
+
+
+def _open(overlap: sp.spmatrix, open_cells: Bools) -> tuple[Ints, Ints]:
+    """Open cells that overlap, and by how many inner cells."""
+    column = sp.csc_matrix(overlap)
+    keep = open_cells[column.indices]
+    return np.asarray(column.indices[keep], np.int64), np.asarray(column.data[keep], np.int64)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dalenius.core.errors import OptionError
-from dalenius.tables.rules import Dominance, FewContributors, KDisclosure, PPercent, PrimaryRule, SmallCount
+from dalenius.tables.protection import PrimaryRule
+from dalenius.tables.rules import Dominance, FewContributors, KDisclosure, PPercent, SmallCount
 
 
 def parse_rule(text: str) -> PrimaryRule:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,44 +19,33 @@ from dalenius.tables.contributions import Contributions
 from dalenius.tables.errors import need_whole
 from dalenius.tables.model import Bools, Floats, TableModel
 from dalenius.tables.protected import first_of_kind, signatures
-
-
-class PrimaryRule(Protocol):
-    """A rule marks cells; ``name`` is what a reader may see."""
-
-    @property
-    def name(self) -> str:
-        """Short public name."""
-        ...
-
-    def marks(self, model: TableModel) -> Bools:
-        """Mask of the cells that break the rule."""
-        ...
+from dalenius.tables.protection import PrimaryRule, Protection, protection_of
 
 
 @dataclass(frozen=True)
 class SmallCount:
-    """Counts up to ``max_n`` (and zeros, unless ``protect_zeros=False``) are protected.
+    """Counts up to ``max_n`` are protected; zeros too in a table of counts (``protect_zeros`` says otherwise).
 
     Examples
     --------
     >>> from dalenius.tables import define
     >>> model = define({"a": ["x", "y"], "n": [5, 2]}, by="a", freq="n")
-    >>> SmallCount(3).marks(model).tolist()
+    >>> SmallCount(3).protects(model).mask.tolist()
     [False, False, True]
     """
 
     max_n: int = 3
-    protect_zeros: bool = True
+    protect_zeros: bool | None = None
     name: str = "small count"
 
     def __post_init__(self) -> None:
         need_whole(self.max_n, 0, "the largest small count")
 
-    def marks(self, model: TableModel) -> Bools:
-        """Mask of the cells that break the rule."""
+    def protects(self, model: TableModel) -> Protection:
+        """The cells that break the rule."""
+        zeros = not model.is_magnitude if self.protect_zeros is None else self.protect_zeros
         few = model.frequency <= self.max_n
-        return few if self.protect_zeros else few & (model.frequency > 0)
+        return Protection.of(model, few if zeros else few & (model.frequency > 0), zeros=zeros)
 
 
 @dataclass(frozen=True)
@@ -67,7 +56,7 @@ class FewContributors:
     --------
     >>> from dalenius.tables import define
     >>> firms = {"branch": ["a", "a", "b"], "firm": ["f1", "f2", "f3"], "value": [30, 40, 10]}
-    >>> FewContributors(1).marks(define(firms, by="branch", value="value", contributor="firm")).tolist()
+    >>> FewContributors(1).protects(define(firms, by="branch", value="value", contributor="firm")).mask.tolist()
     [False, False, True]
     """
 
@@ -78,10 +67,10 @@ class FewContributors:
     def __post_init__(self) -> None:
         need_whole(self.max_n, 1, "the number of contributors that are few")
 
-    def marks(self, model: TableModel) -> Bools:
-        """Mask of the cells that break the rule."""
+    def protects(self, model: TableModel) -> Protection:
+        """The cells that break the rule."""
         number = Contributions.of(model, self.ignored).number
-        return (number > 0) & (number <= self.max_n)
+        return Protection.of(model, (number > 0) & (number <= self.max_n))
 
 
 @dataclass(frozen=True)
@@ -96,7 +85,7 @@ class Dominance:
     --------
     >>> from dalenius.tables import define
     >>> firms = {"branch": ["a", "a", "b", "b"], "value": [90, 10, 50, 50]}
-    >>> Dominance([(1, 80)]).marks(define(firms, by="branch", value="value")).tolist()
+    >>> Dominance([(1, 80)]).protects(define(firms, by="branch", value="value")).mask.tolist()
     [False, True, False]
     """
 
@@ -117,15 +106,16 @@ class Dominance:
         if self.weighting not in ("default", "tau-argus"):
             raise OptionError(f"weighting must be 'default' or 'tau-argus', not {self.weighting!r}")
 
-    def marks(self, model: TableModel) -> Bools:
-        """Mask of the cells that break the rule."""
+    def protects(self, model: TableModel) -> Protection:
+        """The cells that break the rule."""
         parts = self._parts(model)
         marks = np.zeros(len(model.cells), np.bool_)
         for n, k in self.pairs:
             share, limit = 100.0 * parts.largest_sum(n), k * parts.total
             near = np.isclose(share, limit, rtol=1e-12, atol=0.0)
             marks |= (share > limit) & ~near if self.strict else (share >= limit) | near
-        return (marks & (parts.total > 0)) | (_all_zero(parts) & self.protect_zeros)
+        marks = (marks & (parts.total > 0)) | (_all_zero(parts) & self.protect_zeros)
+        return Protection.of(model, marks, upper=np.where(marks, self._upper(parts), 0.0))
 
     def shares(self, model: TableModel) -> dict[int, Floats]:
         """For each n the share of the n largest contributors (a fraction, 0 in an empty cell; confidential)."""
@@ -133,9 +123,8 @@ class Dominance:
         whole = np.where(parts.total > 0, parts.total, 1.0)
         return {n: parts.largest_sum(n) / whole for n, _ in self.pairs}
 
-    def upper(self, model: TableModel) -> Floats:
+    def _upper(self, parts: Contributions) -> Floats:
         """How far above the cell's value an intruder's upper bound must lie: (100/k)(x1 + … + xn) − X."""
-        parts = self._parts(model)
         levels = [100.0 / k * parts.largest_sum(n) - parts.total for n, k in self.pairs]
         return np.maximum(np.max(levels, axis=0), 0.0)
 
@@ -163,7 +152,7 @@ class PPercent:
     --------
     >>> from dalenius.tables import define
     >>> firms = {"branch": ["a"] * 3 + ["b"] * 3, "value": [90, 8, 2, 40, 30, 30]}
-    >>> PPercent(10).marks(define(firms, by="branch", value="value")).tolist()
+    >>> PPercent(10).protects(define(firms, by="branch", value="value")).mask.tolist()
     [False, True, False]
     """
 
@@ -188,17 +177,14 @@ class PPercent:
         # With weights below 1 the largest may exceed the weighted total: then nothing is left beside them.
         return np.maximum(parts.total - top.sum(axis=1), 0.0), self.p / 100.0 * top[:, 0]
 
-    def marks(self, model: TableModel) -> Bools:
-        """Mask of the cells that break the rule."""
+    def protects(self, model: TableModel) -> Protection:
+        """The cells that break the rule."""
         parts = self._parts(model)
         rest, margin = self._figures(parts)
         marks = (rest < margin) & ~np.isclose(rest, margin, rtol=1e-12, atol=0.0)
-        return marks | (_all_zero(parts) & self.protect_zeros)
-
-    def upper(self, model: TableModel) -> Floats:
-        """How far above the cell's value an intruder's upper bound must lie: (p/100) x1 − (X − x1 − x2)."""
-        rest, margin = self._figures(self._parts(model))
-        return np.maximum(margin - rest, 0.0)
+        marks |= _all_zero(parts) & self.protect_zeros
+        # An intruder's upper bound must lie (p/100) x1 − (X − x1 − x2) above the value.
+        return Protection.of(model, marks, upper=np.where(marks, np.maximum(margin - rest, 0.0), 0.0))
 
 
 def _all_zero(parts: Contributions) -> Bools:
@@ -213,16 +199,16 @@ class Manual:
     Examples
     --------
     >>> from dalenius.tables import define
-    >>> Manual({"a": ["y"]}).marks(define({"a": ["x", "y"]}, by="a")).tolist()
+    >>> Manual({"a": ["y"]}).protects(define({"a": ["x", "y"]}, by="a")).mask.tolist()
     [False, False, True]
     """
 
     cells: Any
     name: str = "manual"
 
-    def marks(self, model: TableModel) -> Bools:
-        """Mask of the cells that break the rule."""
-        return cell_mask(model, self.cells)
+    def protects(self, model: TableModel) -> Protection:
+        """The cells that break the rule."""
+        return Protection.of(model, cell_mask(model, self.cells))
 
 
 @dataclass(frozen=True)
@@ -233,27 +219,25 @@ class Except:
     --------
     >>> from dalenius.tables import define
     >>> rule = Except(SmallCount(3), {"a": ["y"]})
-    >>> rule.marks(define({"a": ["x", "y"]}, by="a")).tolist()
+    >>> rule.protects(define({"a": ["x", "y"]}, by="a")).mask.tolist()
     [True, True, False]
     """
 
     rule: PrimaryRule
     cells: Any
 
-    def __post_init__(self) -> None:
-        if isinstance(self.rule, KDisclosure):
-            raise OptionError(
-                "direct disclosure protects differences of cells; a veto of cells has no effect on it"
-            )
-
     @property
     def name(self) -> str:
         """Name of the rule inside."""
         return self.rule.name
 
-    def marks(self, model: TableModel) -> Bools:
-        """Mask of the cells that break the rule and are not excepted."""
-        return self.rule.marks(model) & ~cell_mask(model, self.cells)
+    def protects(self, model: TableModel) -> Protection:
+        """The cells that break the rule and are not excepted."""
+        asked = protection_of(self.rule, model)
+        if asked.differences is not None:
+            raise OptionError(f"{self.name} protects differences of cells; a veto of cells has no effect on it")
+        kept = asked.mask & ~cell_mask(model, self.cells)
+        return Protection(kept, asked.zeros and bool(kept.any()), np.where(kept, asked.upper, 0.0))
 
 
 @dataclass(frozen=True)
@@ -270,7 +254,7 @@ class KDisclosure:
     >>> model = define({"town": ["a", "a", "b", "b"], "ill": ["y", "n", "y", "n"], "n": [5, 0, 4, 3]},
     ...                by=["town", "ill"], freq="n")
     >>> rule = KDisclosure(0)
-    >>> rule.differences(model).shape[1]  # everybody in town a is ill, and all who are not live in b
+    >>> rule.protects(model).differences.shape[1]  # everybody in town a is ill, and all who are not live in b
     2
     """
 
@@ -285,11 +269,12 @@ class KDisclosure:
         if not self.upper_bound >= 0:
             raise OptionError("the upper bound must be 0 or more")
 
-    def marks(self, model: TableModel) -> Bools:
+    def protects(self, model: TableModel) -> Protection:
         """No cell is primary; the differences are protected instead."""
-        return np.zeros(len(model.cells), np.bool_)
+        none = np.zeros(len(model.cells), np.bool_)
+        return Protection.of(model, none, differences=self._differences(model))
 
-    def differences(self, model: TableModel) -> Any:
+    def _differences(self, model: TableModel) -> Any:
         """Columns (inner cells × differences) that must stay uncomputable."""
         unknown = [name for name in (*self.sensitive, *self.identifying) if name not in model.names]
         if unknown:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from dalenius.core.errors import DataError
 from dalenius.core.result import Result
 from dalenius.tables.gauss import COMBINATION, CONTRIBUTOR, ELSEWHERE, SMALL, VIRTUAL
 from dalenius.tables.model import Bools, Ints, TableModel, beside
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from dalenius.tables.audit import Audit
-    from dalenius.tables.rules import PrimaryRule
+    from dalenius.tables.protection import PrimaryRule
 
 STATUS = ("published", "primary", "secondary", "forced", "hidden")
 LETTERS = {"published": "s", "primary": "u", "secondary": "x", "forced": "z", "hidden": "w"}
@@ -52,6 +53,8 @@ class Suppression:
         The order in which cells were tried.
     notes
         Plain sentences about anything a reader should know.
+    checked
+        The audit it went through, if any.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Suppression:
     notes: tuple[str, ...] = ()
     rules: tuple[PrimaryRule, ...] = ()
     differences: Any | None = None
+    checked: Audit | None = None
 
     def __repr__(self) -> str:
         return f"<Suppression: {self.sentence}>"  # the parameters of rules stay confidential
@@ -122,10 +126,24 @@ class Suppression:
         why = int(self.cause[i])
         return named[why] if why >= 0 else REASONS.get(why)
 
-    def to_frame(self, mark: str | None = None) -> pl.DataFrame:
+    @property
+    def is_safe(self) -> bool:
+        """Whether the audit passed; a table that was not audited is audited now.
+
+        Examples
+        --------
+        >>> from dalenius.tables import define, protect, SmallCount
+        >>> model = define({"a": ["x", "y", "z"], "n": [1, 7, 9]}, by="a", freq="n")
+        >>> protect(model, SmallCount(3)).is_safe
+        True
+        """
+        return (self.audit() if self.checked is None else self.checked).passed
+
+    def to_frame(self, mark: str | None = None, *, force: bool = False) -> pl.DataFrame:
         """What may be published: codes, the value or nothing, and the status letter. Safe to hand out.
 
-        A column of ours that is called like a dimension gets an underscore.
+        A table whose audit failed is refused; ``force`` hands it out with a column that says so. A column of ours that
+        is called like a dimension gets an underscore.
 
         Examples
         --------
@@ -134,6 +152,12 @@ class Suppression:
         >>> result.to_frame()["freq"].to_list()
         [17, None, None, 9]
         """
+        unsafe = self.checked is not None and not self.checked.passed
+        if unsafe and not force:
+            raise DataError(
+                f"the table is not safe and is not handed out: {self.checked} Ask for more suppression, fewer forced "
+                "cells or a coarser table; force=True hands it out all the same, marked as unsafe"
+            )
         model = self.model
         shown = ~self.suppressed & ~self.hidden
         name = "value" if model.is_magnitude else "freq"
@@ -143,6 +167,8 @@ class Suppression:
         kind = pl.String if mark is not None else (pl.Float64 if model.is_magnitude else pl.Int64)
         texts = [None if v is None else str(v) for v in values] if mark is not None else values
         frame = beside(model.cells, **{name: pl.Series(texts, dtype=kind)}, flag=status)
+        if unsafe:
+            frame = beside(frame, audit=["NOT SAFE"] * len(frame))
         return frame.filter(pl.Series(~self.hidden))
 
     @property
