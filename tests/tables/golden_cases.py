@@ -68,8 +68,6 @@ def run(case: dict[str, Any]) -> Suppression:
     )
     options: dict[str, Any] = {"secondary_zeros": one(a, "secondaryZeros", False)}
     method = one(a, "singletonMethod")
-    if method == "sub2Sum":
-        method = "numFFT"
     if method is not None and method.startswith("num"):
         options["singleton"] = method
         options["small"] = "none"

@@ -98,7 +98,11 @@ def test_intervals_of_table_3():
 def test_intervals_of_table_1():
     data = {"age": ["Yng"] * 3 + ["Old"] * 3, "geo": list("IPSIPS"), "n": [0, 0, 5, 6, 3, 4]}
     model = define(data, by=["age", "geo"], freq="n")
-    leak = protect(model, SmallCount(0), small="none", repair=False).audit(intervals="exact", cells="suppressed").cells
+    leak = (
+        protect(model, SmallCount(0), small="none", repair=False)
+        .audit(intervals="exact", cells="suppressed")
+        .cells
+    )
     assert leak["low"].to_list() == leak["high"].to_list()
     safe = protect(model, SmallCount(0)).audit(intervals="exact", cells="suppressed")
     got = {tuple(r[:2]): r[2:4] for r in safe.cells.iter_rows()}

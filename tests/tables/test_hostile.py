@@ -43,7 +43,7 @@ PEOPLE = {"sex": list("ffmm"), "job": list("abab"), "n": [2, 9, 8, 7]}
 @pytest.fixture
 def linked():
     data = {"sex": list("ffmm"), "job": list("abab"), "age": list("yooy"), "n": [2, 9, 8, 7]}
-    return define(data, tables={"jobs": ["sex", "job"], "ages": ["sex", "age"]}, freq="n")
+    return define(data, tables={"jobs": ["sex", "job"], "ages": ["sex", "age"]}, freq="n", extend0=False)
 
 
 @pytest.mark.parametrize("unit", [1, 0.1])
@@ -168,7 +168,7 @@ def test_a_veto_keeps_the_protection_levels():
         lambda: parse_rule("contributors:0"),
         lambda: parse_rule("freq:1e400"),
         lambda: define(PEOPLE, by="sex", extend0="ALL"),
-        lambda: define(PEOPLE, by="sex", structural={"sex": ["f"]}),
+        lambda: define(PEOPLE, by="sex", extend0=False, structural={"sex": ["f"]}),
         lambda: define(PEOPLE, by="sex", contributor="job"),
         lambda: define(PEOPLE, by="sex", weight="n"),
         lambda: protect(define(PEOPLE, by="sex", freq="n"), SmallCount(0), small="nonsense"),

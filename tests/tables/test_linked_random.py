@@ -36,7 +36,11 @@ def test_nothing_follows_in_five_thousand_models(how):
 @pytest.mark.parametrize("how", WAYS)
 def test_the_smallest_leak(how):
     """Agri is 2; public and Gov are the same people under two names."""
-    data = {"sector4": ["Agri", "Ent", "Ind", "Gov"], "sector2": ["private"] * 3 + ["public"], "n": [2, 30, 20, 10]}
+    data = {
+        "sector4": ["Agri", "Ent", "Ind", "Gov"],
+        "sector2": ["private"] * 3 + ["public"],
+        "n": [2, 30, 20, 10],
+    }
     model = define(data, tables={"two": "~ sector2", "four": "~ sector4"}, freq="n")
     result = protect_linked(model, SmallCount(3), how=how)
     whole = result.combined

@@ -12,7 +12,9 @@ from dalenius.tables import Dominance, FewContributors, PPercent, SingletonRules
 from dalenius.tables import protect as protect_and_audit
 from dalenius.tables.gauss import gauss_suppress
 
-protect = partial(protect_and_audit, repair=False)  # the bare elimination, as the paper and R's package have it
+protect = partial(
+    protect_and_audit, repair=False
+)  # the bare elimination, as the paper and R's package have it
 
 COUNTRIES = ("I", "P", "S")
 OFF = SingletonRules.none()
@@ -234,7 +236,10 @@ def test_dominance_with_weights():
     weighted = define(frame, by="v", value="x", weight="w")
     assert weighted.amount[1:].tolist() == [100, 190, 180, 170, 180, 170, 160]
     assert cell_names(weighted, Dominance([(1, 70), (2, 90)]).protects(weighted).mask) == {"v1"}
-    assert cell_names(weighted, Dominance([(2, 90)], weighting="tau-argus").protects(weighted).mask) == {"v1", "v2"}
+    assert cell_names(weighted, Dominance([(2, 90)], weighting="tau-argus").protects(weighted).mask) == {
+        "v1",
+        "v2",
+    }
     plain = define(frame, by="v", value="x", contributor="firm")
     shares = Dominance([(2, 90)]).shares(plain)[2][1:]
     np.testing.assert_allclose(shares, [1, 1, 1, 1, 0.9, 1, 0.9])

@@ -1,4 +1,4 @@
-"""Every rule, ours and a stranger's: what it asks for is a `Protection`, and the audit finds nothing after `protect`."""
+"""Every rule, ours and a stranger's: it asks for a `Protection`, and after `protect` the audit finds nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-import dalenius.tables as tables
+from dalenius import tables
 from dalenius.core.errors import DataError
 from dalenius.tables import Protection, audit, define, protect, protect_linked
 from tests.tables.exact import brute_force
@@ -21,7 +21,9 @@ class OddTowns:
     name = "odd towns"
 
     def protects(self, model):
-        return Protection.of(model, (model.cells["geo"].is_in(["I", "P"]) & (model.cells["age"] == "Yng")).to_numpy())
+        return Protection.of(
+            model, (model.cells["geo"].is_in(["I", "P"]) & (model.cells["age"] == "Yng")).to_numpy()
+        )
 
 
 def counts():
@@ -34,7 +36,16 @@ def firms(seed=1, zeros=True):
     value = np.rint(rng.lognormal(3, 1.2, size)) * (rng.random(size) > 0.15 * zeros)
     data = {"age": rng.choice(["Yng", "Old"], size), "geo": rng.choice(list("IPSQ"), size),
             "firm": rng.choice([f"F{i}" for i in range(14)], size), "value": value}  # fmt: skip
-    return define(data, by=["age", "geo"], value="value", contributor="firm")
+    data["held"] = [f"H{int(f[1:]) // 2}" for f in data["firm"]]
+    data["asked"] = rng.integers(0, 3, size)
+    return define(data, by=["age", "geo"], value="value", contributor="firm", holding="held", request="asked")
+
+
+def sampled():
+    rng = np.random.default_rng(3)
+    data = {"age": rng.choice(["Yng", "Old"], 40), "geo": rng.choice(list("IPSQ"), 40),
+            "value": np.rint(rng.lognormal(3, 1.2, 40)), "w": rng.integers(1, 4, 40)}  # fmt: skip
+    return define(data, by=["age", "geo"], value="value", weight="w")
 
 
 YOUNG_ZEROS = {"age": ["Yng", "Yng"], "geo": ["I", "P"]}
@@ -52,6 +63,11 @@ RULES = {
     "p percent": (firms, lambda: tables.PPercent(15)),
     "p percent, coalition": (firms, lambda: tables.PPercent(15, coalition=2)),
     "p percent with zeros": (firms, lambda: tables.PPercent(15, protect_zeros=True)),
+    "prior-posterior": (firms, lambda: tables.PPercent(15, q=60)),
+    "request": (firms, lambda: tables.Request(40, 70)),
+    "weights": (sampled, lambda: tables.PPercent(15)),
+    "weights as in tau-argus": (sampled, lambda: tables.PPercent(40, weighting="tau-argus")),
+    "dominance with weights": (sampled, lambda: tables.Dominance([(2, 60)], weighting="tau-argus")),
     "small count of sums": (firms, lambda: tables.SmallCount(3)),
     "manual sum of nothing": (firms, lambda: tables.Manual(firms().amount == 0)),
     "except of sums": (firms, lambda: tables.Except(tables.PPercent(15), [1])),
@@ -61,7 +77,11 @@ RULES = {
 def every_rule():
     """The rules of the room: classes with ``protects`` among its public names."""
     public = [getattr(tables, name) for name in tables.__all__]
-    return {c for c in public if inspect.isclass(c) and hasattr(c, "protects") and not getattr(c, "_is_protocol", False)}
+    return {
+        c
+        for c in public
+        if inspect.isclass(c) and hasattr(c, "protects") and not getattr(c, "_is_protocol", False)
+    }
 
 
 def test_the_battery_covers_every_rule():

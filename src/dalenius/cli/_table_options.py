@@ -38,15 +38,32 @@ Rules = Annotated[
     typer.Option(
         "--rule",
         "-R",
-        help="freq:N, freq0:N (zeros open), contributors:N, nk:N,K, p:P or k:N, with options such as "
-        "'p:10,coalition=2'; repeatable.",
+        help="freq:N, freq0:N (zeros open), contributors:N, nk:N,K, p:P, pq:P,Q, request:K or k:N, with options such "
+        "as 'p:10,coalition=2'; repeatable. Without any: freq:3 for counts, contributors:2 and p:10 for sums.",
     ),
 ]
 Freq = Annotated[str | None, typer.Option("--freq", help="Column with the count of each row.")]
 Value = Annotated[str | None, typer.Option("--value", help="Column to be summed (a magnitude table).")]
 Contributor = Annotated[str | None, typer.Option("--contributor", help="Column that says whose row it is.")]
 Weight = Annotated[str | None, typer.Option("--weight", help="Column with sampling weights.")]
-Zeros = Annotated[bool, typer.Option("--extend0", help="Add every missing combination as a zero.")]
+Holding = Annotated[
+    str | None, typer.Option("--holding", help="Column with the group a contributor belongs to.")
+]
+Asked = Annotated[
+    str | None, typer.Option("--request", help="Column that says who asked for protection (rule request:K).")
+]
+Prior = Annotated[
+    float | None,
+    typer.Option("--prior", help="Audit: intruders know every inner cell to within this percentage."),
+]
+Zeros = Annotated[
+    bool | None,
+    typer.Option(
+        "--extend0/--no-extend0",
+        help="Missing combinations are zeros (counts: yes, sums: no).",
+        show_default=False,
+    ),
+]
 Structural = Annotated[
     Path | None, typer.Option("--structural", help="File of combinations that cannot exist (with --extend0).")
 ]
@@ -68,7 +85,8 @@ SingletonZeros = Annotated[
     bool, typer.Option("--singleton-zeros", help="Sums of zeros are treated like sums of small counts.")
 ]
 Repair = Annotated[
-    bool, typer.Option("--repair/--no-repair", help="Suppress more until the audit passes (done unless refused).")
+    bool,
+    typer.Option("--repair/--no-repair", help="Suppress more until the audit passes (done unless refused)."),
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Write a table that is not safe, or was not audited, marked as such.")
@@ -91,7 +109,15 @@ Mark = Annotated[str, typer.Option("--mark", help="Mark of a suppressed cell.")]
 Link = Annotated[
     str, typer.Option("--link", help="How linked tables are protected: global, consistent, chained …")
 ]
-Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the publishable table here (tidy CSV).")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Write the publishable table here: .csv, .xlsx, .parquet, .json "
+        "(JSON-stat), .sdmx.csv, .rds; .tab and .jj for τ-ARGUS.",
+    ),
+]
 Page = Annotated[Path | None, typer.Option("--html", help="Write the table as an HTML page.")]
 Rows = Annotated[str | None, typer.Option("--rows", help="Dimension down the page.")]
 Columns = Annotated[str | None, typer.Option("--columns", help="Dimension across the page.")]
@@ -110,8 +136,10 @@ class Source:
     value: str | None = None
     contributor: str | None = None
     weight: str | None = None
-    extend0: bool = False
+    extend0: bool | None = None
     structural: Path | None = None
+    holding: str | None = None
+    request: str | None = None
 
     def model(self, terminal: Terminal) -> TableModel:
         """Read the data and define the table."""
@@ -129,6 +157,8 @@ class Source:
             value=self.value,
             contributor=self.contributor,
             weight=self.weight,
+            holding=self.holding,
+            request=self.request,
             extend0=self.extend0,
             structural=None if self.structural is None else cell_file(self.structural),
         )
@@ -174,8 +204,6 @@ def rules_of(texts: list[str] | None, manual: Path | None) -> list[PrimaryRule]:
     rules: list[PrimaryRule] = [parse_rule(text) for text in texts or []]
     if manual is not None:
         rules.append(Manual(cell_file(manual)))
-    if not rules:
-        raise OptionError("give at least one --rule, such as --rule freq:3")
     return rules
 
 

@@ -19,6 +19,7 @@ from dalenius.core.errors import FileError, OptionError
 from dalenius.data.atomic import replacing
 from dalenius.tables import (
     Audit,
+    Disclosed,
     LinkedSuppression,
     PTable,
     Requirement,
@@ -28,9 +29,14 @@ from dalenius.tables import (
     information_loss,
     protect,
     protect_linked,
+    read_jj,
     read_suppressed,
+    read_table_file,
     round_table,
     small_count_noise,
+    write_argus,
+    write_jj,
+    write_table_file,
 )
 from dalenius.tables import audit as audit_table
 from dalenius.tables.keys import cell_names, fresh_key, keyed_uniforms
@@ -57,7 +63,9 @@ def protect_command(
     value: table.Value = None,
     contributor: table.Contributor = None,
     weight: table.Weight = None,
-    extend0: table.Zeros = False,
+    holding: table.Holding = None,
+    request: table.Asked = None,
+    extend0: table.Zeros = None,
     structural: table.Structural = None,
     manual: table.ManualCells = None,
     forced: table.Forced = None,
@@ -73,6 +81,7 @@ def protect_command(
     range_percent: table.RangePercent = 0.0,
     check: table.Check = True,
     insiders: table.Insiders = False,
+    prior: table.Prior = None,
     coalition: table.Coalition = None,
     force: table.Force = False,
     mark: table.Mark = "×",
@@ -91,7 +100,19 @@ def protect_command(
     terminal = Terminal(quiet, as_json)
     rules = table.rules_of(rule, manual)
     model = table.Source(
-        microdata, by, formula, tables, hier, freq, value, contributor, weight, extend0, structural
+        microdata,
+        by,
+        formula,
+        tables,
+        hier,
+        freq,
+        value,
+        contributor,
+        weight,
+        extend0,
+        structural,
+        holding,
+        request,
     ).model(terminal)
     asked = Requirement(range_min=range_min, range_percent=range_percent)
     options: dict[str, Any] = {"small": small, "singleton": singleton, "secondary_zeros": secondary_zeros}
@@ -105,9 +126,9 @@ def protect_command(
         options |= {"forced": table.cells_of(forced), "hidden": table.cells_of(hidden), "usefulness": weights}
         options |= {"singleton_zeros": singleton_zeros}
     linked, result = _suppressed(model, rules, link, options, terminal)
-    found = result.checked if not insiders and not coalition else None
+    found = result.checked if not insiders and not coalition and prior is None else None
     if check and found is None:
-        found = _checked(result, asked, insiders, coalition, terminal)
+        found = _checked(result, asked, insiders, coalition, prior, terminal)
     result = replace(result, checked=found)
     _show(result, linked, found, (rows, columns, mark), terminal)
     _hand_out(result, linked, out, html, force, terminal)
@@ -130,7 +151,12 @@ def _suppressed(
 
 
 def _checked(
-    result: Suppression, asked: Requirement, insiders: bool, coalition: list[str] | None, terminal: Terminal
+    result: Suppression,
+    asked: Requirement,
+    insiders: bool,
+    coalition: list[str] | None,
+    prior: float | None,
+    terminal: Terminal,
 ) -> Audit:
     with terminal.progress("auditing") as show:
         return audit_table(
@@ -138,6 +164,7 @@ def _checked(
             requirement=asked,
             contributors="intervals" if insiders else True,
             coalitions=[text.split(",") for text in coalition or []],
+            prior=prior,
             progress=_steps(show, "intervals"),
         )
 
@@ -182,12 +209,24 @@ def _hand_out(
         return
     if out is not None:
         for name, part in ({"": result} if linked is None else linked.tables).items():
-            marked = replace(part, checked=found)
-            _write(marked.to_frame(force=force), out.with_stem(f"{out.stem}-{name}") if name else out, terminal)
+            stem, _, ending = out.name.partition(".")
+            path = out.with_name(f"{stem}-{name}.{ending}") if name else out
+            _table_file(replace(part, checked=found), path, force, terminal)
     if page is not None:
         with replacing(page) as path:
             path.write_text(table_page(result, found), encoding="utf-8")
         terminal.note(f"page written to {page}")
+
+
+def _table_file(result: Suppression, path: Path, force: bool, terminal: Terminal) -> None:
+    """One table in the format its file name asks for; those of τ-ARGUS hold true values and stay inside."""
+    inside = {".tab": write_argus, ".jj": write_jj}.get(path.suffix.lower())
+    if inside is not None:
+        inside(result, path)
+        terminal.note(f"{path}: for τ-ARGUS, with true values and statuses; confidential")
+        return
+    write_table_file(result, path, force=force)
+    terminal.note(f"{len(result.primary):,} cells written to {path}")
 
 
 def _figures(result: Suppression, found: Audit | None) -> dict[str, Any]:
@@ -222,13 +261,7 @@ def audit_command(
 ) -> None:
     """Audit a table that somebody else suppressed. Exit code 1 when cells are at risk."""
     terminal = Terminal(quiet, as_json)
-    names = listed(by)
-    if not names:
-        raise OptionError("name the dimension columns with --by")
-    loaded = load(published, None, terminal)
-    disclosed = read_suppressed(
-        loaded.table, names, value, hierarchies=table.trees(hier, names), primary=primary
-    )
+    disclosed = _published(published, listed(by), value, hier, primary, terminal)
     asked = Requirement(range_min=range_min, range_percent=range_percent)
     with terminal.progress("auditing") as show:
         found = audit_table(
@@ -243,6 +276,25 @@ def audit_command(
     terminal.emit({"passed": found.passed, "sentence": str(found), "at_risk": found.at_risk.to_dicts()})
     if not found.passed:
         raise typer.Exit(1)
+
+
+def _published(
+    path: Path,
+    by: list[str] | None,
+    value: str,
+    hier: list[str] | None,
+    primary: str | None,
+    terminal: Terminal,
+) -> Disclosed:
+    """A published table: columns of any data file, or a table file that knows its own dimensions."""
+    if by:
+        loaded = load(path, None, terminal)
+        return read_suppressed(loaded.table, by, value, hierarchies=table.trees(hier, by), primary=primary)
+    if path.suffix.lower() == ".jj":
+        return read_jj(path).disclosed()
+    found = read_table_file(path)
+    trees = table.trees(hier, found.cells.columns)
+    return replace(found, hierarchies={**found.hierarchies, **trees}).disclosed()
 
 
 KeyFile = Annotated[

@@ -7,6 +7,15 @@ from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.enough import Requirement
 from dalenius.tables.errors import TableError
 from dalenius.tables.foreign import read_suppressed
+from dalenius.tables.formats import (
+    TableFile,
+    read_argus,
+    read_jj,
+    read_table_file,
+    write_argus,
+    write_jj,
+    write_table_file,
+)
 from dalenius.tables.gauss import gauss_suppress
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
@@ -19,6 +28,7 @@ from dalenius.tables.needed import exposed_by_publishing
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.protect import protect
 from dalenius.tables.protection import PrimaryRule, Protection
+from dalenius.tables.relations import relations
 from dalenius.tables.rounding import (
     aggregate_runs,
     check_min_cases,
@@ -35,7 +45,9 @@ from dalenius.tables.rules import (
     KDisclosure,
     Manual,
     PPercent,
+    Request,
     SmallCount,
+    default_rules,
 )
 from dalenius.tables.suppression import Suppression
 
@@ -53,16 +65,19 @@ __all__ = [
     "PTable",
     "PrimaryRule",
     "Protection",
+    "Request",
     "Requirement",
     "SingletonRules",
     "SmallCount",
     "Suppression",
     "TableError",
+    "TableFile",
     "TableModel",
     "aggregate_runs",
     "audit",
     "check_min_cases",
     "controlled_round",
+    "default_rules",
     "define",
     "exposed_by_publishing",
     "exposure",
@@ -74,11 +89,18 @@ __all__ = [
     "perturb",
     "protect",
     "protect_linked",
+    "read_argus",
     "read_hierarchy",
+    "read_jj",
     "read_suppressed",
+    "read_table_file",
     "record_keys",
     "recoverable_cells",
+    "relations",
     "round_table",
     "small_count_noise",
     "stochastic_round",
+    "write_argus",
+    "write_jj",
+    "write_table_file",
 ]

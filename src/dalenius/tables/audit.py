@@ -156,6 +156,7 @@ def audit(
     contributors: bool | Literal["intervals"] = True,
     coalitions: Sequence[Sequence[str]] = (),
     nonnegative: bool | None = None,
+    prior: float | None = None,
     integer: bool = False,
     progress: Progress | None = None,
 ) -> Audit:
@@ -179,6 +180,9 @@ def audit(
         Contributors (by their codes) who pool what they know; they are tried like single ones.
     nonnegative
         Whether everybody knows that values are not negative; by default true unless an inner cell is negative.
+    prior
+        Intruders know every inner cell to within this percentage of its value before they see the table (100: between
+        nothing and twice the value); works with negative values too.
     integer
         Exact whole-number bounds for counts (slower).
 
@@ -203,10 +207,14 @@ def audit(
     exposed = exposure(table.matrix, table.suppressed, owners, hidden=table.hidden, coalitions=pooled)
     places = _places(table, cells) if intervals != "none" else np.zeros(0, np.int64)
     enough = enough_for(table.amounts[places], table.above[places], requirement or Requirement())
-    bounds = feasibility_intervals(
-        table.matrix, table.amounts, table.published, places, inner=table.inner, nonnegative=positive, integer=integer,
-        enough=enough if intervals == "check" else None, progress=progress,
-    )  # fmt: skip
+    wanted = enough if intervals == "check" else None
+    if prior is not None:
+        bounds = _with_prior(table, places, wanted, prior, integer, progress)
+    else:
+        bounds = feasibility_intervals(
+            table.matrix, table.amounts, table.published, places, inner=table.inner, nonnegative=positive,
+            integer=integer, enough=wanted, progress=progress,
+        )  # fmt: skip
     seen = InsiderBounds.none()
     if contributors == "intervals" and table.owners is not None:
         people = inner_cells_of(table.owners, pooled)
@@ -229,6 +237,40 @@ def _sign(table: Disclosed, nonnegative: bool | None) -> tuple[bool, tuple[str, 
     if bool((known >= 0).all()):
         return True, ()
     return False, ("Some values are negative, so intervals do not use that values are at least 0.",)
+
+
+def _with_prior(
+    table: Disclosed,
+    places: Ints,
+    enough: Enough | None,
+    prior: float,
+    integer: bool,
+    progress: Progress | None,
+) -> Intervals:
+    """Bounds for intruders who know every inner cell to within a percentage.
+
+    What an inner cell exceeds its lower bound by, and what it misses its upper bound by, are both not negative and add
+    up to the width: with these as inner cells the program is the usual one.
+    """
+    if table.inner is None:
+        raise OptionError("prior= needs the true inner cells, which a table read from a file does not have")
+    if not 0 < prior < float("inf"):
+        raise OptionError("prior is a percentage above 0")
+    low, high = (table.inner + sign * prior / 100.0 * np.abs(table.inner) for sign in (-1, 1))
+    inner = len(low)
+    matrix = sp.vstack([table.matrix, sp.csc_matrix((inner, table.matrix.shape[1]), dtype=np.int64)]).tocsc()
+    widths = sp.vstack([sp.identity(inner, np.int64), sp.identity(inner, np.int64)]).tocsc()
+    shift = np.asarray(sp.csc_matrix(table.matrix).T @ low, np.float64)
+    asked = (
+        None
+        if enough is None
+        else Enough(enough.low - shift[places], enough.high - shift[places], enough.width)
+    )
+    found = feasibility_intervals(
+        matrix, table.amounts - shift, table.published, places, extra=(widths, high - low),
+        inner=np.concatenate([table.inner - low, high - table.inner]), enough=asked, integer=integer, progress=progress,
+    )  # fmt: skip
+    return Intervals(found.cells, found.low + shift[places], found.high + shift[places], found.solved)
 
 
 def _known_differences(table: Disclosed, nonnegative: bool) -> Bools:

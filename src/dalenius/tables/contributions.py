@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,11 +59,16 @@ class Contributions:
         else:
             weighted = sp.csr_matrix((records.value * weights, (records.inner, who)), shape=shape)
             total = np.asarray(abs(cells @ weighted).sum(axis=1)).ravel()
+        sums = sp.csr_matrix(cells @ own @ keep)
         spread = None
         if tau_argus and records.weight is not None:
-            spread = sp.csr_matrix((weights, (records.inner, who)), shape=shape)
-            spread = sp.csr_matrix(cells @ spread @ keep)
-        return cls(sp.csr_matrix(cells @ own @ keep), sp.csr_matrix(cells @ members @ keep), total, spread)
+            # A contributor with several records stands for as many units as keep its weighted sum.
+            weighted = sp.csr_matrix((records.value * weights, (records.inner, who)), shape=shape)
+            spread = sp.csr_matrix(cells @ weighted @ keep)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                units = np.abs(spread.data) / np.abs(sums.data)
+            spread.data = np.where(np.isfinite(units), np.maximum(units, 1.0), 1.0)
+        return cls(sums, sp.csr_matrix(cells @ members @ keep), total, spread)
 
     @cached_property
     def number(self) -> Ints:
@@ -82,17 +87,21 @@ class Contributions:
         """Sum of the ``count`` largest; spread over sampled units if asked for when made (τ-ARGUS weighting)."""
         if self.spread is None:
             return self.largest(count).sum(axis=1)
-        result = np.zeros(len(self.total))
-        for i in range(len(result)):
-            part = slice(self.sums.indptr[i], self.sums.indptr[i + 1])
-            value, units = (
-                np.abs(self.sums.data[part]),
-                self.spread[i].toarray().ravel()[self.sums.indices[part]],
-            )
-            order = np.argsort(-value, kind="stable")
-            before = np.cumsum(units[order]) - units[order]
-            result[i] = float((value[order] * np.clip(count - before, 0.0, units[order])).sum())
-        return result
+        row = np.repeat(np.arange(len(self.total)), np.diff(self.sums.indptr))
+        value, units = np.abs(self.sums.data), self.spread.data
+        order = np.lexsort((-value, row))
+        row, value, units = row[order], value[order], units[order]
+        before = np.cumsum(units) - units
+        before -= before[self.sums.indptr[row]]
+        return np.bincount(row, value * np.clip(count - before, 0.0, units), len(self.total))
+
+
+def levels(model: TableModel) -> list[TableModel]:
+    """The table seen by contributors, and by their holdings if there are any: a rule must hold for both."""
+    records = model.records
+    if records is None or records.holding is None:
+        return [model]
+    return [model, replace(model, records=records.by_holding())]
 
 
 def contributor_rows(model: TableModel) -> npt.NDArray[np.int64]:
@@ -124,7 +133,7 @@ def single_owners(model: TableModel, ignored: tuple[str, ...] = ()) -> Ints:
     >>> single_owners(define(firms, by="branch", value="value", contributor="firm")).tolist()
     [0, 2]
     """
-    records = model.records
+    records = None if model.records is None else model.records.by_holding()
     count = len(model.counts)
     if records is None or records.contributor is None:
         number = model.counts if records is None else np.bincount(records.inner, minlength=count)

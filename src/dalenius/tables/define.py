@@ -31,8 +31,10 @@ def define(
     value: str | None = None,
     contributor: str | None = None,
     weight: str | None = None,
+    holding: str | None = None,
+    request: str | None = None,
     total: str = TOTAL,
-    extend0: bool | Literal["all"] = False,
+    extend0: bool | Literal["all"] | None = None,
     structural: Any | None = None,
     remove_empty: bool | None = None,
     nested: bool = True,
@@ -52,11 +54,14 @@ def define(
     hierarchies
         Column → `Hierarchy` or hierarchy file, for dimensions whose groups are not in the data.
     freq, value, contributor, weight
-        Columns: count of a row, value to be summed (a magnitude table), whose row it is (a firm or its holding), and
-        the sampling weight.
+        Columns: count of a row, value to be summed (a magnitude table), whose row it is, and the sampling weight.
+    holding, request
+        Columns: the group a contributor belongs to, whose members may tell each other everything (rules then look at
+        contributors and at holdings); and whether it asked for protection (1, or 2 for a second kind; 0 or empty: no).
     extend0, structural
         Add every missing combination as an inner cell with count 0 ("all": of all leaves of the hierarchies, not only
-        those in the data), except those in a frame of leaf codes that cannot occur.
+        those in the data), except those in a frame of leaf codes that cannot occur. Done for counts unless refused
+        (False: what is not in the data cannot occur), because a count of 0 tells something too; not done for sums.
     remove_empty
         Leave out cells without any inner cell; by default only for formulas.
     nested
@@ -68,31 +73,31 @@ def define(
     >>> model.cells["geo"].to_list(), model.frequency.tolist()
     (['Total', 'N', 'S', 'N1', 'N2', 'S1'], [12, 5, 7, 4, 1, 7])
     """
-    _check_options(extend0, structural, value, contributor, weight)
+    _check_options(extend0, structural, value, (contributor, weight, holding, request))
+    wanted = value is None if extend0 is None else extend0
     layouts = layouts_of(by, formula, tables, hierarchies)
     trees = _read_trees(hierarchies or {}, total)
-    source = _Source.read(Table.from_frame(data), layouts, trees, (freq, value, contributor, weight), total)
+    source = _Source.read(
+        Table.from_frame(data), layouts, trees, (freq, value, contributor, weight, holding, request), total
+    )
     dimensions = _dimensions(source.coded, trees, total, nested)
     inner = InnerCells.collect(dimensions, source.coded, source.counts)
     records = source.records(inner.of_record)
-    if extend0:
-        inner = inner.extended(dimensions, structural, everything=extend0 == "all")
+    if wanted:
+        inner = inner.extended(dimensions, structural, everything=wanted == "all", asked=extend0 is not None)
     if records is not None:
         inner.values = records.sums(len(inner.counts))
     return publish(dimensions, layouts, inner, records, remove_empty)
 
 
-def _check_options(
-    extend0: Any, structural: Any, value: str | None, contributor: str | None, weight: str | None
-) -> None:
+def _check_options(extend0: Any, structural: Any, value: str | None, others: tuple[str | None, ...]) -> None:
     """Refuse what would be left unused without a word."""
-    if extend0 not in (True, False, "all"):
+    if extend0 not in (True, False, "all", None):
         raise OptionError(f"extend0 is True, False or 'all', not {extend0!r}")
-    if structural is not None and not extend0:
+    if structural is not None and not (value is None if extend0 is None else extend0):
         raise OptionError("structural= says which zeros are left out of extend0=True; give both")
-    alone = [
-        f"{word}=" for word, name in (("contributor", contributor), ("weight", weight)) if name is not None
-    ]
+    words = ("contributor", "weight", "holding", "request")
+    alone = [f"{word}=" for word, name in zip(words, others, strict=True) if name is not None]
     if alone and value is None:
         raise OptionError(
             f"{' and '.join(alone)}: only for sums; name the value column with value= (a column of 1 for counts)"
@@ -108,6 +113,8 @@ class _Source:
     amounts: Floats | None
     weights: Floats | None
     firms: Coded | None
+    holdings: Coded | None
+    requests: Ints | None
 
     @classmethod
     def read(
@@ -115,20 +122,22 @@ class _Source:
         table: Table,
         layouts: Mapping[str, TableLayout],
         trees: Mapping[str, Hierarchy],
-        columns: tuple[str | None, str | None, str | None, str | None],
+        columns: tuple[str | None, ...],
         total: str,
     ) -> _Source:
         """Read the columns; one error lists everything that is wrong with them."""
         asked = dict.fromkeys(name for layout in layouts.values() for term in layout.terms for name in term)
         reader = Reader(table, total)
         reader.need([*asked, *trees, *(name for name in columns if name)])
-        freq, value, contributor, weight = (name if name in table else None for name in columns)
+        freq, value, contributor, weight, holding, request = (n if n in table else None for n in columns)
         source = cls(
             {name: reader.codes(name, trees.get(name)) for name in asked if name in table},
             reader.counts(freq),
             None if value is None else reader.numbers(value),
             None if weight is None else reader.numbers(weight, positive=True),
             None if contributor is None else reader.codes(contributor, None, dimension=False),
+            None if holding is None else reader.codes(holding, None, dimension=False),
+            None if request is None else reader.requests(request),
         )
         if value is not None:
             reader.need_finite(value, source.amounts, source.weights)
@@ -139,9 +148,16 @@ class _Source:
         """The microdata of a magnitude table."""
         if self.amounts is None:
             return None
-        if self.firms is None:
-            return Records(inner, self.amounts, None, self.weights)
-        return Records(inner, self.amounts, self.firms.codes, self.weights, self.firms.labels)
+        firms, holdings = self.firms, self.holdings
+        return Records(
+            inner,
+            self.amounts,
+            None if firms is None else firms.codes,
+            self.weights,
+            () if firms is None else firms.labels,
+            None if holdings is None else holdings.codes,
+            self.requests,
+        )
 
 
 def _read_trees(hierarchies: Mapping[str, Hierarchy | str | Path], total: str) -> dict[str, Hierarchy]:

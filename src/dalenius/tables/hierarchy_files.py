@@ -19,7 +19,8 @@ def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hie
     r"""Read a hierarchy file; the format is recognised.
 
     - ``.hrc`` (τ-ARGUS): one code a line, one ``@`` per level below the top; the total is not in the file.
-    - level list (sdcTable, GaussSuppression): columns ``levels`` ("@" for the total, "@@" below it) and ``codes``.
+    - level list (sdcTable, GaussSuppression): columns ``levels`` ("@" for the total, "@@" below it) and ``codes``,
+      wherever they stand (R puts row names before them).
     - parent–child: a header with ``child`` (or ``code``) and ``parent``.
     - ARX: no header, ``;`` between the columns, leaf first, then its groups, ``*`` as the total.
     - level columns: a header, leaf first, then its groups, from fine to coarse.
@@ -109,8 +110,9 @@ def _of_rows(rows: Sequence[Sequence[str]], total: str, lead: str) -> Hierarchy:
     if len(rows) < 2:
         raise TableError("rows", ["there is a header but no code"])
     header = [field.lower() for field in rows[0]]
-    if header[:2] == ["levels", "codes"]:
-        return _level_list(rows[1:], total, lead)
+    if {"levels", "codes"} <= set(header):
+        level, code = header.index("levels"), header.index("codes")
+        return _level_list([(row[level], row[code]) for row in rows[1:]], total, lead)
     if len(header) == 2 and set(header) & PARENT_NAMES and set(header) & CHILD_NAMES:
         child = next(i for i, name in enumerate(header) if name in CHILD_NAMES)
         return Hierarchy.from_pairs([(row[child], row[1 - child]) for row in rows[1:]])
@@ -126,7 +128,7 @@ def _same_width(rows: Sequence[Sequence[str]]) -> None:
 
 def _is_arx(rows: Sequence[Sequence[str]]) -> bool:
     """No header, and the same code (usually ``*``) at the end of every line."""
-    return rows[0][:2] != ["levels", "codes"] and all(row[-1] == rows[0][-1] for row in rows)
+    return not {"levels", "codes"} <= set(rows[0]) and all(row[-1] == rows[0][-1] for row in rows)
 
 
 def _arx(rows: Sequence[Sequence[str]], total: str) -> Hierarchy:

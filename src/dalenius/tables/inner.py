@@ -15,6 +15,7 @@ from dalenius.tables.errors import TableError
 from dalenius.tables.model import Floats, Ints
 
 MAX_CELLS = 50_000_000
+MANY_CELLS = 5_000_000
 
 
 @dataclass(repr=False)
@@ -41,17 +42,18 @@ class InnerCells:
         return cls(leaves, unkeyed(distinct, radix), sums, of_record.astype(np.int64))
 
     def extended(
-        self, dimensions: Sequence[Dimension], structural: Any | None, everything: bool
+        self, dimensions: Sequence[Dimension], structural: Any | None, everything: bool, asked: bool = True
     ) -> InnerCells:
-        """Add the missing combinations, those declared impossible excepted."""
+        """Add the missing combinations, those declared impossible excepted; unasked only if they are few."""
         leaves = [
             d.hierarchy.leaves if everything else own for d, own in zip(dimensions, self.leaves, strict=True)
         ]
         radix = [len(level) for level in leaves]
         size = int(np.prod([float(r) for r in radix]))
-        if size > MAX_CELLS:
+        if size > (MAX_CELLS if asked else MANY_CELLS):
             raise DataError(
-                f"extending with zeros would make {size:,} inner cells; use fewer dimensions or extend0=False"
+                f"with every combination that could occur the table has {size:,} inner cells; use fewer dimensions, "
+                "list impossible ones in structural=, or give extend0=False if none of the missing ones can occur"
             )
         moved = (
             np.stack(

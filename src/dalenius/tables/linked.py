@@ -18,11 +18,11 @@ import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError, names
 from dalenius.tables.blocks import Blocks, side_by_side
+from dalenius.tables.enough import Requirement
 from dalenius.tables.gauss import CONTRIBUTOR, ELSEWHERE, Progress, gauss_suppress
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.order import candidate_order
-from dalenius.tables.enough import Requirement
 from dalenius.tables.part_rules import protections_of, rules_within
 from dalenius.tables.protect import (
     owners_of,
@@ -36,7 +36,7 @@ from dalenius.tables.protect import (
 from dalenius.tables.protected import first_of_kind, signatures
 from dalenius.tables.protection import PrimaryRule, joined_differences
 from dalenius.tables.repair import repaired
-from dalenius.tables.rules import Manual
+from dalenius.tables.rules import Manual, default_rules
 from dalenius.tables.suppression import Suppression
 
 Linking = Literal[
@@ -121,6 +121,7 @@ def protect_linked(
         raise OptionError("the model has one table; name several with define(..., tables=...)")
     if how not in get_args(Linking):
         raise OptionError(f"unknown way {how!r} to link tables; there are: {', '.join(get_args(Linking))}")
+    rules = rules or default_rules(model)
     if how == "global":
         whole = protect(model, *rules, repair=repair, requirement=requirement, **options)
         return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
@@ -142,7 +143,7 @@ def protect_linked(
 def _made_safe(
     outcome: LinkedSuppression, how: str, requirement: Requirement, options: Mapping[str, Any]
 ) -> LinkedSuppression:
-    """Audit all tables together; what the way of linking suppressed stays so, and more goes where that is not enough."""
+    """Audit all tables together; what was suppressed stays so, and more goes where that is not enough."""
     before = outcome.combined
     alike = _alike(before.model, before.suppressed)
     price = int(alike.sum()) - int(before.suppressed.sum())
@@ -213,13 +214,7 @@ def table_of(model: TableModel, mask: Bools) -> TableModel:
     records = model.records
     if records is not None:
         covered = inside[records.inner]
-        records = replace(
-            records,
-            inner=group[records.inner[covered]],
-            value=records.value[covered],
-            contributor=None if records.contributor is None else records.contributor[covered],
-            weight=None if records.weight is None else records.weight[covered],
-        )
+        records = records.of(covered, group[records.inner[covered]])
     return TableModel(
         model.dimensions, model.cells.filter(pl.Series(mask)), model.inner[heads], sp.csc_matrix(matrix[heads]), counts,
         values, records,
@@ -287,7 +282,10 @@ def _collect(
 
 def _all_differences(model: TableModel, rules: tuple[PrimaryRule, ...]) -> Any | None:
     """The differences that every table by itself must not give away, over the inner cells of the model."""
-    asked = [protections_of(model.restrict(mask), rules_within(model, rules, mask)) for mask in model.tables.values()]
+    asked = [
+        protections_of(model.restrict(mask), rules_within(model, rules, mask))
+        for mask in model.tables.values()
+    ]
     return joined_differences(each for own in asked for each in own.values())
 
 

@@ -19,6 +19,9 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
+MOST_PLACES = 9
+
+
 def beside(cells: pl.DataFrame, **columns: Any) -> pl.DataFrame:
     """Cells with further columns; one that is called like a dimension gets an underscore instead of its place.
 
@@ -52,6 +55,10 @@ class Records:
         Sampling weight, or None.
     labels
         Names of the contributors; confidential.
+    holding
+        The group of contributors it belongs to (0 …), or None.
+    request
+        1 where the contributor asked for protection (2 for the second kind of request), or None.
     """
 
     inner: Ints
@@ -59,6 +66,18 @@ class Records:
     contributor: Ints | None = None
     weight: Floats | None = None
     labels: tuple[str, ...] = ()
+    holding: Ints | None = None
+    request: Ints | None = None
+
+    def of(self, keep: Bools, inner: Ints) -> Records:
+        """Some of the records, in other inner cells."""
+        parts = {name: None if (column := getattr(self, name)) is None else column[keep]
+                 for name in ("contributor", "weight", "holding", "request")}  # fmt: skip
+        return Records(inner, self.value[keep], labels=self.labels, **parts)
+
+    def by_holding(self) -> Records:
+        """The same records with the holding as the contributor."""
+        return self if self.holding is None else replace(self, contributor=self.holding, labels=())
 
     def sums(self, cells: int, weighted: bool = True) -> Floats:
         """Sum of the values in every inner cell."""
@@ -132,6 +151,22 @@ class TableModel:
         """What the table shows: the value of every published cell, or its count."""
         shown = self.counts if self.values is None else self.values
         return np.asarray(self.matrix.T @ shown, np.float64)
+
+    @cached_property
+    def decimals(self) -> int:
+        """Places behind the point of the values in the data; sums are published with as many."""
+        if self.records is None:
+            return 0
+        values = np.unique(self.records.value)
+        return next(
+            (places for places in range(MOST_PLACES) if (np.round(values, places) == values).all()),
+            MOST_PLACES,
+        )
+
+    @cached_property
+    def published_amount(self) -> Floats:
+        """`amount` without the dust of adding up: 251.4, not 251.39999999999998."""
+        return np.round(self.amount, self.decimals) + 0.0
 
     @cached_property
     def unweighted(self) -> Floats:

@@ -40,6 +40,9 @@ R_SMALL: dict[str, SmallMethod] = {
 }
 """Names of the R package GaussSuppression for the same methods."""
 
+R_SINGLETON = {"sub2Sum": "numFFT"}
+"""Methods that R lists beside those for small counts, though they are about single contributors."""
+
 Publish = Literal["all", "unpublished", "off"]
 Virtual = Literal["off", "plain", "hierarchical"]
 Report = Literal["none", "message", "warning"]

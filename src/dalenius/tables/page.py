@@ -1,22 +1,59 @@
-"""A protected table as a page of its own: picture, table, audit and what the protection costs."""
+"""A protected table as a page of its own: the audit first, then table, relations, hierarchies, picture and cost."""
 
 from __future__ import annotations
 
 import html
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dalenius.core.pictures import picture
+from dalenius.core.style import FONT
+from dalenius.tables.explain import cell_label, faults, relations_svg
+from dalenius.tables.formats.tablefile import UNCHECKED, UNSAFE
 from dalenius.tables.loss import information_loss
+from dalenius.tables.render import cross_table_html
 from dalenius.tables.suppression import Suppression
 
 if TYPE_CHECKING:
     from dalenius.tables.audit import Audit
+    from dalenius.tables.hierarchy import Hierarchy
 
-STYLE = "body{max-width:70em;margin:2em auto;padding:0 1em;font:15px sans-serif}svg,img{max-width:100%;height:auto}"
+STYLE = f"""
+body {{ margin: 0; font: 15px/1.5 {FONT}; color: #1B1F24; background: #FFF; }}
+main {{ max-width: 76em; margin: 0 auto; padding: 1em 1.5em 3em; }}
+h1 {{ font-size: 1.6em; }} h2 {{ font-size: 1.2em; margin-top: 1.8em; }} h3 {{ font-size: 1em; margin: 1em 0 .3em; }}
+svg, img {{ max-width: 100%; height: auto; }}
+.verdict {{ padding: .7em 1em; border-left: 6px solid; }}
+.verdict.safe {{ border-color: #1E7B4F; background: #EEF7F2; }}
+.verdict.unsafe {{ border-color: #A93226; background: #FBEDEB; }}
+.alarm {{ position: sticky; top: 0; z-index: 9; margin: 0; padding: .5em 1.5em; background: #A93226; color: #FFF;
+  font-weight: 700; }}
+.drawing {{ overflow-x: auto; }} ul.tree, ul.tree ul {{ list-style: none; padding-left: 1.1em; margin: 0; }}
+ul.tree li {{ border-left: 1px solid #B8C0C8; padding-left: .6em; position: relative; }}
+ul.tree li::before {{ content: ""; position: absolute; left: 0; top: .8em; width: .5em;
+  border-top: 1px solid #B8C0C8; }}
+@media print {{ .alarm {{ position: static; }} main {{ max-width: none; padding: 0; }} h2 {{ break-after: avoid; }}
+  @page {{ size: A4 landscape; margin: 12mm; }} }}
+"""
+MOST_DRAWN = 3
+MOST_CODES = 150
 
 
-def table_page(result: Suppression, found: Audit | None = None, title: str = "Protected table") -> str:
+def table_page(
+    result: Suppression, found: Audit | None = None, title: str = "Protected table", *, internal: bool = True
+) -> str:
     """HTML text of a page that needs nothing else. It shows no value of a suppressed cell.
+
+    Parameters
+    ----------
+    result, found
+        The table and its audit (by default the one it went through).
+    title
+        Heading.
+    internal
+        Whether the page tells primary from secondary cells, names the cells at risk and draws relations. A page for
+        the public shows the table only.
 
     Examples
     --------
@@ -26,17 +63,90 @@ def table_page(result: Suppression, found: Audit | None = None, title: str = "Pr
     >>> page.startswith("<!doctype html>"), "2 of 4 cells" in page
     (True, True)
     """
-    loss = information_loss(result.model, {"suppression": result}).row(0, named=True)
-    cost = (
-        f"{loss['cells_lost']:,} cells ({loss['cells_lost_percent']:.1f} %) and {loss['value_lost_percent']:.1f} % of "
-        "what the inner cells hold are not shown."
+    checked = result.checked if found is None else found
+    warning = UNCHECKED if checked is None else "" if checked.passed else UNSAFE
+    alarm = f"<p class='alarm' role='alert'>{warning}</p>" if warning else ""
+    inside = (
+        "<p>Internal: tells cells that a rule asks for from those that protect them.</p>" if internal else ""
     )
+    body = [_audit(result, checked), "<h2>Table</h2>", inside, cross_table_html(result, internal=internal)]
+    if internal:
+        body += [_relations(result, checked), _hierarchies(result), _picture(result), _cost(result)]
+    else:
+        body = [cross_table_html(result, internal=False)]
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body><main>{alarm}"
+        f"<h1>{html.escape(title)}</h1>{''.join(body)}</main></body></html>\n"
+    )
+
+
+def _audit(result: Suppression, found: Audit | None) -> str:
+    """The verdict, and the cells at fault with one sentence each."""
+    if found is None:
+        return f"<h2>Audit</h2><p class='verdict unsafe'>{UNCHECKED}</p>"
+    kind = "safe" if found.passed else "unsafe"
+    text = f"<h2>Audit</h2><p class='verdict {kind}'>{html.escape(str(found))}</p>"
+    if found.passed:
+        return text
+    why = faults(result, found)["why"].to_list() if len(found.table.cells) == len(result.primary) else []
+    left = len(found.failing) - len(why)
+    more = f"<li>and {left:,} more</li>" if left > 0 else ""
+    return f"{text}<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in why)}{more}</ul>"
+
+
+def _relations(result: Suppression, found: Audit | None) -> str:
+    """The sums around the cells at risk, or around the first primary cells."""
+    asked = np.flatnonzero(result.primary) if found is None or found.passed else found.failing
+    drawn = [int(p) for p in asked if result.model.sizes[p]][:MOST_DRAWN]
+    if not drawn:
+        return ""
+    names = {p: html.escape(cell_label(result, p), quote=True) for p in drawn}
+    parts = [f"<h3>{name}</h3><div class='drawing' tabindex='0' role='region' aria-label='Sums around {name}'>"
+             f"{relations_svg(result, p)}</div>" for p, name in names.items()]  # fmt: skip
+    legend = "<p>Striped: a rule asks for it. Dotted: suppressed to protect others. White: published.</p>"
+    return f"<h2>What hangs together</h2>{legend}{''.join(parts)}"
+
+
+def _hierarchies(result: Suppression) -> str:
+    """Every dimension with groups, as a tree."""
+    trees = [
+        (d.name, d.hierarchy)
+        for d in result.model.dimensions
+        if len(d.hierarchy.leaves) < len(d.hierarchy.codes) - 1
+    ]
+    if not trees:
+        return ""
+    drawn = [f"<details><summary>{html.escape(name)}: {len(tree.codes):,} codes</summary>{_tree(tree)}</details>"
+             for name, tree in trees]  # fmt: skip
+    return f"<h2>Hierarchies</h2>{''.join(drawn)}"
+
+
+def _tree(tree: Hierarchy) -> str:
+    nearest = {c: min(up, key=lambda p: len(tree.parts[p]), default=None) for c, up in tree.parents.items()}
+    below: dict[str | None, list[str]] = {}
+    for code, near in list(nearest.items())[:MOST_CODES]:
+        below.setdefault(near, []).append(code)
+
+    def branch(code: str) -> str:
+        inside = "".join(branch(child) for child in below.get(code, ()))
+        return f"<li>{html.escape(code)}{f'<ul>{inside}</ul>' if inside else ''}</li>"
+
+    left = len(nearest) - MOST_CODES
+    more = f"<p>{left:,} further codes are not drawn.</p>" if left > 0 else ""
+    return f"<ul class='tree'>{branch(tree.total)}</ul>{more}"
+
+
+def _picture(result: Suppression) -> str:
     chart = result.chart()
     words = html.escape(str(chart.to_dict()["description"]), quote=True)
-    checked = "" if found is None else f"<h2>Audit</h2><p>{html.escape(str(found))}</p>"
+    return f"<h2>Picture</h2><figure role='img' aria-label='{words}'>{picture(chart)}</figure>"
+
+
+def _cost(result: Suppression) -> str:
+    loss = information_loss(result.model, {"suppression": result}).row(0, named=True)
     return (
-        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}</title>"
-        f"<style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>{result._repr_html_()}"
-        f"<h2>Picture</h2><figure role='img' aria-label='{words}'>{picture(chart)}</figure>"
-        f"<h2>What it costs</h2><p>{cost}</p>{checked}</body></html>\n"
+        f"<h2>What it costs</h2><p>{loss['cells_lost']:,} cells ({loss['cells_lost_percent']:.1f} %) and "
+        f"{loss['value_lost_percent']:.1f} % of what the inner cells hold are not shown.</p>"
     )

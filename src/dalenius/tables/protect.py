@@ -15,12 +15,12 @@ from dalenius.tables.enough import Requirement
 from dalenius.tables.gauss import ELSEWHERE, GaussResult, Progress, gauss_suppress
 from dalenius.tables.intruders import exposure
 from dalenius.tables.model import Bools, Ints, TableModel
-from dalenius.tables.options import SingletonRules
+from dalenius.tables.options import R_SINGLETON, SingletonRules
 from dalenius.tables.order import candidate_order, decreasing
 from dalenius.tables.part_rules import protections_of
-from dalenius.tables.repair import repaired
 from dalenius.tables.protection import PrimaryRule, Protection, joined_differences
-from dalenius.tables.rules import cell_mask
+from dalenius.tables.repair import repaired
+from dalenius.tables.rules import cell_mask, default_rules
 from dalenius.tables.suppression import Suppression
 
 
@@ -47,7 +47,7 @@ def protect(
     model
         From `define`.
     rules
-        Primary rules; a cell is primary if any of them says so.
+        Primary rules; a cell is primary if any of them says so. Without any those of `default_rules`.
     order, usefulness
         Order in which cells are tried (all cells, most useful first), or weights that change the default order.
     small
@@ -79,8 +79,7 @@ def protect(
     >>> print(result)
     4 of 9 cells are suppressed: 1 because a rule asks for it (small count 1), 3 to protect it.
     """
-    if not rules:
-        raise OptionError("give at least one primary rule, such as SmallCount(3)")
+    rules = rules or default_rules(model)
     options: dict[str, Any] = {
         "order": order, "usefulness": usefulness, "small": small, "singleton": singleton, "forced": forced,
         "hidden": hidden, "secondary_zeros": secondary_zeros, "singleton_zeros": singleton_zeros,
@@ -106,6 +105,7 @@ def suppress(
     forced_cells, hidden_cells = cell_mask(model, forced), cell_mask(model, hidden)
     kept = np.zeros_like(primary) if taken is None else taken & ~primary & ~forced_cells & ~hidden_cells
     differences = joined_differences(asked.values())
+    small, singleton = _r_names(small, singleton)
     single = singleton_rules(model, singleton)
     zeros = secondary_zeros or differences is not None
     tried = _order(model, order, usefulness, zeros)
@@ -179,6 +179,16 @@ def singleton_rules(model: TableModel, given: SingletonRules | str | None) -> Si
     if given is None:
         return SingletonRules() if model.is_magnitude else SingletonRules.none()
     return SingletonRules.from_code(given) if isinstance(given, str) else given
+
+
+def _r_names(small: str, singleton: Any) -> tuple[str, Any]:
+    """R gives rules for single contributors in the place of a method for small counts."""
+    code = R_SINGLETON.get(small, small if small.startswith("num") else None)
+    if code is None:
+        return small, singleton
+    if singleton is not None:
+        raise OptionError(f"small={small!r} is a rule for single contributors, and singleton= is given too")
+    return "none", code
 
 
 def _order(model: TableModel, order: Any, usefulness: Any, zeros: bool) -> Ints:

@@ -66,6 +66,17 @@ class Protection:
         return cls(marked, zeros, above, differences)
 
 
+def joined(asked: Iterable[Protection]) -> Protection:
+    """All that several protections ask for."""
+    every = list(asked)
+    return Protection(
+        np.logical_or.reduce([each.mask for each in every]),
+        any(each.zeros for each in every),
+        np.maximum.reduce([each.upper for each in every]),
+        joined_differences(every),
+    )
+
+
 class PrimaryRule(Protocol):
     """A rule says what it wants protected; ``name`` is what a reader may see."""
 

@@ -111,6 +111,18 @@ class Reader:
             self.faults.append(f"column {name!r}: {int((numbers <= 0).sum())} weights are not positive")
         return numbers
 
+    def requests(self, name: str) -> Ints:
+        """Who asked for protection: 1 or 2; 0, "no", false or nothing for the others."""
+        groups = self.table[name].categories
+        kinds = {"1": 1, "true": 1, "yes": 1, "y": 1, "2": 2, "0": 0, "false": 0, "no": 0, "n": 0, "": 0}
+        present = self.table[name].present
+        known = [kinds.get(_text(label).strip().lower(), -1) for label in groups.labels]
+        asked = np.where(present, np.array([*known, 0], np.int64)[np.asarray(groups.codes, np.int64)], 0)
+        odd = int((asked < 0).sum())
+        if odd:
+            self.faults.append(f"column {name!r}: {odd} rows are neither 0 (no request), 1 nor 2")
+        return np.maximum(asked, 0)
+
     def raise_faults(self) -> None:
         """One error with everything found."""
         if self.faults:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dalenius.tables.hierarchy import Hierarchy
     from dalenius.tables.suppression import Suppression
 
-MOST_ROWS = 400
+MOST_ROWS = 2000
 MOST_ACROSS = 12
 
 
@@ -91,8 +91,7 @@ def _field(result: Suppression, place: int, mark: str) -> str:
         return mark
     if not result.model.is_magnitude:
         return f"{int(result.model.frequency[place]):,}"
-    amount = float(result.model.amount[place])
-    return f"{amount:,.0f}" if abs(amount) >= 1000 or amount.is_integer() else f"{amount:,.1f}"
+    return f"{result.model.published_amount[place]:,.{result.model.decimals}f}"
 
 
 def cross_table(
@@ -135,18 +134,32 @@ def cross_table(
 
 
 CSS = f"""
-.dalenius-table {{ border-collapse: collapse; font: 13px {FONT}; }}
-.dalenius-table th, .dalenius-table td {{ padding: 2px 8px; text-align: right; border-bottom: 1px solid
-#E5E9ED; }}
-.dalenius-table th {{ font-weight: 600; }} .dalenius-table th:first-child {{ text-align: left; }}
-.dalenius-table td.u {{ background: #C0392B; color: #FFF; font-weight: 700; }}
-.dalenius-table td.x {{ background: #F3D3CF; color: #7A1F14; }}
-.dalenius-table td.z {{ outline: 1px solid #2166AC; }}
+.dalenius-scroll {{ overflow: auto; max-height: 80vh; border: 1px solid #E5E9ED; }}
+.dalenius-table {{ border-collapse: separate; border-spacing: 0; font: 13px {FONT}; }}
+.dalenius-table th, .dalenius-table td {{ padding: 2px 8px; text-align: right; border-bottom: 1px solid #E5E9ED;
+  white-space: nowrap; }}
+.dalenius-table thead th {{ position: sticky; top: 0; background: #FFF; z-index: 2; }}
+.dalenius-table th {{ font-weight: 600; }}
+.dalenius-table th:first-child {{ text-align: left; position: sticky; left: 0; background: #FFF; z-index: 1; }}
+.dalenius-table thead th:first-child {{ z-index: 3; }}
+.dalenius-table td.u {{ background: repeating-linear-gradient(45deg, #A93226 0 4px, #8E2A20 4px 8px); color: #FFF;
+  font-weight: 700; }}
+.dalenius-table td.x {{ background: radial-gradient(#E3B7B1 1px, #F6DDDA 1.5px) 0 0 / 6px 6px; color: #5E1710; }}
+.dalenius-table td.c {{ background: #E9ECEF; color: #1B1F24; }}
+.dalenius-table td.z {{ outline: 1px solid #2166AC; outline-offset: -1px; }}
+@media print {{ .dalenius-scroll {{ overflow: visible; max-height: none; border: 0; }}
+  .dalenius-table {{ font-size: 6.5pt; border-collapse: collapse; }}
+  .dalenius-table th, .dalenius-table td {{ padding: 1px 2px; }}
+  .dalenius-table thead th, .dalenius-table th:first-child {{ position: static; }}
+  .dalenius-table thead {{ display: table-header-group; }} .dalenius-table tr {{ break-inside: avoid; }}
+  .dalenius-table td {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }} }}
 """
 
 
-def cross_table_html(result: Suppression, rows: str | None = None, columns: str | None = None) -> str:
-    """The table as HTML: primary cells dark red, secondary ones light red.
+def cross_table_html(
+    result: Suppression, rows: str | None = None, columns: str | None = None, *, internal: bool = True
+) -> str:
+    """The table as HTML: primary cells dark and striped, secondary ones light and dotted; all alike for the public.
 
     Examples
     --------
@@ -168,13 +181,19 @@ def cross_table_html(result: Suppression, rows: str | None = None, columns: str 
         indent = f' style="padding-left:{8 + 14 * depth[code]}px"'
         body.append(
             f'<tr><th scope="row"{indent}>'
-            f"{html.escape(code)}</th>{''.join(_html_field(result, int(p)) for p in line)}</tr>"
+            f"{html.escape(code)}</th>{''.join(_html_field(result, int(p), internal) for p in line)}</tr>"
         )
     more = "" if len(grid) <= MOST_ROWS else f"<p>{len(grid) - MOST_ROWS:,} further rows are not shown.</p>"
-    legend = "<small>× suppressed: dark because a rule asks for it, light to protect those</small>"
+    legend = (
+        "<p><small>× suppressed: dark and striped because a rule asks for it, light and dotted to protect those"
+        "</small></p>"
+        if internal
+        else "<p><small>:c confidential</small></p>"
+    )
+    said = f"<p>{html.escape(str(result))}</p>" if internal else ""
     return (
-        f"<style>{CSS}</style><section><p>{html.escape(str(result))}</p>"
-        '<div style="overflow-x:auto" tabindex="0" role="region" aria-label="Protected table">'
+        f"<style>{CSS}</style><section aria-label='Table'>{said}"
+        '<div class="dalenius-scroll" tabindex="0" role="region" aria-label="Protected table">'
         f'<table class="dalenius-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
         f"{legend}{more}</section>"
     )
@@ -187,7 +206,7 @@ def _depth(code: str, nearest: Mapping[str, str | None]) -> int:
     return depth
 
 
-def _html_field(result: Suppression, place: int) -> str:
+def _html_field(result: Suppression, place: int, internal: bool = True) -> str:
     if place < 0:
         return "<td></td>"
     kind = (
@@ -199,5 +218,7 @@ def _html_field(result: Suppression, place: int) -> str:
         if result.forced[place]
         else ""
     )
+    if not internal:
+        kind = "c" if kind in ("u", "x") else ""
     mark = f' class="{kind}"' if kind else ""
-    return f"<td{mark}>{html.escape(_field(result, place, '×'))}</td>"
+    return f"<td{mark}>{html.escape(_field(result, place, '×' if internal else ':c'))}</td>"

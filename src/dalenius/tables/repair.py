@@ -81,7 +81,11 @@ def _next_cells(result: Suppression, found: Audit) -> Bools:
 def _inside_differences(found: Audit) -> list[sp.spmatrix]:
     """The inner cells of sums that must stay unknown and do not."""
     sums = found.table.differences
-    return [] if sums is None else [(sums[:, [i]] != 0).astype(np.int64) for i in np.flatnonzero(found.differences)]
+    return (
+        []
+        if sums is None
+        else [(sums[:, [i]] != 0).astype(np.int64) for i in np.flatnonzero(found.differences)]
+    )
 
 
 def _open(overlap: sp.spmatrix, open_cells: Bools) -> tuple[Ints, Ints]:

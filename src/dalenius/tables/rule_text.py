@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 from dalenius.core.errors import OptionError
 from dalenius.tables.protection import PrimaryRule
-from dalenius.tables.rules import Dominance, FewContributors, KDisclosure, PPercent, SmallCount
+from dalenius.tables.rules import Dominance, FewContributors, KDisclosure, PPercent, Request, SmallCount
 
 
 def parse_rule(text: str) -> PrimaryRule:
-    """A rule from its short text: ``freq:3``, ``freq0:3``, ``contributors:2``, ``nk:2,90``, ``p:10`` or ``k:1``.
+    """A rule from its short text, such as ``freq:3`` or ``p:10``.
 
-    ``freq0`` leaves zeros open; ``nk`` takes several pairs, as in ``nk:1,75,2,90``. Options follow the numbers:
-    ``strict``, ``tau-argus`` and ``zeros`` (zero sums are protected) for ``nk``; ``zeros`` and ``coalition=2`` for
-    ``p``; ``sensitive=COLUMN`` and ``identifying=COLUMN`` for ``k``; ``ignore=CODE`` for contributors that do not
-    count.
+    There are ``freq:3``, ``freq0:3`` (zeros open), ``contributors:2``, ``nk:2,90`` (several pairs: ``nk:1,75,2,90``),
+    ``p:10``, ``pq:10,60``, ``request:60`` and ``k:1``. Options follow the numbers: ``strict`` and ``zeros`` (zero sums
+    are protected) for ``nk``; ``zeros`` and ``coalition=2`` for ``p``; ``tau-argus`` (sampling weights as τ-ARGUS uses
+    them) for ``nk``, ``p``, ``pq`` and ``contributors``; ``sensitive=COLUMN`` and ``identifying=COLUMN`` for ``k``;
+    ``ignore=CODE`` for contributors that do not count.
 
     Examples
     --------
@@ -32,7 +33,7 @@ def parse_rule(text: str) -> PrimaryRule:
     maker = MAKERS.get(kind)
     if maker is None:
         raise OptionError(
-            f"unknown rule {text!r}; there are freq:N, freq0:N, contributors:N, nk:N,K, p:P and k:N"
+            f"unknown rule {text!r}; there are freq:N, freq0:N, contributors:N, nk:N,K, p:P, pq:P,Q, request:K and k:N"
         )
     unknown = [name for name in options if name not in maker[1]]
     if unknown:
@@ -44,7 +45,7 @@ def parse_rule(text: str) -> PrimaryRule:
         )
     try:
         numbers = [float(part) for part in plain]
-        if kind != "nk" and len(numbers) > 1:
+        if len(numbers) > MOST_NUMBERS.get(kind, 1):
             raise IndexError
         return maker[0](numbers, options)
     except (ValueError, IndexError) as error:
@@ -52,6 +53,8 @@ def parse_rule(text: str) -> PrimaryRule:
             f"rule {text!r}: its numbers cannot be read; examples: freq:3, nk:2,90, p:10"
         ) from error
 
+
+MOST_NUMBERS = {"nk": 99, "pq": 2, "request": 2}
 
 FLAGS = ("strict", "tau-argus", "zeros")
 """Options that are given or not, without a value."""
@@ -69,14 +72,27 @@ def _dominance(numbers: list[float], options: RuleOptions) -> PrimaryRule:
     if not numbers:
         raise IndexError
     pairs = [(_count(numbers[i]), numbers[i + 1]) for i in range(0, len(numbers), 2)]
-    weighting = "tau-argus" if "tau-argus" in options else "default"
+    weighting = _weighting(options)
     ignored = tuple(options.get("ignore", ()))
     return Dominance(pairs, weighting, "strict" in options, ignored, "zeros" in options)
 
 
 def _p_percent(numbers: list[float], options: RuleOptions) -> PrimaryRule:
     together = int(options.get("coalition", ["1"])[0])
-    return PPercent(numbers[0], together, tuple(options.get("ignore", ())), "zeros" in options)
+    q = numbers[1] if len(numbers) > 1 else 100.0
+    return PPercent(
+        numbers[0], together, tuple(options.get("ignore", ())), "zeros" in options, q, _weighting(options)
+    )
+
+
+def _weighting(options: RuleOptions) -> str:
+    return "tau-argus" if "tau-argus" in options else "default"
+
+
+def _prior_posterior(numbers: list[float], options: RuleOptions) -> PrimaryRule:
+    if len(numbers) != 2:
+        raise IndexError
+    return _p_percent(numbers, options)
 
 
 def _k_disclosure(numbers: list[float], options: RuleOptions) -> PrimaryRule:
@@ -88,11 +104,15 @@ MAKERS: dict[str, tuple[Callable[[list[float], RuleOptions], PrimaryRule], tuple
     "freq": (lambda numbers, _: SmallCount(_count(numbers[0])), ()),
     "freq0": (lambda numbers, _: SmallCount(_count(numbers[0]), protect_zeros=False), ()),
     "contributors": (
-        lambda numbers, options: FewContributors(_count(numbers[0]), tuple(options.get("ignore", ()))),
-        ("ignore",),
+        lambda numbers, options: FewContributors(
+            _count(numbers[0]), tuple(options.get("ignore", ())), _weighting(options)
+        ),
+        ("ignore", "tau-argus"),
     ),
     "nk": (_dominance, ("strict", "tau-argus", "zeros", "ignore")),
-    "p": (_p_percent, ("coalition", "zeros", "ignore")),
+    "p": (_p_percent, ("coalition", "zeros", "ignore", "tau-argus")),
+    "pq": (_prior_posterior, ("coalition", "zeros", "ignore", "tau-argus")),
+    "request": (lambda numbers, _: Request(numbers[0], numbers[1] if len(numbers) > 1 else None), ()),
     "k": (_k_disclosure, ("sensitive", "identifying")),
 }
 """Short name → how the rule is made, and the options it knows."""

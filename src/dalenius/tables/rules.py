@@ -8,18 +8,18 @@ name the rule that hit a cell, never its parameters.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from dalenius.core.errors import DataError, OptionError, names
-from dalenius.tables.contributions import Contributions
+from dalenius.tables.contributions import Contributions, levels
 from dalenius.tables.errors import need_whole
 from dalenius.tables.model import Bools, Floats, TableModel
 from dalenius.tables.protected import first_of_kind, signatures
-from dalenius.tables.protection import PrimaryRule, Protection, protection_of
+from dalenius.tables.protection import PrimaryRule, Protection, joined, protection_of
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class SmallCount:
 class FewContributors:
     """Cells with 1 … ``max_n`` distinct contributors are protected; ``ignored`` codes are no contributors.
 
+    With ``weighting="tau-argus"`` a contributor counts as often as its sampling weight says.
+
     Examples
     --------
     >>> from dalenius.tables import define
@@ -62,15 +64,23 @@ class FewContributors:
 
     max_n: int = 2
     ignored: tuple[str, ...] = ()
+    weighting: str = "default"
     name: str = "few contributors"
 
     def __post_init__(self) -> None:
         need_whole(self.max_n, 1, "the number of contributors that are few")
+        _check_weighting(self.weighting)
 
     def protects(self, model: TableModel) -> Protection:
-        """The cells that break the rule."""
-        number = Contributions.of(model, self.ignored).number
-        return Protection.of(model, (number > 0) & (number <= self.max_n))
+        """The cells that break the rule, by contributor or by holding."""
+        return joined(self._asked(level) for level in levels(model))
+
+    def _asked(self, model: TableModel) -> Protection:
+        parts = _parts(model, self.ignored, self.weighting) if model.is_magnitude else Contributions.of(model)
+        few = parts.number <= self.max_n
+        if parts.spread is not None:
+            few = np.asarray(parts.spread.sum(axis=1)).ravel() <= self.max_n
+        return Protection.of(model, (parts.number > 0) & few)
 
 
 @dataclass(frozen=True)
@@ -103,12 +113,14 @@ class Dominance:
                 "a dominance pair is (n, k) with a whole n of at least 1 and k a percentage above 0 up to 100"
             )
         object.__setattr__(self, "pairs", tuple((int(n), k) for n, k in self.pairs))
-        if self.weighting not in ("default", "tau-argus"):
-            raise OptionError(f"weighting must be 'default' or 'tau-argus', not {self.weighting!r}")
+        _check_weighting(self.weighting)
 
     def protects(self, model: TableModel) -> Protection:
-        """The cells that break the rule."""
-        parts = self._parts(model)
+        """The cells that break the rule, by contributor or by holding."""
+        return joined(self._asked(level) for level in levels(model))
+
+    def _asked(self, model: TableModel) -> Protection:
+        parts = _parts(model, self.ignored, self.weighting)
         marks = np.zeros(len(model.cells), np.bool_)
         for n, k in self.pairs:
             share, limit = 100.0 * parts.largest_sum(n), k * parts.total
@@ -119,7 +131,7 @@ class Dominance:
 
     def shares(self, model: TableModel) -> dict[int, Floats]:
         """For each n the share of the n largest contributors (a fraction, 0 in an empty cell; confidential)."""
-        parts = self._parts(model)
+        parts = _parts(model, self.ignored, self.weighting)
         whole = np.where(parts.total > 0, parts.total, 1.0)
         return {n: parts.largest_sum(n) / whole for n, _ in self.pairs}
 
@@ -128,23 +140,28 @@ class Dominance:
         levels = [100.0 / k * parts.largest_sum(n) - parts.total for n, k in self.pairs]
         return np.maximum(np.max(levels, axis=0), 0.0)
 
-    def _parts(self, model: TableModel) -> Contributions:
-        if not model.is_magnitude:
-            raise DataError("the dominance rule needs a magnitude table; name the value column with value=")
-        records = model.records
-        if self.weighting == "tau-argus" and records is not None:
-            if records.contributor is not None:
-                raise OptionError("tau-argus weighting cannot be combined with contributor codes")
-            if records.weight is not None and records.weight.min() < 1:
-                raise OptionError("tau-argus weighting needs weights of at least 1")
-        return Contributions.of(model, self.ignored, self.weighting == "tau-argus")
+
+def _check_weighting(weighting: str) -> None:
+    if weighting not in ("default", "tau-argus"):
+        raise OptionError(f"weighting must be 'default' or 'tau-argus', not {weighting!r}")
+
+
+def _parts(model: TableModel, ignored: tuple[str, ...], weighting: str) -> Contributions:
+    """Who contributes how much to the cells of a table of sums."""
+    records = model.records
+    if records is None:
+        raise DataError("this rule needs a magnitude table; name the value column with value=")
+    if weighting == "tau-argus" and records.weight is not None and records.weight.min() < 1:
+        raise OptionError("tau-argus weighting needs weights of at least 1")
+    return Contributions.of(model, ignored, weighting == "tau-argus")
 
 
 @dataclass(frozen=True)
 class PPercent:
     """p % rule: the second largest contributor could estimate the largest to within p %.
 
-    A cell is protected if what is left after the two largest is less than p % of the largest. ``coalition``
+    A cell is protected if what is left after the two largest is less than p % of the largest. With ``q`` below 100
+    everybody knows each contribution to within q % beforehand: the (p, q) or prior-posterior rule. ``coalition``
     contributors may pool what they know (1 = the second largest alone). Negative contributions count with their
     absolute value, which is the cautious reading. ``protect_zeros`` also marks cells whose contributors all have 0.
 
@@ -160,31 +177,78 @@ class PPercent:
     coalition: int = 1
     ignored: tuple[str, ...] = ()
     protect_zeros: bool = False
+    q: float = 100.0
+    weighting: str = "default"
     name: str = "p percent"
 
     def __post_init__(self) -> None:
         if not 0 < self.p < float("inf"):
             raise OptionError("p must be a percentage above 0")
+        if not self.p < self.q < float("inf"):
+            raise OptionError("q, what everybody knows beforehand, must be a percentage above p")
         need_whole(self.coalition, 1, "the coalition")
-
-    def _parts(self, model: TableModel) -> Contributions:
-        if not model.is_magnitude:
-            raise DataError("the p % rule needs a magnitude table; name the value column with value=")
-        return Contributions.of(model, self.ignored)
-
-    def _figures(self, parts: Contributions) -> tuple[Floats, Floats]:
-        top = parts.largest(1 + self.coalition)
-        # With weights below 1 the largest may exceed the weighted total: then nothing is left beside them.
-        return np.maximum(parts.total - top.sum(axis=1), 0.0), self.p / 100.0 * top[:, 0]
+        _check_weighting(self.weighting)
 
     def protects(self, model: TableModel) -> Protection:
-        """The cells that break the rule."""
-        parts = self._parts(model)
-        rest, margin = self._figures(parts)
+        """The cells that break the rule, by contributor or by holding."""
+        return joined(self._asked(level) for level in levels(model))
+
+    def _asked(self, model: TableModel) -> Protection:
+        parts = _parts(model, self.ignored, self.weighting)
+        # With weights below 1 the largest may exceed the weighted total: then nothing is left beside them.
+        rest = np.maximum(parts.total - parts.largest_sum(1 + self.coalition), 0.0)
+        margin = self.p / self.q * parts.largest_sum(1)
         marks = (rest < margin) & ~np.isclose(rest, margin, rtol=1e-12, atol=0.0)
         marks |= _all_zero(parts) & self.protect_zeros
-        # An intruder's upper bound must lie (p/100) x1 − (X − x1 − x2) above the value.
+        # An intruder's upper bound must lie (p/q) x1 − (X − x1 − x2) above the value.
         return Protection.of(model, marks, upper=np.where(marks, np.maximum(margin - rest, 0.0), 0.0))
+
+
+@dataclass(frozen=True)
+class Request:
+    """A cell is protected if a contributor who asked for it makes up at least ``percent`` of it.
+
+    Who asked is said by ``define(..., request=column)``; a second kind of request (2) has a percentage of its own.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> firms = {"branch": ["a", "a", "b", "b"], "value": [70, 30, 70, 30], "asked": [1, 0, 0, 1]}
+    >>> Request(60).protects(define(firms, by="branch", value="value", request="asked")).mask.tolist()
+    [False, True, False]
+    """
+
+    percent: float = 50.0
+    second: float | None = None
+    name: str = "request"
+
+    def __post_init__(self) -> None:
+        if not all(0 < k <= 100 for k in (self.percent, self.second or self.percent)):
+            raise OptionError("a request rule takes percentages above 0 up to 100")
+
+    def protects(self, model: TableModel) -> Protection:
+        """The cells that break the rule, by contributor or by holding."""
+        if model.records is None or model.records.request is None:
+            raise DataError("the request rule needs to know who asked; name the column with request=")
+        return joined(self._asked(level) for level in levels(model))
+
+    def _asked(self, model: TableModel) -> Protection:
+        records = model.records
+        assert records is not None and records.request is not None  # noqa: PT018
+        total = Contributions.of(model).total
+        marks, upper = np.zeros(len(total), np.bool_), np.zeros(len(total))
+        for kind, percent in ((1, self.percent), (2, self.second or self.percent)):
+            those = records.request == kind
+            if those.any():
+                largest = Contributions.of(
+                    replace(model, records=records.of(those, records.inner[those]))
+                ).largest(1)[:, 0]
+                hit = (largest > 0) & (100.0 * largest >= percent * total)
+                marks |= hit
+                upper = np.maximum(
+                    upper, np.where(hit, np.maximum(100.0 / percent * largest - total, 0.0), 0.0)
+                )
+        return Protection.of(model, marks, upper=upper)
 
 
 def _all_zero(parts: Contributions) -> Bools:
@@ -235,7 +299,9 @@ class Except:
         """The cells that break the rule and are not excepted."""
         asked = protection_of(self.rule, model)
         if asked.differences is not None:
-            raise OptionError(f"{self.name} protects differences of cells; a veto of cells has no effect on it")
+            raise OptionError(
+                f"{self.name} protects differences of cells; a veto of cells has no effect on it"
+            )
         kept = asked.mask & ~cell_mask(model, self.cells)
         return Protection(kept, asked.zeros and bool(kept.any()), np.where(kept, asked.upper, 0.0))
 
@@ -331,3 +397,18 @@ def cell_mask(model: TableModel, cells: Any) -> Bools:
         raise DataError(f"cells are named by a mask, by places 0 … {len(mask) - 1}, or by a frame of codes")
     mask[array.astype(np.int64)] = True
     return mask
+
+
+def default_rules(model: TableModel) -> tuple[PrimaryRule, ...]:
+    """Rules for those who give none: counts up to 3 and zeros; sums of at most two contributors, and the p % rule.
+
+    The Handbook on Statistical Disclosure Control (sections 4.2 and 5.2) names 3 as the usual least count and prefers
+    p % to dominance.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define
+    >>> [rule.name for rule in default_rules(define({"a": ["x", "y"]}, by="a"))]
+    ['small count']
+    """
+    return (FewContributors(2), PPercent(10)) if model.is_magnitude else (SmallCount(3),)

@@ -161,7 +161,7 @@ class Suppression:
         model = self.model
         shown = ~self.suppressed & ~self.hidden
         name = "value" if model.is_magnitude else "freq"
-        amount = model.amount if model.is_magnitude else model.frequency
+        amount = model.published_amount if model.is_magnitude else model.frequency
         values = [v if ok else mark for v, ok in zip(amount.tolist(), shown, strict=True)]
         status = ["c" if s else "" for s in self.suppressed]
         kind = pl.String if mark is not None else (pl.Float64 if model.is_magnitude else pl.Int64)
