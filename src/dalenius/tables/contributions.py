@@ -93,7 +93,8 @@ class Contributions:
         row, value, units = row[order], value[order], units[order]
         before = np.cumsum(units) - units
         before -= before[self.sums.indptr[row]]
-        return np.bincount(row, value * np.clip(count - before, 0.0, units), len(self.total))
+        held = value * np.clip(count - before, 0.0, units)
+        return np.asarray(np.bincount(row, held, len(self.total)), np.float64)
 
 
 def levels(model: TableModel) -> list[TableModel]:

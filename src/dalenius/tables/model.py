@@ -113,7 +113,7 @@ class TableModel:
     >>> from dalenius.tables import define
     >>> model = define({"sex": ["f", "m", "f"], "job": ["a", "a", "b"]}, by=["sex", "job"])
     >>> model
-    TableModel(9 cells of 3 inner cells: sex × job)
+    TableModel(9 cells of 4 inner cells: sex × job)
     >>> model.frequency.tolist()
     [3, 2, 1, 2, 1, 1, 1, 1, 0]
     """
@@ -222,7 +222,7 @@ class TableModel:
         >>> from dalenius.tables import define
         >>> model = define({"sex": ["f", "m", "f"], "job": ["a", "a", "b"]}, by=["sex", "job"])
         >>> model.restrict(model.frequency > 1)
-        TableModel(3 cells of 3 inner cells: sex × job)
+        TableModel(3 cells of 4 inner cells: sex × job)
         """
         matrix = self.matrix[:, np.flatnonzero(keep)]
         tables = {name: mask[keep] for name, mask in self.tables.items()}

@@ -26,7 +26,7 @@ ABOUT = b"dalenius table"
 def write_table_file(
     result: Suppression | TableFile, path: str | Path, *, force: bool = False, internal: bool = False
 ) -> Path:
-    """Write a protected table in the format its ending names: csv, xlsx, parquet, json (JSON-stat), sdmx.csv, rds or rda.
+    """Write a protected table in the format of its ending: csv, xlsx, parquet, json (JSON-stat), sdmx.csv, rds, rda.
 
     A table whose audit fails is not written unless ``force``; it is then marked in every format. ``internal`` tells
     primary from secondary cells, for the office's own use.
@@ -37,13 +37,8 @@ def write_table_file(
     >>> from dalenius.tables import define, protect, SmallCount
     >>> result = protect(define({"a": ["x", "y", "z"], "n": [1, 7, 9]}, by="a", freq="n"), SmallCount(3))
     >>> path = write_table_file(result, Path(tempfile.mkdtemp()) / "t.csv")
-    >>> print(path.read_text())
-    a,freq,flag
-    Total,17,
-    x,,c
-    y,,c
-    z,9,
-    <BLANKLINE>
+    >>> path.read_text().splitlines()
+    ['a,freq,flag', 'Total,17,', 'x,,c', 'y,,c', 'z,9,']
     """
     target = Path(path)
     writer = WRITERS[format_of(target)]
@@ -116,18 +111,16 @@ def _read_parquet(path: Path) -> TableFile:
     return TableFile.from_frame(frame, None if about is None else about.decode())
 
 
-def _pyreadr(path: Path) -> Any:
+def _pyreadr() -> Any:
     try:
         import pyreadr  # noqa: PLC0415 (only files of R need it)
     except ImportError as error:
-        raise MissingExtraError(
-            f"{path.name}: files of R need the package pyreadr (pip install 'dalenius[files]')"
-        ) from error
+        raise MissingExtraError("pyreadr", "files", "read and write files of R") from error
     return pyreadr
 
 
 def _write_r(table: TableFile, path: Path) -> None:
-    r = _pyreadr(path)
+    r = _pyreadr()
     frame = table.frame().to_pandas()
     if path.suffix.lower() == ".rds":
         r.write_rds(str(path), frame)
@@ -136,7 +129,7 @@ def _write_r(table: TableFile, path: Path) -> None:
 
 
 def _read_r(path: Path) -> TableFile:
-    frames = _pyreadr(path).read_r(str(path))
+    frames = _pyreadr().read_r(str(path))
     buffer = io.StringIO(next(iter(frames.values())).to_csv(index=False))
     return TableFile.from_frame(pl.read_csv(buffer, infer_schema=False))
 

@@ -25,9 +25,7 @@ def write(table: TableFile, path: Path) -> None:
     try:
         import xlsxwriter  # noqa: PLC0415 (only workbooks need it)
     except ImportError as error:
-        raise MissingExtraError(
-            "Excel workbooks need the package xlsxwriter (pip install 'dalenius[files]')"
-        ) from error
+        raise MissingExtraError("xlsxwriter", "files", "write Excel workbooks") from error
     with xlsxwriter.Workbook(str(path), {"strings_to_formulas": False, "strings_to_urls": False}) as book:
         number = "#,##0" + ("." + "0" * table.decimals if table.decimals else "")
         styles = {
@@ -120,9 +118,7 @@ def read(path: Path) -> TableFile:
     try:
         import fastexcel  # noqa: PLC0415
     except ImportError as error:
-        raise MissingExtraError(
-            "Excel workbooks need the package fastexcel (pip install 'dalenius[files]')"
-        ) from error
+        raise MissingExtraError("fastexcel", "files", "read Excel workbooks") from error
     book = fastexcel.read_excel(str(path))
     names = list(book.sheet_names)
     if not names:
