@@ -78,7 +78,22 @@ def joined(asked: Iterable[Protection]) -> Protection:
 
 
 class PrimaryRule(Protocol):
-    """A rule says what it wants protected; ``name`` is what a reader may see."""
+    """A rule says what it wants protected; ``name`` is what a reader may see.
+
+    Examples
+    --------
+    Anything with these two will do:
+
+    >>> from dalenius.tables import define, protect
+    >>> class Capital:
+    ...     name = "capital"
+    ...     def protects(self, model):
+    ...         return Protection.of(model, (model.cells["town"] == "Oslo").to_numpy())
+    >>> towns = {"town": ["Oslo", "Bergen", "Tromsø"], "n": [40, 30, 20]}
+    >>> rule: PrimaryRule = Capital()
+    >>> print(protect(define(towns, by="town", freq="n"), rule))
+    2 of 4 cells are suppressed: 1 because a rule asks for it (capital 1), 1 to protect it.
+    """
 
     @property
     def name(self) -> str:

@@ -164,7 +164,7 @@ def hrc_text(tree: Hierarchy) -> str:
 
 
 def read_argus(path: str | Path, data: str | Path | None = None) -> ArgusTable:
-    """Read a data file by its ``.rda``: a table (``.tab``) or microdata (``.asc``), with separators or fixed places.
+    r"""Read a data file by its ``.rda``: a table (``.tab``) or microdata (``.asc``), with separators or fixed places.
 
     Parameters
     ----------
@@ -172,6 +172,15 @@ def read_argus(path: str | Path, data: str | Path | None = None) -> ArgusTable:
         The ``.rda`` file.
     data
         The data file; by default the ``.tab``, ``.asc`` or ``.csv`` file of the same name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "m.rda").write_text("geo 1 2\n  <RECODABLE>\nv 3 4\n  <NUMERIC>\n")
+    >>> _ = (folder / "m.asc").write_text("N1  12\nS1   7\n")
+    >>> read_argus(folder / "m.rda").numbers("value").tolist()
+    [12.0, 7.0]
     """
     path = Path(path)
     separator, variables = _metadata(_text(path))

@@ -89,7 +89,7 @@ def format_of(path: Path) -> str:
 
 
 def _write_csv(table: TableFile, path: Path) -> None:
-    table.frame(text=True).write_csv(path)
+    table.frame(text=True).with_columns(pl.col("^flag_*$").replace("", None)).write_csv(path)
 
 
 def _read_csv(path: Path) -> TableFile:
