@@ -68,12 +68,10 @@ def run(case: dict[str, Any]) -> Suppression:
     )
     options: dict[str, Any] = {"secondary_zeros": one(a, "secondaryZeros", False)}
     method = one(a, "singletonMethod")
-    if method is not None and method.startswith("num"):
-        options["singleton"] = method
-        options["small"] = "none"
-    elif method is not None:
+    if method is not None:
         options["small"] = method
-        options["singleton"] = SingletonRules.none()
+        if not method.startswith("num") and method != "sub2Sum":
+            options["singleton"] = SingletonRules.none()
     if "KDisclosure" in kind:
         options["order"] = "disclosure"
     return protect(model, *rules_of(kind, a), repair=False, **options)
