@@ -1,4 +1,4 @@
-"""Outliers of the public credit data: the counts of spec psd16, A3 to A5.
+"""Outliers of the public credit data: the counts of Trindade et al. 2024.
 
 Run as ``python bench/risk_outliers.py credit_risk_dataset.csv`` (32,581 rows, 12 columns; see docs/risk-distances.md).
 Prints what is found beside what is expected. The file belongs to others and is not shipped.

@@ -4,7 +4,7 @@ Run ``python bench/syndiffix_tables.py FOLDER`` with ``national2019.csv`` (27,25
 yoid2000/sdnist-summary) and any releases of it by others as further CSV files in the folder. Prints, for the family of
 small tables, for one wide SynDiffix table and for each other file: the median composite error of counts, the median
 error of Kendall's correlation, the 3-marginal score (area x all pairs) and the propensity error over the same column
-sets (Francis, PSD 2024; spec psd11, 2.6 D, E, F, H).
+sets (Francis 2024).
 """
 
 from __future__ import annotations

@@ -129,3 +129,59 @@ def test_the_front_door_has_what_a_user_looks_for():
         assert getattr(dalenius, name) is not None, name
     with pytest.raises(AttributeError, match="did you mean 'synthesize'"):
         dalenius.sinthesize  # noqa: B018
+
+
+NAME = r"(?:van der |van |de |D')?[A-ZØÉÖÅ][\w'-]+"
+CITATION = re.compile(rf"({NAME}(?:(?:,| and|, and) {NAME})*(?: et al\.)?),? \(?((?:19|20)\d\d)[a-c]?\b(?!-)")
+NO_PAPERS = {"PSD", "CODASPY", "NIST", "UTC", "Survey"}  # meetings, contests and years of other things
+
+
+def cited(text: str) -> set[tuple[tuple[str, ...], str]]:
+    """Authors and year of every citation in a text."""
+    text = re.sub(r"\s+", " ", text)
+    pairs = (
+        (re.split(r", | and ", who.replace(" et al.", "")), year) for who, year in CITATION.findall(text)
+    )
+    return {(tuple(who), year) for who, year in pairs if who[-1] not in NO_PAPERS}
+
+
+def listed_papers() -> list[tuple[list[str], str]]:
+    lines = (ROOT / "docs" / "references.md").read_text(encoding="utf-8").splitlines()
+    papers = [re.match(r"- (.+?) \((\d{4})\)\. ", line) for line in lines if line.startswith("- ")]
+    return [(paper.group(1).split(", "), paper.group(2)) for paper in papers]
+
+
+def test_citations_are_read():
+    assert cited("(Kolb, Tang and Giessing 2024; van Breugel et al. 2023, section 2)") == {
+        (("Kolb", "Tang", "Giessing"), "2024"),
+        (("van Breugel",), "2023"),
+    }
+
+
+def test_every_citation_is_in_the_references():
+    papers = listed_papers()
+    assert len(papers) == len({(*who, year) for who, year in papers})
+    places = {*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md")} - {
+        ROOT / "docs" / "references.md"
+    }
+    unknown = [
+        f"{path.name}: {', '.join(who)} {year}"
+        for path in places
+        for who, year in cited(path.read_text(encoding="utf-8"))
+        if not any(year == when and who[0] == authors[0] and {*who} <= {*authors} for authors, when in papers)
+    ]
+    assert unknown == []
+
+
+def test_nothing_points_outside_the_repository():
+    """A reader has the repository and the papers, nothing else."""
+    outside = re.compile(r"\b[Ss]pecs? (psd|\d)|\bpsd\d\d|/work/|\bissue \d")
+    faults = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for folder in ("src", "tests", "docs", "bench")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".md") and path.name != "test_house.py"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if outside.search(line)
+    ]
+    assert faults == []

@@ -1,4 +1,4 @@
-"""The value tables of the paper on Poisson synthesis, its errata, and the exact values beside them (spec psd07)."""
+"""The value tables of the paper on Poisson synthesis, its errata, and the exact values beside them."""
 
 from __future__ import annotations
 

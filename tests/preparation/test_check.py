@@ -13,7 +13,7 @@ from dalenius.preparation import check, check_protected
 
 @pytest.fixture(scope="module")
 def messy() -> pl.DataFrame:
-    """The stand-in of spec psd08, 3b: known codes, a derived grouping and formula, an outlier, heaping, many levels."""
+    """Known codes, a derived grouping and formula, an outlier, heaping, many levels."""
     rng = np.random.default_rng(8)
     n = 3000
     age = np.clip(rng.normal(46, 18, n), 16, 97).astype(int)

@@ -1,4 +1,4 @@
-"""Worked examples and identities of spec psd17 (Raab, PSD 2024)."""
+"""Worked examples and identities of Raab 2024."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ SPECIFIC = [
 
 
 def test_precision_improvement_of_the_paper() -> None:
-    # spec psd11, 3a: matches / all of SynDiffix, beside the baseline; the same arithmetic
+    # Francis 2024: matches / all of SynDiffix, beside the baseline; the same arithmetic
     for right, matched, base, wanted in (
         (6, 10, 0.2, 0.5),
         (115, 943, 0.073019, 0.0528),
@@ -131,7 +131,7 @@ def test_shapes_that_must_hold(rows: list, other: list) -> None:
     assert f["Dorig"] <= f["CAPd"] + e
     assert f["baseCAPd"] <= f["CAPd"] + e
     assert f["UiO"] <= f["Dorig"] + e
-    if f["iS"] > 0:  # the printed pairs of the paper (spec psd17, A6) are this identity
+    if f["iS"] > 0:  # the printed pairs of the paper (Raab 2024) are this identity
         assert f["tcap_found"] == pytest.approx(100 * f["DiSCO"] / f["iS"])
         assert f["dcap_found"] == pytest.approx(100 * f["dcap"] / f["iS"])
     if f["DiS"] > 0:
@@ -337,7 +337,7 @@ def test_several_targets_are_drawn_for_every_figure() -> None:
 
 
 def test_one_way_arithmetic_of_the_paper() -> None:
-    # spec psd17, A6: 2,482 of 2,605 disclosive records at one level are 95.28 %, and 2,605 of 5,000 are DiSCO 52.10
+    # Raab 2024: 2,482 of 2,605 disclosive records at one level are 95.28 %, and 2,605 of 5,000 are DiSCO 52.10
     level = ["NO"] * 2482 + ["YES"] * 123 + ["NO", "YES"] * 1197 + ["NO"]
     key = [str(i) for i in range(2605)] + ["shared"] * 2395
     found = disclosure(Pair({"k": key, "t": level}, {"k": key, "t": level}), "t", ["k"])

@@ -1,4 +1,4 @@
-"""Predicates, weights, partitions and attacks that isolate (spec psd01)."""
+"""Predicates, weights, partitions and attacks that isolate (D'Acquisto et al. 2024)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several syntheses, sets of keys, expected disclosures, control groups, repeated attacks (psd16, psd17, psd27)."""
+"""Several syntheses, sets of keys, expected disclosures, control groups, repeated attacks."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_control_group_shows_what_is_general_knowledge(people: pl.DataFrame) -> 
 
 
 def registers(n: int, seed: int) -> pl.DataFrame:
-    """The benefit registers of spec psd27, 3b: who has no benefit comes from a narrow range of birth years."""
+    """The benefit registers of Slokom et al. 2024: who has no benefit comes from a narrow range of birth years."""
     rng = np.random.default_rng(seed)
     kind = rng.choice(5, n, p=[0.9574, 0.0016, 0.0364, 0.0038, 0.0008])
     older = np.isin(kind, [1, 2, 3])
@@ -184,7 +184,7 @@ def test_grid_has_an_upper_reference_for_every_attacker(people: pl.DataFrame) ->
     assert found.filter(pl.col("attacker") == "fr-nn")["relative"].item() == pytest.approx(1)
 
 
-# ---------------------------------------------------------------- outliers (psd16)
+# ---------------------------------------------------------------- outliers (Trindade et al. 2024)
 TOLERANCES = {"age": 10.0, "income": 2000.0}
 
 

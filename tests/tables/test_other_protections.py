@@ -75,7 +75,7 @@ def test_rounded_tables_agree_and_add_up():
 
 
 def test_exact_margins_give_cells_back():
-    """At a mean of 8 almost all treated cells can be recovered, at 2 almost none (spec psd21, section 5)."""
+    """At a mean of 8 almost all treated cells can be recovered, at 2 almost none (Brenzel et al. 2024)."""
     shares = {}
     for mean in (8, 2):
         counts = np.random.default_rng(5).poisson(mean, (40, 20, 6))

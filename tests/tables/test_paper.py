@@ -163,7 +163,7 @@ SWITCHES = ("FF", "tF", "tt", "tT", "TF", "Tt", "TT")
 
 @pytest.mark.parametrize(("data", "virtual"), COUNTS)
 def test_numeric_singleton_counts(data, virtual):
-    """The 42 counts of the R test "More NumSingleton" (spec a4), for the plain and the hierarchical virtual cells."""
+    """The 42 counts of the R test "More NumSingleton", for the plain and the hierarchical virtual cells."""
     model = define(
         firms(FIRMS1 if data == "1" else FIRMS2), ["sector", "country"], value="value", contributor="company"
     )

@@ -236,7 +236,7 @@ def test_intervals_equal_enumeration_in_three_dimensions():
 @settings(max_examples=30, deadline=None)
 @given(count_tables(largest=4))
 def test_zeros_are_not_given_away_by_non_negativity(model):
-    """With anysum no suppressed zero has an interval of width nothing (spec 3c)."""
+    """With anysum no suppressed zero has an interval of width nothing."""
     result = protect(model, SmallCount(0))
     zeros = np.flatnonzero(result.primary & (model.frequency == 0))
     if len(zeros):

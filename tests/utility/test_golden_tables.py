@@ -86,7 +86,7 @@ def test_all_tables(case: dict[str, Any]) -> None:
 
 
 class TestWorkedExamples:
-    def test_psd12(self) -> None:
+    def test_foessing_drechsler(self) -> None:
         found = table_statistics(np.array([30, 20, 25, 25]), np.array([28, 22, 30, 20]))
         expected = {
             "VW": 2.3486092452, "df": 3, "S_pMSE": 0.7828697484, "pMSE": 0.00146788078, "FT": 2.3540951517,
@@ -99,7 +99,7 @@ class TestWorkedExamples:
         assert unequal["VW"] == pytest.approx(9)
         assert unequal["pMSE"] == pytest.approx(0.0088888889, rel=1e-7)
 
-    def test_psd15_table_2(self) -> None:
+    def test_kolb_table_2(self) -> None:
         from dalenius.counts.pair import Pair
 
         synthetic = [(1, 2, 3), (1, 2, 5), (4, 12, 4), (4, 12, 4), (4, 12, 4), (5, 12, 10)]
@@ -114,10 +114,10 @@ class TestWorkedExamples:
             found = table_utility(pair, [columns], statistics=["Hellinger"])["Hellinger"][0]
             assert found == pytest.approx(value, abs=5e-6)
 
-    def test_psd15_study(self) -> None:
+    def test_kolb_study(self) -> None:
         assert len(all_tables(["a", "b", "c"], ["x", "y", "z"])) == 52
         assert all_tables(["a"], ["x"], sizes=[2], area="district") == [("district", "a", "x")]
-        # Correlated values with r = 0.9 over 21 settings: Fisher's interval of the spec.
+        # Correlated values with r = 0.9 over 21 settings: Fisher's interval.
         rng = np.random.default_rng(1)
         x, noise = rng.normal(size=21), rng.normal(size=21)
         x = (x - x.mean()) / x.std()
@@ -129,11 +129,11 @@ class TestWorkedExamples:
         assert interval is not None
         assert (interval.low, interval.high) == pytest.approx((0.7659, 0.9591), abs=5e-5)
 
-    def test_psd15_propensity(self) -> None:
+    def test_kolb_propensity(self) -> None:
         from dalenius.counts.pair import Pair
 
         pair = Pair({"a": ["x"] * 50 + ["y"] * 50}, {"a": ["x"] * 80 + ["y"] * 20})
         assert tree_propensity(pair, repeats=0).figures.pMSE == pytest.approx(0.024725, abs=5e-7)
 
-    def test_psd28_ks(self) -> None:
+    def test_aghaddar_ks(self) -> None:
         assert 1 - ks_distance(np.arange(1, 6), np.arange(3, 8)) == pytest.approx(0.6)

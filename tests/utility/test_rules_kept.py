@@ -1,4 +1,4 @@
-"""Compliance, prior and learned share: the worked examples of specs psd27 and psd28."""
+"""Compliance, prior and learned share: the worked examples of Slokom et al. 2024 and Aghaddar et al. 2024."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RULES = ["total == a + b", "a >= 0", "b >= 0", "total2 == total", "staff >= fte"
 IMPLIED = ["flag == 1 -> amt > 0", "flag == 0 -> amt == 0"]
 
 
-def test_psd28_violations() -> None:
+def test_aghaddar_violations() -> None:
     table = Table.from_frame(FIRMS)
     assert violation_rates(table, RULES + IMPLIED) == {
         "summation": 20.0,
@@ -38,7 +38,7 @@ def test_psd28_violations() -> None:
     assert violation_rates(table, IMPLIED, denominator="all") == {"if-then": 20.0}
 
 
-def test_psd27_prior_and_learned() -> None:
+def test_slokom_prior_and_learned() -> None:
     flag = ["1"] * 959 + ["0"] * 41
     date: list[int | None] = [5] * 959 + [None] * 41
     original = Table.from_frame({"flag": flag, "date": date})
@@ -71,7 +71,7 @@ def test_measure_on_the_population() -> None:
     assert abs(broken.values["learned"]) < 0.1
 
 
-def test_psd28_derive() -> None:
+def test_aghaddar_derive() -> None:
     table = Table.from_frame(FIRMS)
     derivation = Derivation.of(table, RULES + IMPLIED)
     assert derivation.names == ["total", "total2"]

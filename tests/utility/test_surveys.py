@@ -1,4 +1,4 @@
-"""Households and distances of counts: the worked examples of spec psd13."""
+"""Households and distances of counts: the worked examples of Thees et al. 2024."""
 
 from __future__ import annotations
 

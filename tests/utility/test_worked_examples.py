@@ -1,4 +1,4 @@
-"""Worked examples of spec psd11, and what the conditional, predictive and gap measures must say."""
+"""Worked examples of Francis 2024, and what the conditional, predictive and gap measures must say."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Derived columns: computed from other columns, never modelled (a body mass index, a total).
 
 A rule "total == a + b" makes its left side superfluous: drop it before synthesis and compute it afterwards, and the
-rule can no longer be broken (spec psd28, 2.5).
+rule can no longer be broken (Aghaddar et al. 2024, section 4.2).
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _breaks(values: FloatArray, method: Method, groups: int) -> FloatArray:
         return _breaks(values / largest, method, groups) * largest
     if method == "quantile":
         edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
-        # Heaped values can leave too few quantile groups: synthpop then cuts by width (spec psd17, 2.9), so do we.
+        # Heaped values can leave too few quantile groups: synthpop then cuts by width (Raab 2024), so do we.
         if len(edges) >= 4 or groups < 3:
             return _at_least_two(edges)
     elif method == "jenks":

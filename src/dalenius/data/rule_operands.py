@@ -21,7 +21,7 @@ from dalenius.data.schema import Kind
 from dalenius.data.vector import SPECIAL, AnyArray, BoolArray, Vector
 
 ABSOLUTE, RELATIVE = 1e-6, 1e-9
-"""Tolerances of == between numbers (spec psd28, 2.5)."""
+"""Tolerances of == between numbers (Aghaddar et al. 2024, section 4.2)."""
 DAY = 86_400_000_000
 ORDER: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,

@@ -122,7 +122,7 @@ class Rule:
 
     @cached_property
     def category(self) -> Category:
-        """The kind of rule, in the five categories of spec psd28 (2.5) and two of ours.
+        """The kind of rule, in the five categories of Aghaddar et al. 2024, section 4.2, and two of ours.
 
         Examples
         --------

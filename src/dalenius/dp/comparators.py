@@ -114,7 +114,7 @@ class DirichletMultinomial:
     """Synthetic records from the posterior of the cell chances under a Dirichlet prior of ``alpha`` in each cell.
 
     ε-DP for replaced records when the *smallest* prior is at least m / (e^ε - 1), m the number of synthetic
-    records (the paper prints "largest": an erratum, spec psd07 section 6). For added or removed records the
+    records (the paper prints "largest": an erratum, Jackson et al. 2024). For added or removed records the
     constants of the law change too: the likelihood ratio gets a factor of at most (m + n - 1 + Σα) / (n - 1 +
     Σα) in one direction.
 

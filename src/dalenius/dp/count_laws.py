@@ -2,7 +2,7 @@
 
 A count model replaces every cell a of a table by a draw around a + α. The pseudo-count α is what makes
 neighbouring tables hard to tell apart: without it an empty cell stays empty for certain. (Jackson, Mitra,
-Francis and Dove 2024; spec psd07.)
+Francis and Dove 2024; Jackson et al. 2024.)
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Neighbouring tables differ by one person in one cell: a and a - 1. Two statement
 the one to publish.
 
 Both are suprema over the original count a. The paper takes a = 1 as the worst case; for ε < 1 that is not so
-(spec psd07, 2.3), so the supremum is computed. δ of this size (0.01 to 0.3) is far from what is usually called
+(Jackson et al. 2024), so the supremum is computed. δ of this size (0.01 to 0.3) is far from what is usually called
 differential privacy.
 """
 
@@ -185,7 +185,7 @@ def calibrate_epsilon(
 
 
 def delta_without_zeros(smallest: int, epsilon: float) -> dict[str, float]:
-    """δ with α = 0 when no cell is empty; it depends on the data, so it is not a guarantee (spec psd07, 2.5).
+    """δ with α = 0 when no cell is empty; it depends on the data, so it is not a guarantee (Jackson et al. 2024).
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""`benchmark`: several methods tried on one file, each several times, judged by the same measures (spec psd12, 2.7).
+"""`benchmark`: several methods tried on one file, each several times, judged by the same measures.
 
 Beside the methods stand two references: columns drawn evenly from the values that occur, which any useful method must
 beat, and whole original rows drawn again, which none may beat by much and nobody may release. `ablation` tries one
-method on a file as it is and cleaned by a recipe (spec psd08, 2.6).
+method on a file as it is and cleaned by a recipe (Latner et al. 2024).
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def ablation(
     progress: Progress | None = None,
     **options: Any,
 ) -> Benchmark:
-    """One method on the file as it is, with its codes declared, and cleaned by the whole recipe (spec psd08, 2.6).
+    """One method on the file as it is, with its codes declared, and cleaned by the whole recipe (Latner et al. 2024).
 
     All versions are brought back to the columns of the original and scored on the same columns: leaving derived columns
     out of the score would by itself make the cleaned version look better.

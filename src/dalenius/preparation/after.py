@@ -1,4 +1,4 @@
-"""`check_protected`: what went wrong after synthesis (spec psd08, 2.5)."""
+"""`check_protected`: what went wrong after synthesis (Latner et al. 2024, section 4)."""
 
 from __future__ import annotations
 

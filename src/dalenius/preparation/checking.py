@@ -1,4 +1,4 @@
-"""`check`: what will go wrong before synthesizing, in one list (spec psd08, 2.1). It never changes data."""
+"""`check`: what will go wrong before synthesizing, in one list (Latner et al. 2024, section 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Missing codes that look like numbers, and columns that are not what they seem (spec psd08, 2.1: 1, 5 and 6)."""
+"""Missing codes that look like numbers, and columns that are not what they seem (Latner et al. 2024, section 3)."""
 
 from __future__ import annotations
 

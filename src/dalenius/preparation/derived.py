@@ -1,4 +1,4 @@
-"""Columns that follow from others: groupings, formulas and functional dependence (spec psd08, 2.1: 2)."""
+"""Columns that follow from others: groupings, formulas and functional dependence (Latner et al. 2024, section 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Recipe`: what a check suggests, as steps that are done before synthesis and undone after it (spec psd08, 2.2)."""
+"""`Recipe`: what a check suggests, as steps that are done before synthesis and undone after it (Latner et al. 2024)."""
 
 from __future__ import annotations
 

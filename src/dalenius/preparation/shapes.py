@@ -1,4 +1,4 @@
-"""Outliers by gap, and heaping (spec psd08, 2.1: 3 and 4)."""
+"""Outliers by gap, and heaping (Latner et al. 2024, section 3)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Steps of a cleaning recipe: each can be done to a file before synthesis and undone on the synthetic file.
 
 Steps are plain data (a recipe is a JSON file that a person reads and edits), so each is a dataclass of texts, numbers
-and lists (spec psd08, 2.2).
+and lists (Latner et al. 2024).
 """
 
 from __future__ import annotations

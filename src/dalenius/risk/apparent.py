@@ -1,4 +1,4 @@
-"""Apparent matches: people single on the keys in both files, and whether the match tells the truth (spec psd11, 2.5).
+"""Apparent matches: people single on the keys in both files, and whether the match tells the truth (Francis 2024).
 
 SDNist calls a match on the quasi-identifiers *apparent*. It harms when the matched record's other values are right more
 often than a model of people who are not in the training half would guess them: the precision improvement (Francis, PSD

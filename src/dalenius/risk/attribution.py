@@ -2,7 +2,7 @@
 
 *Targets* are columns that would hurt if learnt. A combination of keys is *disclosive* in a file when all its records
 there share one target value. DiSCO counts the original records whose keys are disclosive in the protected file and
-whose true value is the one found there. Definitions: spec psd17, section 2.4 (Raab, PSD 2024); all in per cent.
+whose true value is the one found there. Definitions: Raab 2024, section 3.3; all in per cent.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COMPARATOR = {
         better="lower",
         bounds=(0, 100),
         unit="%",
-        reference="Raab 2024 (PSD), section 4; synthpop: disclosure",
+        reference="Raab 2024, section 4; synthpop: disclosure",
         needs=frozenset({"keys", "targets"}),
     )
 )
@@ -212,7 +212,7 @@ def multi_target_of_several(
     targets: Sequence[str] | None = None,
     **options: Any,
 ) -> pl.DataFrame:
-    """`multi_target` of m syntheses of one original: figures are means over the syntheses (spec psd17, 2.11).
+    """`multi_target` of m syntheses of one original: figures are means over the syntheses (Raab 2024).
 
     Identity figures are means too; synthpop takes them from the first synthesis. ``smallest`` and ``largest`` are the
     range of the protected figure; a check counts when it fired in any synthesis.

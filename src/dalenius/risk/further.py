@@ -88,7 +88,7 @@ def _steps(pair: Pair, grouped: bool, records: bool) -> Iterator[tuple[str, Call
 
 
 def isolation_gain_of(pair: Pair) -> Result:
-    """Isolation gain of the protected file: its records, described by the keys, beside chance (spec psd01, 2.4).
+    """Isolation gain of the protected file: its records, described by the keys, beside chance (D'Acquisto et al. 2024).
 
     What an outsider knows about the population is read off the holdout.
 

@@ -1,7 +1,7 @@
 """Identity disclosure: who is single on the keys, and is still single in the protected file.
 
 *Keys* are columns an intruder may know about a person. A record is *unique* when nobody shares its combination of keys.
-Definitions: spec psd17, section 2.3 (Raab, PSD 2024, with its misprints corrected); all in per cent.
+Definitions: Raab 2024, section 3.2, with its misprints corrected; all in per cent.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def uniques(
         better="lower",
         bounds=(0, 100),
         unit="%",
-        reference="Raab 2024 (PSD), section 3; synthpop: disclosure",
+        reference="Raab 2024, section 3; synthpop: disclosure",
         needs=frozenset({"keys"}),
     )
 )
@@ -182,7 +182,7 @@ def replicated_rows(
 
 
 def unique_exact_matches(pair: Pair, records: bool = False) -> Result:
-    """Unique original records found whole in the protected file (SDNist; spec psd11, 2.5 A).
+    """Unique original records found whole in the protected file (SDNist; Francis 2024).
 
     Not a risk by itself: a file with few columns has such matches by chance, so the holdout's rate stands beside it.
 

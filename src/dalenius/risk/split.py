@@ -1,6 +1,6 @@
 """Training and control: synthesize a part of the data and compare the risk of those inside with those outside.
 
-Spec psd17, 2.12: the original is split, only the training part is synthesized, and any measure is taken twice, with the
+Raab 2024: the original is split, only the training part is synthesized, and any measure is taken twice, with the
 training part and with the control part as the people at risk. What both share is general knowledge.
 """
 

@@ -1,4 +1,4 @@
-"""Group disclosure in tables made from microdata, and the microdata scores that stand for it (spec psd15).
+"""Group disclosure in tables made from microdata, and the microdata scores that stand for it (Kolb et al. 2024).
 
 Kolb, Tang and Giessing (PSD 2024): a key combination discloses when all its records share one category. The risk of a
 table is the share of its disclosive cells that are disclosive, with the same value, in the original's table too.

@@ -1,4 +1,4 @@
-"""Secondary suppression by Gaussian elimination (Langsrud, PSD 2024).
+"""Secondary suppression by Gaussian elimination (Langsrud 2024).
 
 Cells are tried in order of usefulness. A cell is published unless that would make a protected column computable; then
 it is suppressed too. The protected columns are the primary cells and the sums that small counts or single
@@ -176,7 +176,7 @@ class Run:
         self._columns(small, owners)
 
     def _settle(self, small: Bools) -> SmallMethod:
-        """Most methods need every published small inner cell to be primary (spec 2.5)."""
+        """Most methods need every published small inner cell to be primary (Langsrud 2024, section 4)."""
         method = self.method
         if method == "none" or method in PUBLISHES_ZEROS:
             return method
@@ -352,7 +352,7 @@ class Run:
                 each.columns.drop(j)
 
     def _contributor(self, each: _Pass, j: int) -> int | None:
-        """Rules 4 and 5 of spec 2.6."""
+        """Where one contributor's value undoes another's suppression (Langsrud 2024, section 5)."""
         if not self.rules.within and not self.rules.combinations:
             return None
         rows, _ = each.columns.column(j)

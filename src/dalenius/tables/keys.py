@@ -2,7 +2,7 @@
 
 A secret key turns a cell's name (or a record's number) into a uniform number. Fresh noise in every table
 would average out
-(spec psd21, section 5); keyed noise does not.
+(Brenzel et al. 2024); keyed noise does not.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ SmallMethod = Literal[
     "virtual_anysum",
     "virtual_subspace",
 ]
-"""How counts that cannot protect each other are treated (spec 2.5).
+"""How counts that cannot protect each other are treated (Langsrud 2024, section 4).
 
 ``anysum`` looks at all sums of small inner cells, ``virtual`` only at those inside a published cell. ``subspace``
 refuses every cell that consists of small inner cells only, ``subspace_strict`` also every cell that would leave a
@@ -54,7 +54,7 @@ REPORTS: dict[str, Report] = {"M": "message", "m": "message", "f": "message", "W
 
 @dataclass(frozen=True)
 class SingletonRules:
-    """Protection against a single contributor who knows its own value (spec 2.6).
+    """Protection against a single contributor who knows its own value (Langsrud 2024, section 5).
 
     Attributes
     ----------

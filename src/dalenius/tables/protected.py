@@ -83,7 +83,7 @@ class Guarded:
 def contributor_columns(
     matrix: Any, primary: Ints, owners: Ints, rules: SingletonRules
 ) -> tuple[Ints, Guarded]:
-    """Primary cells (more of them with ``primary="all"``) and the extra columns of spec 2.6, rules 1 and 3."""
+    """Primary cells (more with ``primary="all"``) and columns of virtual cells (Langsrud 2024, section 5.1)."""
     matrix = sp.csc_matrix(matrix)
     sizes = np.diff(matrix.indptr)
     labelled = owners > 0

@@ -53,7 +53,7 @@ def stochastic_round(
     uniforms: npt.ArrayLike | None = None,
     structural: npt.ArrayLike | None = None,
 ) -> Rounded:
-    """Round small counts to 0 or k without bias: k with probability count / k (psd21, Eq. 1–2).
+    """Round small counts to 0 or k without bias: k with probability count / k (Brenzel et al. 2024, Eq. 1–2).
 
     Counts of 0 and of k or more stay. No count of 1 … k − 1 is left. ``uniforms`` gives the random numbers (k is
     published where u < count / k); ``structural`` marks cells that cannot hold anybody.
@@ -148,7 +148,7 @@ def round_table(
 def aggregate_runs(
     tables: Sequence[npt.ArrayLike], k: int = 3, *, min_runs: int = 30, seed: Seed = None
 ) -> pl.DataFrame:
-    """Average of many simulation runs, each rounded on its own first (psd21, section 2.2).
+    """Average of many simulation runs, each rounded on its own first (Brenzel et al. 2024).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`SmallSums`: which sums of small counts may be published (Langsrud 2024, section 4; spec 2.5).
+"""`SmallSums`: which sums of small counts may be published (Langsrud 2024, section 4).
 
 Small inner cells are zeros where zeros are suppressed, ones where zeros are public. They cannot protect each other: a
 published sum of zeros tells that each of them is zero.

@@ -1,4 +1,4 @@
-"""Principal components: do the files lie alike along the original's main directions (spec psd11, 2.6 I)."""
+"""Principal components: do the files lie alike along the original's main directions (Francis 2024)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def component_distances(
         "overlap.",
         better="lower",
         bounds=(0, 1),
-        reference="NIST SDNIST; Francis 2024 (PSD), spec psd11 2.6 I",
+        reference="NIST SDNIST; Francis 2024",
     )
 )
 def principal_components(pair: Pair, columns: Sequence[str] | None = None, components: int = 5) -> Result:

@@ -115,7 +115,7 @@ def _split(values: AnyArray, codes: IntArray, size: int) -> list[AnyArray]:
         "nothing in common.",
         better="lower",
         bounds=(0, 1),
-        reference="Kolmogorov, Smirnov; conditional medians and densities as in Thees, Novák, Templ 2024 (PSD)",
+        reference="Kolmogorov, Smirnov; conditional medians and densities as in Thees, Novák, Templ 2024",
     )
 )
 def conditional_distributions(

@@ -1,4 +1,4 @@
-"""Distances between two tables of counts on the scale of counts, as surveys are judged (spec psd13, 2.4).
+"""Distances between two tables of counts on the scale of counts, as surveys are judged (Thees et al. 2024).
 
 MAE and RMSE are in persons, MAPE in per cent of the true count, the Aitchison distance in ratios: it treats the counts
 as a composition and asks how far their logarithms, each table centred on its own mean, are apart (Aitchison 1986).

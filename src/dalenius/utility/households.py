@@ -1,4 +1,4 @@
-"""Households: whether a synthetic survey still consists of families (spec psd13, 2.5).
+"""Households: whether a synthetic survey still consists of families (Thees et al. 2024).
 
 A generator that draws rows one by one makes households of children only, or one household per person. A household is an
 adult one when a member is of age; its weight is the mean of its members' weights, counted once.
@@ -25,7 +25,7 @@ from dalenius.utility.charts import two_files
 from dalenius.utility.distances import row_weights
 
 ADULT = 16
-"""Age from which a member is an adult; the paper does not say, 16 gives its figures (spec psd13, 3a 3)."""
+"""Age from which a member is an adult; the paper does not say, 16 gives its figures (Thees et al. 2024)."""
 LARGEST = 8
 """Households of this size and more are one class."""
 
@@ -94,7 +94,7 @@ def _kinds_of(sex: Vector, code: AnyArray, grown: AnyArray, size: int) -> AnyArr
         "with adults of both sexes, and their sizes; 0 is the same.",
         better="lower",
         bounds=(0, float("inf")),
-        reference="Thees, Novák, Templ 2024 (PSD), spec psd13 2.5",
+        reference="Thees, Novák, Templ 2024",
         unit="%",
         default=False,
         needs=frozenset({"households"}),

@@ -1,7 +1,7 @@
 """The k-marginal score of NIST's de-identification challenges (SDNIST), with its per-group breakdown.
 
 For each margin L = Σ |share in the original − share in the protected file| over its cells, between 0 and 2; the score
-is 500 (2 − mean L): 1000 for the same tables, 0 for tables with nothing in common (spec psd11, 2.6 F).
+is 500 (2 − mean L): 1000 for the same tables, 0 for tables with nothing in common (Francis 2024).
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def sampling_equivalent(
         "common.",
         better="higher",
         bounds=(0, 1000),
-        reference="NIST SDNIST; Francis 2024 (PSD), spec psd11 2.6 F",
+        reference="NIST SDNIST; Francis 2024",
     )
 )
 def k_marginal(

@@ -68,7 +68,7 @@ def _states(vector: Vector) -> Categories:
         "that would have to change): 0 is the same.",
         better="lower",
         bounds=(0, 1),
-        reference="SDMetrics: MissingValueSimilarity, extended to pairs; Slokom et al. 2024 (PSD), spec psd27",
+        reference="SDMetrics: MissingValueSimilarity, extended to pairs; Slokom et al. 2024",
         sees_dependence=False,
     )
 )

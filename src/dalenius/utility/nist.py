@@ -43,7 +43,7 @@ def univariate_errors(
         Columns that are counted inside the categories of another one, over the values that the original has there:
         ``{"industry": "sector"}``. Rows whose outer category is empty or a special code are left out.
 
-    A value that the original does not have counts with its absolute error (spec psd11, 2.6 D).
+    A value that the original does not have counts with its absolute error (Francis 2024).
 
     Examples
     --------
@@ -173,7 +173,7 @@ def unique_exact_matches(pair: Pair, columns: Sequence[str] | None = None) -> tu
         meaning="Per cent of original rows that nobody else shares and that the protected file has in every column.",
         better="lower",
         bounds=(0, 100),
-        reference="NIST SDNIST: unique exact matches; Francis 2024 (PSD), spec psd11 2.5 A",
+        reference="NIST SDNIST: unique exact matches; Francis 2024",
         unit="%",
         default=False,
     )
@@ -207,7 +207,7 @@ def unique_matches(pair: Pair, columns: Sequence[str] | None = None) -> Result:
         "subgroup, in standard deviations: 0 is the same.",
         better="lower",
         bounds=(0, float("inf")),
-        reference="NIST SDNIST: linear regression; Francis 2024 (PSD), spec psd11 2.6 G",
+        reference="NIST SDNIST: linear regression; Francis 2024",
         default=False,
     )
 )
@@ -298,7 +298,7 @@ def _is_value(table: Table, column: str, label: object) -> bool:
 
 
 def improvement_factor(other: float, reference: float, perfect: float = 0.0) -> float:
-    """How many times worse (or, negative, better) another release is than a reference (spec psd11, 2.6 K).
+    """How many times worse (or, negative, better) another release is than a reference (Francis 2024).
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Rules: does the protected file keep what must hold, and did the synthesizer learn it (spec psd27, 2.7; psd28, 2.5).
+"""Rules: does the protected file keep what must hold, and did the synthesizer learn it.
+
+Slokom et al. 2024, section 5; Aghaddar et al. 2024, section 4.2.
 
 For a rule "when → then": compliance is the share of rows that keep it among those it applies to; the prior is the share
 of *original* rows for which "then" holds at all, which a method that ignores the condition would score; the learned
@@ -78,7 +80,7 @@ def _prior(rule: Rule, table: Table, tables: Mapping[str, Table] | None) -> floa
 def violation_rates(
     table: Table, rules: Sequence[Rule | str], *, denominator: str = "applicable"
 ) -> dict[str, float]:
-    """Per cent of evaluated rows that break the rules of each category (spec psd28, 2.5).
+    """Per cent of evaluated rows that break the rules of each category (Aghaddar et al. 2024).
 
     ``denominator`` is "applicable" (rows that an if–then rule applies to) or "all" rows with nothing missing.
 
@@ -105,7 +107,7 @@ def broken_rows(
 ) -> dict[str, int]:
     """Rows that break at least one rule of each group; rules on columns that are not at hand are left out.
 
-    NIST's benchmark counts inconsistencies like this, by age, work and housing (spec psd11, 2.6 J).
+    NIST's benchmark counts inconsistencies like this, by age, work and housing (Francis 2024).
 
     Examples
     --------
@@ -133,7 +135,7 @@ def broken_rows(
         "share says how much of a rule the method picked up.",
         better="higher",
         bounds=(0, 100),
-        reference="specs psd27 2.7 and psd28 2.5 (analytical validity rules)",
+        reference="Slokom et al. 2024 and Aghaddar et al. 2024 (analytical validity rules)",
         unit="%",
         needs=frozenset({"rules"}),
         sees_dependence=False,

@@ -1,4 +1,4 @@
-"""Whether one score of the microdata stands in for the tables made of it later (Kolb et al. 2024, spec psd15)."""
+"""Whether one score of the microdata stands in for the tables made of it later (Kolb et al. 2024)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures on a family of small tables instead of one wide one (Francis, PSD 2024; spec psd11).
+"""Measures on a family of small tables instead of one wide one (Francis 2024).
 
 Each figure is taken from the table that holds just the columns it needs, so a family of narrow tables and one wide
 table can be scored side by side on the same questions. A family is anything that can be asked for columns: a

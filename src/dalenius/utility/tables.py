@@ -28,13 +28,13 @@ from dalenius.utility.charts import heat_map, plain_bars, ranked_bars
 from dalenius.utility.distances import DISTANCES, count_distances
 
 GOOD, USABLE = 10.0, 30.0
-"""Readings of S_pMSE: below 10 good, below 30 usable (Raab 2022, spec raab-dp-categorical 2.5)."""
+"""Readings of S_pMSE: below 10 good, below 30 usable (Raab 2022)."""
 BATCH = 64
 """Tables counted at a time, so that memory does not grow with the number of tables."""
 Which = int | Iterable[Sequence[str]]
 Gaps = Literal["level", "drop"]
 Against = Literal["protected", "holdout"]
-REFERENCE = "Raab, Nowok, Dibben 2021; Raab 2022 (PSD); synthpop: utility.tables"
+REFERENCE = "Raab, Nowok, Dibben 2021; Raab 2022; synthpop: utility.tables"
 
 
 def reading(value: float) -> str:

@@ -295,7 +295,7 @@ def _kind(pair: Pair, a: str, b: str, method: Correlation) -> str:
         "of numbers, Cramér's V otherwise): 0 is the same.",
         better="lower",
         bounds=(0, 2),
-        reference="Kolb, Tang, Giessing 2024 (PSD), spec psd15 2.8; SDNIST: pairwise correlation difference",
+        reference="Kolb, Tang, Giessing 2024; SDNIST: pairwise correlation difference",
     )
 )
 def association_difference(

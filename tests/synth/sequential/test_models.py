@@ -125,7 +125,7 @@ def test_weighted_least_squares_by_hand():
     line = Line.fit(
         x, np.array([2.0, 3, 5, 4]), np.array([1.0, 2, 3, 4]), Tuning(ridge=0.0), np.random.default_rng(0)
     )
-    assert line.beta == pytest.approx([2.1, 0.6], rel=1e-8)  # spec psd09, 3a
+    assert line.beta == pytest.approx([2.1, 0.6], rel=1e-8)  # Oganian et al. 2024
     assert line.sigma**2 == pytest.approx(0.53, rel=1e-8)
 
 
@@ -142,7 +142,7 @@ def test_weights_are_checked_and_their_draws_have_the_right_mean():
 
 
 def informative(seed: int) -> tuple[Table, float]:
-    """A sample in which large units are drawn more often (spec psd09), and the population's mean."""
+    """A sample in which large units are drawn more often (Oganian et al. 2024), and the population's mean."""
     rng = np.random.default_rng(seed)
     m = rng.uniform(100, 900, 40_000)
     chosen = rng.choice(len(m), 1000, p=m / m.sum())

@@ -1,4 +1,4 @@
-"""Attribute inference with growing knowledge: fractions of each training file, repeated (spec psd27, 2.9).
+"""Attribute inference with growing knowledge: fractions of each training file (Slokom et al. 2024, section 4.3).
 
 Slokom, Agrawal, Krol and de Wolf (PSD 2024): the same people are attacked with models trained on real data that does
 not hold them, and on each synthetic file; the majority class is the baseline a model must beat.

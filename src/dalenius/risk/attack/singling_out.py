@@ -4,7 +4,7 @@ The intruder takes a protected record and describes it, value by value, until th
 alone it would fit one person in two hundred files of this size) and fits no other protected record. He bets that
 exactly one person in the data fits it. Narrow descriptions are seldom right by chance, so that a bet that is won tells
 something. The same bets are tried on equally many people who are not in the data; the naive guesser wins with
-probability n w (1 - w)^(n-1), w the weight of the description (D'Acquisto et al., PSD 2024, eq. 1).
+probability n w (1 - w)^(n-1), w the weight of the description (D'Acquisto et al. 2024, eq. 1).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TRIED = 4
         better="lower",
         bounds=(-100, 100),
         unit="%",
-        reference="Article 29 WP216; D'Acquisto, Cohen, Naldi and Nissim 2024 (PSD) for the baseline",
+        reference="Article 29 WP216; D'Acquisto, Cohen, Naldi and Nissim 2024 for the baseline",
         default=False,
         random=True,
     )

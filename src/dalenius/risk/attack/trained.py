@@ -147,7 +147,7 @@ class Attack:
         better="lower",
         bounds=(-100, 100),
         unit="%",
-        reference="Hittmeir, Mayer and Ekelhart 2020 (CODASPY); Slokom et al. 2024 (PSD)",
+        reference="Hittmeir, Mayer and Ekelhart 2020 (CODASPY); Slokom et al. 2024",
         needs=frozenset({"keys", "targets"}),
         default=False,
         random=True,

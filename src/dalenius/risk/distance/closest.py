@@ -126,7 +126,7 @@ def _chart(near: AnyArray, far: AnyArray) -> alt.TopLevelMixin:
         better="lower",
         bounds=(0, 100),
         unit="%",
-        reference="Platzer and Reutterer 2021 (identical match share); spec psd11, 2.5 A",
+        reference="Platzer and Reutterer 2021 (identical match share); Francis 2024",
     )
 )
 def identical_matches(pair: Pair, records: bool = False) -> Result:

@@ -1,4 +1,4 @@
-"""ε-identifiability and shared-neighbour identifiability (spec psd25; Miletic and Sariyar, PSD 2024)."""
+"""ε-identifiability and shared-neighbour identifiability (Miletic and Sariyar 2024)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def inverse_entropy(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
         better="lower",
         bounds=(0, 100),
         unit="%",
-        reference="Yoon, Drumright and van der Schaar 2020 (ADS-GAN); Miletic and Sariyar 2024 (PSD)",
+        reference="Yoon, Drumright and van der Schaar 2020 (ADS-GAN); Miletic and Sariyar 2024",
         default=False,
         random=True,
     )

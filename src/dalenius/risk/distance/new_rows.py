@@ -1,4 +1,4 @@
-"""New rows: how many protected records lie within a tolerance of no original (spec psd28, 2.7; SDMetrics)."""
+"""New rows: how many protected records lie within a tolerance of no original (Aghaddar et al. 2024; SDMetrics)."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def new_row_curve(
         better="lower",
         bounds=(0, 100),
         unit="%",
-        reference="SDMetrics: NewRowSynthesis; spec psd28, 2.7",
+        reference="SDMetrics: NewRowSynthesis; Aghaddar et al. 2024",
         default=False,
         random=True,
     )

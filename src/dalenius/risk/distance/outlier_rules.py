@@ -1,4 +1,4 @@
-"""Rules that say whose numbers are extreme (spec psd16, 2.1)."""
+"""Rules that say whose numbers are extreme (Trindade et al. 2024, section 3.2)."""
 
 from __future__ import annotations
 

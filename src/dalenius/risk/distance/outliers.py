@@ -1,4 +1,6 @@
-"""Linkage of outliers: people with extreme values, and how many protected records could be theirs (spec psd16).
+"""Linkage of outliers: people with extreme values, and how many protected records could be theirs.
+
+The linkage attack of Trindade et al. 2024, section 3.2.
 
 Trindade, Antunes, Carvalho and Moniz (PSD 2024): take the outliers of the original, look for protected records close to
 them on all keys, and count outliers with exactly one candidate. The control is ours: without people who are not in the
@@ -234,7 +236,7 @@ def compare_outliers(
     rule: Rule = "zscore",
     candidates: Literal["outliers", "all"] = "outliers",
 ) -> pl.DataFrame:
-    """Run the linkage on several protected files (methods, settings, budgets): one row each (spec psd16, 2.6).
+    """Run the linkage on several protected files (methods, settings, budgets): one row each (Trindade et al. 2024).
 
     Parameters
     ----------
@@ -292,7 +294,7 @@ def compare_outliers(
         better="lower",
         bounds=(0, 100),
         unit="%",
-        reference="Trindade et al. 2024 (PSD), with a control group added",
+        reference="Trindade et al. 2024, with a control group added",
         default=False,
     )
 )

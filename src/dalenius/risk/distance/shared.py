@@ -1,4 +1,4 @@
-"""Shared-neighbour identifiability (spec psd25, 2.1; Miletic and Sariyar, PSD 2024).
+"""Shared-neighbour identifiability (Miletic and Sariyar 2024).
 
 Records that share many of their nearest neighbours form clusters; protected records in small clusters that mix them
 with originals are said to be at risk. The figure depends much on the number of neighbours, and does not see copying.
@@ -24,7 +24,7 @@ from dalenius.risk.distance.space import Metric, Points, Space
 from dalenius.risk.sampling import SEED
 
 NEIGHBOURS = (4, 5, 6, 7, 10)
-"""Numbers of neighbours of the profile; the paper does not say which it used, 5 comes nearest (spec psd25, 6)."""
+"""Numbers of neighbours of the profile; the paper does not say which it used, 5 comes nearest."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +62,7 @@ def shared_neighbour_identifiability(
 ) -> SharedNeighbours:
     """Share of protected records in small clusters that mix originals and protected records (SNI).
 
-    It does **not** see copying: an exact copy of a file scores like an independent sample (measured in spec psd25). Use
+    It does **not** see copying: an exact copy of a file scores like an independent sample. Use
     it beside identical matches and DCR, never alone; `shared_neighbour_profile` shows several numbers of neighbours, on
     which it depends much.
 

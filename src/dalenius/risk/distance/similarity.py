@@ -1,4 +1,4 @@
-"""Similarity of two numbers or two words, as record linkage uses them (spec psd16, 2.2)."""
+"""Similarity of two numbers or two words, as record linkage uses them (Trindade et al. 2024, section 3.2)."""
 
 from __future__ import annotations
 

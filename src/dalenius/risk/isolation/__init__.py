@@ -1,4 +1,4 @@
-"""Isolation: what anybody could single out without the release, and what the release adds (spec psd01)."""
+"""Isolation: what anybody could single out without the release, and what the release adds (D'Acquisto et al. 2024)."""
 
 from dalenius.risk.isolation.attacks import (
     AdaptiveIsolation,

@@ -1,4 +1,7 @@
-"""Attacks that isolate: on classes of a k-anonymous file, overlapping tables, differences, servers (psd01, 2.6)."""
+"""Attacks that isolate: on classes of a k-anonymous file, overlapping tables, differences, servers.
+
+Examples of D'Acquisto et al. 2024, section 4.2.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""Isolation: what anybody could single out without the release, and what the release adds (spec psd01).
+"""Isolation: what anybody could single out without the release, and what the release adds.
+
+D'Acquisto et al. 2024, section 3.
 
 A description *isolates* when exactly one row of the data fits it. An outsider who knows only the distribution and the
 number n of rows isolates with a description of weight p (share of the population it fits) with probability
 n p (1 - p)^(n-1). The *isolation gain* of a release is how much more often one can isolate with it. Two postulates
 frame the reading: a release without information from the data identifies nobody in it; a description may identify when
-it is narrow enough to be unique in the population (D'Acquisto, Cohen, Naldi and Nissim, PSD 2024).
+it is narrow enough to be unique in the population (D'Acquisto, Cohen, Naldi and Nissim 2024).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Isolation gain by trial: run a release, let an attack guess, and compare with chance (spec psd01, 2.4 and 2.7)."""
+"""Isolation gain by trial: run a release, let an attack guess, and compare with chance (D'Acquisto et al. 2024)."""
 
 from __future__ import annotations
 

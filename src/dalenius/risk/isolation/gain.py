@@ -1,4 +1,7 @@
-"""Isolation gain: how much more often one can isolate with a release than without (spec psd01, 2.4 and 2.5)."""
+"""Isolation gain: how much more often one can isolate with a release than without.
+
+D'Acquisto et al. 2024, section 4.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Guesses that divide everybody: partitions of the domain, and what to expect of them (spec psd01, 2.3)."""
+"""Guesses that divide everybody: partitions of the domain, and what to expect of them.
+
+D'Acquisto et al. 2024, section 3.2.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Weight of a description: the share of the population it fits, as an outsider may know it (spec psd01, 2.0).
+"""Weight of a description: the share of the population it fits, as an outsider may know it.
+
+D'Acquisto et al. 2024, section 2.
 
 A weight must come from knowledge that is *not* the protected data: a register, an earlier wave, published margins.
 """

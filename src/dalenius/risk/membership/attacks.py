@@ -1,7 +1,7 @@
 """Membership attacks that need the protected file and people outside the data.
 
 *distance*: a person close to a protected record was in the data. *density ratio*: a person is suspicious when protected
-records are denser around him than people outside are, so that common people are not accused (the idea of DOMIAS, van
+records are denser around him than people outside are, so that common people are not accused (the idea of DOMIAS: van
 Breugel et al. 2023, with densities by nearest neighbours or by margins).
 """
 

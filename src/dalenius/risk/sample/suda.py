@@ -186,7 +186,7 @@ def msu_overlap(
     grouped: bool = True,
     records: bool = False,
 ) -> Result:
-    """Share of the protected rows with an MSU that is an MSU of the original too (spec psd15, 2.6).
+    """Share of the protected rows with an MSU that is an MSU of the original too (Kolb et al. 2024).
 
     Beside it stands the same share for the holdout's rows: people of one population have MSUs in common by chance.
 

@@ -1,7 +1,7 @@
 """`Cells`: the table of key combinations by target value, only where somebody is.
 
 One row per cell (q, t): q a combination of keys, t a level of the target; d, s and h are its records in the original,
-the protected file and the holdout. Everything in spec psd17 (Raab, PSD 2024) is arithmetic on these columns.
+the protected file and the holdout. Everything in Raab 2024 is arithmetic on these columns.
 """
 
 from __future__ import annotations

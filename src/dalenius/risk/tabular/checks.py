@@ -1,6 +1,6 @@
 """Checks for disclosures that carry no news: a common target level, or a pair everybody could have guessed.
 
-Spec psd17, 2.7. Both look at the cells behind DiSCO, after exclusions.
+Raab 2024, section 4. Both look at the cells behind DiSCO, after exclusions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`disclosure`: everything spec psd17 (Raab, PSD 2024) asks about one target, as data."""
+"""`disclosure`: everything Raab 2024 asks about one target, as data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Exclusions: disclosures that carry no news may be left out, and are counted by reason.
 
 A cell is left out of the sums, never out of the decision whether a key combination is disclosive, so that leaving
-something out cannot make anything else look pure; denominators stay whole (spec psd17, 2.8).
+something out cannot make anything else look pure; denominators stay whole (Raab 2024, section 4).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expected and unexpected disclosures: what a margin or one single key already tells (spec psd17, section 5)."""
+"""Expected and unexpected disclosures: what a margin or one single key already tells (Raab 2024, section 5)."""
 
 from __future__ import annotations
 

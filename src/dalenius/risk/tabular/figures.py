@@ -1,4 +1,4 @@
-"""Identity, attribute and CAP figures of one table of keys by target (spec psd17, 2.3 to 2.6), in per cent."""
+"""Identity, attribute and CAP figures of one table of keys by target (Raab 2024, section 3), in per cent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several syntheses of one original: every figure for each, and how far they spread (spec psd17, 2.11)."""
+"""Several syntheses of one original: every figure for each, and how far they spread (Raab 2024)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that count as learnt when they are met within a tolerance (spec psd17, 2.9; an extension of DiSCO)."""
+"""Numbers that count as learnt when they are met within a tolerance (Raab 2024; an extension of DiSCO)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Numbers are grouped first. Without differential privacy a group becomes a value again by drawing one of the
 original values of that group; with it the originals are never touched again: a value is drawn uniformly within
-the group's bounds, or from a declared list. (Raab 2022; spec raab-dp-categorical 2.3.)
+the group's bounds, or from a declared list. (Raab 2022.)
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class LogLinear(JointSynthesizer):
         title="Log-linear model (ipf)",
         meaning="Records drawn from the table that has the two-way (or other) margins of the data and nothing else.",
         guarantee="none without epsilon; with it, differential privacy as the ledger says",
-        reference="Raab 2022 (PSD); synthpop: ipf; Deming and Stephan 1940",
+        reference="Raab 2022; synthpop: ipf; Deming and Stephan 1940",
     )
     model = LogLinearModel
 

@@ -86,7 +86,7 @@ class PoissonCounts(JointSynthesizer):
         title="Count model (Poisson and relatives)",
         meaning="Every cell of the full table drawn as a random count around its own, raised by a pseudo-count.",
         guarantee="none with alpha = 0; above it an (ε, δ) statement, with a δ usually too large for a guarantee",
-        reference="Jackson, Mitra, Francis and Dove 2024 (PSD); 2022 (JRSS A)",
+        reference="Jackson, Mitra, Francis and Dove 2024; 2022 (JRSS A)",
     )
     model = PoissonModel
 

@@ -79,7 +79,7 @@ class Saturated(JointSynthesizer):
         title="Saturated model (catall)",
         meaning="Records drawn from the cross-tabulation of all columns, numbers grouped; a prior for unseen cells.",
         guarantee="none without epsilon; with it, differential privacy as the ledger says",
-        reference="Raab 2022 (PSD); synthpop: catall",
+        reference="Raab 2022; synthpop: catall",
     )
     model = SaturatedModel
 

@@ -26,7 +26,7 @@ class Line:
     def fit(cls, x: Floats, y: Floats, w: Floats | None, tuning: Tuning, rng: np.random.Generator) -> Line:
         """Weighted least squares; for a proper synthesis a draw from the posterior under a flat prior.
 
-        With weights this is the pseudo-likelihood estimate of spec psd09, 2.2 (weights sum to n).
+        With weights this is the pseudo-likelihood estimate of Oganian et al. 2024 (weights sum to n).
         """
         n, q = x.shape
         weight = np.ones(n) if w is None else w * (n / w.sum())

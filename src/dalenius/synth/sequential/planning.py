@@ -31,7 +31,7 @@ TREES = frozenset({"cart", "ctree", "bag", "rf", "sample", "saturated", "survtre
 OBSERVED = TREES | {"normrank", "pmm"}
 """Methods that give out observed values: numbers may be smoothed."""
 STRATUM_ROWS = 200
-"""Rows a stratum needs for a model of its own (spec psd08, 2.4)."""
+"""Rows a stratum needs for a model of its own (Latner et al. 2024)."""
 
 
 def make_plan(options: Sequential, table: Table) -> Plan:

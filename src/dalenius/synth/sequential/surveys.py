@@ -54,7 +54,7 @@ def weighted(options: Sequential, table: Table, seed: Seed) -> Weighted:
     """Options, table and case weights with which the sequence is fitted.
 
     For a proper pseudo-likelihood synthesis the weights are replicate weights of the design, refitted for each
-    synthetic file (spec psd09, 2.5: drawing parameters from the models alone misses the design effect), and
+    synthetic file (Oganian et al. 2024: drawing parameters from the models alone misses the design effect), and
     the models themselves are not drawn.
     """
     name = weight_column(options, table)

@@ -147,7 +147,7 @@ def _response(
     """The response as the kernels take it, in small types: a tree reads it once per level.
 
     A yes/no is a number (its Gini gain is its variance gain, and faster). A number enters by its rank: trees then cut
-    where the distribution differs instead of fencing in a few extreme values (spec psd08: one outlier, one leaf).
+    where the distribution differs instead of fencing in a few extreme values (Latner et al. 2024).
     """
     if target.classes > 2 or (target.classes and tuning.diversity > 1):
         small = np.promote_types(codes, np.min_scalar_type(target.classes - 1))  # few types: compiled once

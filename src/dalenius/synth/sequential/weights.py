@@ -1,6 +1,6 @@
 """Survey weights: a sample that was not drawn with equal chances must not be synthesized as if it were.
 
-Pseudo-likelihood (Oganian, Drechsler, Iqbal 2024; spec psd09): every model is fitted with the weights and donors are
+Pseudo-likelihood (Oganian, Drechsler, Iqbal 2024): every model is fitted with the weights and donors are
 drawn in proportion to them, so that the output behaves like a simple random sample of the population and needs no
 weight column. The design's uncertainty enters by replicate weights, one set per synthetic file.
 """
@@ -19,7 +19,7 @@ from dalenius.synth.sequential.design import Floats
 
 Weighting = Literal["column", "ignore", "predictor", "pseudo", "population"]
 EXTREME = 50
-"""Times the median weight beyond which a weight is remarked upon (spec psd09, 2.2)."""
+"""Times the median weight beyond which a weight is remarked upon (Oganian et al. 2024)."""
 POPULATION = 20
 """Rows of the bootstrapped population for each row of the sample, at most."""
 
@@ -56,7 +56,7 @@ def kish_effect(weights: Floats) -> float:
 
 
 def weight_notes(name: str, weights: Floats) -> tuple[str, ...]:
-    """What a person should know about survey weights before a synthesis rests on them (spec psd09, 2.2).
+    """What a person should know about survey weights before a synthesis rests on them (Oganian et al. 2024).
 
     Examples
     --------

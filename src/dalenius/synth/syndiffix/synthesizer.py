@@ -102,7 +102,7 @@ class SynDiffix(Synthesizer):
             "no value or range of fewer than 3 units comes out, and repeated releases do not average the noise away; "
             "not differential privacy"
         ),
-        reference="Francis, Probst-Iosup, Munz (2023), arXiv:2311.09628; Francis (2024), PSD 2024",
+        reference="Francis, Berneanu, Gashi 2023; Francis 2024",
     )
     model = SynDiffixModel
     uses_units = True

@@ -1,7 +1,7 @@
 """`TableSet`: one small synthetic table per question, all from one shared forest.
 
 A wide table loses accuracy with every column; a family of narrow tables does not, and because noise is sticky the
-family gives away no more than its widest member (Francis, PSD 2024).
+family gives away no more than its widest member (Francis 2024).
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def _size(pair: Pair, name: str) -> int:
         "same, 0 or less has nothing in common.",
         better="higher",
         bounds=(0, 1),
-        reference="Karr et al. 2006; Fössing, Drechsler 2024 (PSD), spec psd12 2.3; synthpop: compare.fit.synds",
+        reference="Karr et al. 2006; Fössing, Drechsler 2024; synthpop: compare.fit.synds",
         default=False,
         sees_copy=True,
     )

@@ -1,7 +1,8 @@
 """The user's own regressions, fitted to each file and tried on real rows: ROC curves and errors of prediction.
 
 Logistic models are judged by the area under the ROC curve (the chance that a real yes is ranked above a real no),
-others by their R², root mean squared error and median absolute error (specs psd27 2.8 and psd28 2.6).
+others by their R², root mean squared error and median absolute error (Slokom et al. 2024;
+Aghaddar et al. 2024, section 4.3).
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def _loss(name: str, original: float, protected: float | None) -> float | None:
         "when they are fitted to the protected instead of the original file: 0 is no loss.",
         better="lower",
         bounds=(0, 1),
-        reference="Slokom et al. 2024 (PSD), spec psd27 2.8; Aghaddar et al. 2024 (PSD), spec psd28 2.6",
+        reference="Slokom et al. 2024; Aghaddar et al. 2024",
         default=False,
         random=True,
     )

@@ -2,7 +2,7 @@
 
 In-sample scores of a forest say nothing (it can remember every row), so rows are scored by models that did not see
 them. An area under the curve of 0.5 means the files cannot be told apart; clearly below 0.5 means that protected rows
-are copies of original ones, which the learner then finds in the wrong class (spec psd12, 2.2).
+are copies of original ones, which the learner then finds in the wrong class (Fössing and Drechsler 2024).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ TREE = _info(
     "tree",
     "a classification tree",
     "It sees the dependence between columns.",
-    "Snoke et al. 2018; Raab, Nowok, Dibben 2021; Latner et al. 2024 (PSD); synthpop: utility.gen, method cart",
+    "Snoke et al. 2018; Raab, Nowok, Dibben 2021; Latner et al. 2024; synthpop: utility.gen, method cart",
     dependence=True,
 )
 
@@ -133,7 +133,7 @@ def _result(
         better="centre",
         centre=0.5,
         bounds=(0, 1),
-        reference="Fössing, Drechsler 2024 (PSD); synthcity: detection_xgb",
+        reference="Fössing, Drechsler 2024; synthcity: detection_xgb",
         default=False,
         random=True,
     )

@@ -1,4 +1,4 @@
-"""Hand examples of the specs: Hittmeir (CAP, GCAP), psd01, psd15, psd16, psd25, psd27, psd28."""
+"""Worked examples, by hand, of the papers on attribution, isolation, outliers, neighbours and rules."""
 
 from __future__ import annotations
 
