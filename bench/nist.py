@@ -79,28 +79,10 @@ SLOPES = {
     "AM": (914, 0.70), "AW": (982, 0.55), "NM": (376, 0.42), "NW": (395, 0.54),
 }  # fmt: skip
 """People and slope of income decile on education in the original."""
-CTGAN_AREAS = (
-    357,
-    476,
-    482,
-    534,
-    117,
-    568,
-    282,
-    460,
-    502,
-    414,
-    243,
-    300,
-    300,
-    255,
-    222,
-    501,
-    497,
-    433,
-    443,
-    464,
-)
+AREAS = (
+    357, 476, 482, 534, 117, 568, 282, 460, 502, 414, 243, 300, 300, 255, 222, 501, 497, 433, 443, 464,
+)  # fmt: skip
+"""Score of CTGAN's file in each area, by name of the area."""
 SAMPLES = {
     0.01: 571, 0.05: 769, 0.1: 838, 0.2: 892, 0.3: 916, 0.4: 932, 0.5: 944, 0.6: 954, 0.7: 963, 0.8: 972, 0.9: 982,
 }  # fmt: skip
@@ -282,7 +264,7 @@ def measured(original: pl.DataFrame, protected: pl.DataFrame, wanted: Published)
     margins = [name for name in columns if name != "INDP"]
     numeric = tuple(name for name in columns if name != "PUMA")
     matches = unique_exact_matches(texts, columns)[0]
-    areas_found = group_scores(tables, "PUMA", margins).sort("PUMA")["score"]
+    areas_found = group_scores(tables, "PUMA", margins).sort("group")["score"]
     rules = broken_rows(Table.from_frame(second, described(columns, numeric)), RULES)
     slopes = slope_errors(_slope_pair(first, second), "PINCP_DECILE", "EDU", _subgroups())
     rounded = (slopes["original"].round(2) - slopes["protected"].round(2)).abs().round(2)
@@ -393,7 +375,8 @@ def published(wanted: Published) -> dict[str, float | None]:
     return {
         "values": wanted.values, "median": wanted.median, "correlation": wanted.correlation,
         "off_diagonal": wanted.off_diagonal, "k_marginal": wanted.k_marginal, "pmse": wanted.pmse, "pca": wanted.pca,
-        "areas as printed": len(wanted.areas) or None, **dict(zip(RULES, wanted.broken, strict=True)), "matches": wanted.matches, "slope": wanted.slope,
+        "areas as printed": len(wanted.areas) or None, **dict(zip(RULES, wanted.broken, strict=True)),
+        "matches": wanted.matches, "slope": wanted.slope,
         **dict(zip(row, wanted.privacy, strict=True)), "sampling": wanted.sampling, "small tables": wanted.small_tables,
     }  # fmt: skip
 
