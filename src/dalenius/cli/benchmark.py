@@ -96,6 +96,10 @@ def _show(found: Benchmark, terminal: Terminal) -> None:
     seconds = found.table.select("candidate", "fit seconds", "sample seconds").drop_nulls()
     for name, fitting, sampling in seconds.iter_rows():
         terminal.note(f"{name}: {figure(fitting)} s to fit, {figure(sampling)} s to draw")
+    for name, behind in found.of_no_use.items():
+        terminal.note(
+            f"{name} does no better than values drawn evenly by {', '.join(behind)}: of no use for these"
+        )
     for name, why in found.failed.items():
         terminal.note(f"{name} made nothing: {why}")
 

@@ -17,6 +17,7 @@ import polars as pl
 
 from dalenius.core.errors import DaleniusError, DataError, OptionError
 from dalenius.core.random import Seed, generator, sequence
+from dalenius.counts.measure import MEASURES
 from dalenius.data.exit import releasable
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
@@ -60,6 +61,26 @@ class Benchmark:
         )
         return self.comparison.table.join(means, on="candidate", how="left", maintain_order="left")
 
+    @property
+    def of_no_use(self) -> dict[str, list[str]]:
+        """Utility measures by which a method does no better than values drawn evenly, as every useful method does.
+
+        Examples
+        --------
+        >>> data = {"sex": ["f"] * 30 + ["m"] * 10, "job": ["yes", "no", "no", "no"] * 10}
+        >>> benchmark(data, ["independent"], replicates=1, measures=["one-way-utility"]).of_no_use
+        {}
+        """
+        places = {row.pop("candidate"): row for row in self.comparison.ranking.to_dicts()}
+        floor = places.get(EVEN, {})
+        useful = [name for name in floor if name in MEASURES and MEASURES[name].info.family == "utility"]
+        found = {
+            name: [measure for measure in useful if place[measure] >= floor[measure]]
+            for name, place in places.items()
+            if name not in (EVEN, ROWS)
+        }
+        return {name: behind for name, behind in found.items() if behind}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
@@ -68,6 +89,7 @@ class Benchmark:
             "agreement of measures": self.comparison.agreement.to_dicts(),
             "seconds": self.costs.to_dicts(),
             "failed": dict(self.failed),
+            "no better than values drawn evenly": self.of_no_use,
         }
 
 
