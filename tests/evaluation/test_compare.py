@@ -12,6 +12,7 @@ from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result
 from dalenius.data import Table, examples
 from dalenius.evaluation import ablation, benchmark, compare, evaluate
+from dalenius.evaluation.benchmarking import EVEN, Benchmark, evenly
 from dalenius.preparation import Recipe, check
 
 COLUMNS = ["sex", "age", "region", "education", "income", "smoker"]
@@ -105,6 +106,17 @@ def test_benchmark(people: pl.DataFrame) -> None:
         seed=1,
     )
     assert again.comparison.table["two-way-utility"][0] == scores["independent"]
+
+
+def test_a_method_must_beat_values_drawn_evenly(people: pl.DataFrame) -> None:
+    chosen = ["one-way-utility", "two-way-utility"]
+    assert benchmark(people, ["independent"], replicates=1, measures=chosen, seed=1).of_no_use == {}
+    files = {"one row": people[[0] * people.height], EVEN: evenly(Table.from_frame(people), seed=1)}
+    found = Benchmark(compare(people, files, measures=chosen), pl.DataFrame({"candidate": [], "file": []}))
+    assert found.of_no_use == {"one row": chosen}
+    assert found.to_dict()["no better than values drawn evenly"] == found.of_no_use
+    bare = benchmark(people, ["independent"], replicates=1, measures=chosen, references=False, seed=1)
+    assert bare.of_no_use == {}  # nothing to compare with
 
 
 def test_a_method_that_fails_is_a_row(people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:

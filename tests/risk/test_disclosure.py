@@ -287,6 +287,20 @@ def test_apparent_matches() -> None:
         apparent_matches(Pair(people, people), ["a"], ["t"])
 
 
+def test_baselines_of_one_release_serve_the_next() -> None:
+    rng = np.random.default_rng(3)
+    people = {"a": rng.integers(0, 9, 400).astype(str), "b": rng.integers(0, 40, 400).astype(str)}
+    people["t"] = np.where(rng.random(400) < 0.7, people["a"], "none")
+    first = apparent_matches(Pair(people, people), ["a", "b"], ["t"])
+    assert first.table is not None
+    known = dict(first.table.select("target", "baseline").rows())
+    again = apparent_matches(Pair(people, people), ["a", "b"], ["t"], baselines=known)
+    assert (again.value, again.interval) == (first.value, first.interval)
+    lower = apparent_matches(Pair(people, people), ["a", "b"], ["t"], baselines={"t": known["t"] / 2})
+    assert lower.table is not None
+    assert lower.table["baseline"][0] == known["t"] / 2
+
+
 def test_exclusions_by_target_as_objects_and_as_plain_data() -> None:
     rng = np.random.default_rng(2)
     people = {

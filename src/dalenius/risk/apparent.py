@@ -70,8 +70,9 @@ def apparent_matches(
     mine, theirs = _matched_rows(pair, known)
     right = {target: _told(pair, known, target, mine, theirs) for target in wanted}
     rows: list[dict[str, Any]] = []
+    earlier = dict(baselines or {})
     for target in wanted:
-        base = baselines[target] if target in (baselines or {}) else _baseline(pair, known, target)
+        base = earlier[target] if target in earlier else _baseline(pair, known, target)
         precision = float(np.mean(right[target])) if len(mine) else math.nan
         gain = _improvement(precision, base, perfect_baseline)
         rows.append({"target": target, "precision": precision, "baseline": base, "improvement": gain})
