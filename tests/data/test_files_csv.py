@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -346,3 +349,34 @@ def test_zero_is_not_written_as_minus_zero(file: Path) -> None:
 def test_a_separator_is_one_character(file: Path, separator: str) -> None:
     with pytest.raises(OptionError, match="one character"):
         read(put(file, "a,b\n1,2\n"), separator=separator)
+
+
+        read(put(file, "a,b\n1,2\n"), separator=separator)
+
+
+FORMULAS = ["=HYPERLINK(A1)", "+cmd|'/C calc'!A0", "-2+3", "@SUM(1)", "\tx", "\rx", "'=1"]
+
+
+def test_text_that_a_spreadsheet_would_run_is_marked_and_comes_back(file: Path) -> None:
+    frame = pl.DataFrame({"=evil()": [*FORMULAS, "plain", "-8"], "n": [-1.5] * 9})
+    write(frame, file)
+    rows = list(csv.reader(io.StringIO(file.read_bytes().decode(), newline="")))
+    assert rows[0] == ["'=evil()", "n"]
+    assert [r[0] for r in rows[1:]] == [*(f"'{text}" for text in FORMULAS), "plain", "-8"]
+    assert {r[1] for r in rows[1:]} == {"-1.5"}, "numbers are left alone"
+    polars.testing.assert_frame_equal(read(file).to_frame(), frame)
+    write(frame, file, formulas=True)
+    assert "\n=HYPERLINK" in file.read_text()
+
+
+def test_a_workbook_holds_no_formula(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    write({"=evil()": [*FORMULAS, "plain"]}, path)
+    with zipfile.ZipFile(path) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml")
+    assert b"<f>" not in sheet
+
+
+def test_two_names_that_differ_by_a_mark_stay_two(file: Path) -> None:
+    put(file, "=a,'=a\n1,2\n")
+    assert cells(file) == {"=a": [1], "'=a": [2]}

@@ -47,7 +47,13 @@ def send(client, name: str, content: bytes, **headers: str):
 
 def test_nothing_without_the_token(tmp_path):
     stranger = TestClient(make_app(tmp_path / "space", "secret", 8123), base_url=BASE, follow_redirects=False)
-    for path in ("/", "/static/app.js", "/run/000000000000", "/run/000000000000/pack.zip"):
+    for path in (
+        "/",
+        "/static/app.js",
+        "/run/000000000000",
+        "/run/000000000000/public.zip",
+        "/run/000000000000/internal.zip",
+    ):
         assert stranger.get(path).status_code == 401
     assert stranger.post("/example", headers=SAME).status_code == 401
     assert stranger.get("/enter?token=guess").status_code == 401
@@ -285,3 +291,52 @@ def test_a_run_of_an_earlier_start_is_seen_and_can_be_stopped(tmp_path):
         Run(folder).cancel()
         assert stranger.poll() is None
         stranger.kill()
+
+
+def test_odd_bytes_are_told_not_crashed_on(client, tmp_path):
+    stranger = TestClient(client.app, base_url=BASE, follow_redirects=False, raise_server_exceptions=False)
+    assert stranger.get("/", headers={b"cookie": b"dalenius=\xe9\xff"}).status_code == 401
+    assert stranger.get("/", headers={b"content-length": b"\xb2"}).status_code == 401
+    where = finished_run(client, tmp_path)
+    careful = TestClient(client.app, base_url=BASE, cookies=client.cookies, raise_server_exceptions=False)
+    for asked in ("²", "-1", "9" * 5000, "١", "1e3", ""):
+        assert careful.get(f"{where}/candidates", params={"c": asked}).status_code == 400, asked
+    assert careful.get(f"{where}/candidates", params={"c": "0"}).status_code == 200
+
+
+def test_what_may_leave_and_what_stays_are_two_downloads(client, tmp_path):
+    from dalenius.release import verify_pack
+
+    where = finished_run(client, tmp_path)
+    assert client.get(f"{where}/pack.zip").status_code in (400, 404)
+    held = {}
+    for part in ("public", "internal"):
+        with zipfile.ZipFile(io.BytesIO(client.get(f"{where}/{part}.zip").content)) as archive:
+            held[part] = archive.namelist()
+            archive.extractall(tmp_path / "got")
+    assert all(name.startswith("release/public/") for name in held["public"])
+    assert not any("/public/" in name for name in held["internal"])
+    assert "release/manifest.json" in held["internal"]
+    assert verify_pack(tmp_path / "got" / "release").accepted, "together they are the pack"
+
+
+def test_nobody_else_may_look_into_the_workspace(client, tmp_path):
+    finished_run(client, tmp_path)
+    paths = [tmp_path / "space", *(tmp_path / "space").rglob("*")]
+    assert len(paths) > 20
+    open_to_others = [p for p in paths if p.stat().st_mode & 0o077]
+    assert open_to_others == []
+
+
+def finished_run(client, tmp_path) -> str:
+    """A run carried out in this process; its address."""
+    from dalenius.web.runner import carry_out
+
+    where = send(client, "people.csv", PEOPLE).headers["location"]
+    roles = {"role-0": "key", "role-1": "key", "role-2": "target"}
+    form = {**roles, "method": "independent", "holdout": "20", "further": "repU <= 100 %"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dalenius.web.workspace.Run.start", lambda run: None)
+        assert client.post(f"{where}/start", data=form, headers=SAME).status_code == 303
+    carry_out(tmp_path / "space" / "runs" / where.split("/")[-1])
+    return where

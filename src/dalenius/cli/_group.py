@@ -95,7 +95,14 @@ def visible(text: str) -> str:
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
     """
-    return "".join(c if category(c) != "Cc" or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+    return "".join(_sign(c) for c in text)
+
+
+def _sign(c: str) -> str:
+    kind = category(c)
+    if kind == "Cs":  # a byte of a file name that is no text
+        return f"\\x{ord(c) & 0xFF:02x}"
+    return c if kind != "Cc" or c in "\n\t" else f"\\x{ord(c):02x}"
 
 
 def _ours() -> Iterator[Later]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from dalenius.core.cost import Cost, duration, size
 from dalenius.core.result import figure
 from dalenius.data.atomic import write_text
 from dalenius.release import Plan, Release, forecast, read_plan, run_plan, template, verify_pack, write_pack
+from dalenius.release.pack import pack_digest
 from dalenius.release.verify import Verification, check_release
 
 app = typer.Typer()
@@ -63,6 +65,12 @@ def release(
         int | None, typer.Option("--workers", help="Processes to use; default: one per core.", min=1)
     ] = None,
     threshold: Annotated[int, typer.Option("--threshold", help="Smallest count shown by value.", min=1)] = 10,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--key", envvar="DALENIUS_KEY", help="Private key that signs the pack; see 'dalenius key'."
+        ),
+    ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -91,11 +99,17 @@ def release(
     chosen = outcome.chosen.candidate.name if outcome.chosen else None
     if chosen is not None:
         with terminal.progress("writing the pack"):
-            write_pack(outcome, threshold)
-    terminal.emit({"chosen": chosen, "why": outcome.why, "pack": str(wanted.output) if chosen else None})
+            write_pack(outcome, threshold, key)
+    digest = pack_digest(wanted.output) if chosen else None
+    pack = str(wanted.output) if chosen else None
+    terminal.emit(
+        {"chosen": chosen, "why": outcome.why, "pack": pack, "digest": digest, "signed": key is not None}
+    )
     if chosen is None:
         raise typer.Exit(NOT_ACCEPTED)
     terminal.say(f"\nThe pack is in {wanted.output}: 'public' may leave the house, 'internal' stays.")
+    signed = "It is signed." if key else "It is not signed (see 'dalenius key')."
+    terminal.block(f"{signed} For the minutes, SHA-256 of manifest.json:\n{digest}")
 
 
 def _costs(wanted: Plan, terminal: Terminal) -> None:
@@ -143,20 +157,36 @@ def verify(
         Path | None,
         typer.Option("--plan", help="Plan beside its input; default: where it was when the pack was made."),
     ] = None,
+    public_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--public-key",
+            envvar="DALENIUS_PUBLIC_KEY",
+            help="The steward's public key; unsigned packs are refused.",
+        ),
+    ] = None,
+    digest: Annotated[
+        str | None, typer.Option("--digest", help="SHA-256 of manifest.json, from the minutes.")
+    ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Check that a pack is whole and unchanged, and that its key figures come out again."""
+    """Check who signed a pack, that it is whole and unchanged, and that figures and reports come out again."""
     terminal = Terminal(quiet, as_json)
     with terminal.progress("verifying"):
-        found = verify_pack(pack, plan_file)
+        found = verify_pack(pack, plan_file, public_key=public_key, digest=digest)
     _tell(found, f"{pack} is whole and unchanged", terminal)
 
 
 def _tell(found: Verification, fine: str, terminal: Terminal) -> None:
-    terminal.emit({"accepted": found.accepted, "faults": found.faults, "remarks": found.remarks})
+    terminal.emit({"accepted": found.accepted, **asdict(found)})
     for remark in found.remarks:
         terminal.note(remark)
+    if found.accepted:
+        terminal.note(f"made again and equal: {', '.join(found.remade) or 'nothing'}")
+        terminal.note(
+            f"not made again, only compared with the manifest: {', '.join(found.not_remade) or 'nothing'}"
+        )
     if found.accepted:
         terminal.say(fine)
         return

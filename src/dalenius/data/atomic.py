@@ -1,4 +1,8 @@
-"""Nothing is half-written: write to a temporary file beside the target, then rename."""
+"""Nothing is half-written: write to a temporary file beside the target, push it to the disk, then rename.
+
+Both the file and the folder that names it are pushed (fsync): after a power cut there is the old file or the new one.
+A file in a private folder (nobody else may look in) is private too.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dalenius.core.errors import FileError
+
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 
 @contextmanager
@@ -24,7 +30,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     >>> target.read_text()
     'done'
     """
-    target = Path(path)
+    target = readable_name(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".dalenius-", suffix=target.suffix)
@@ -34,8 +40,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())
+        os.chmod(temporary, _mode(target.parent))
+        push(temporary)
         os.replace(temporary, target)
+        push(target.parent)
     except OSError as error:
         raise FileError(f"{target}: cannot write ({error.strerror or error}); choose another file") from None
     finally:
@@ -48,7 +56,51 @@ def write_text(path: str | Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _umask() -> int:
+def private_folder(path: Path) -> Path:
+    """The folder, made if it is not there, which only its owner may enter.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> oct(private_folder(Path(tempfile.mkdtemp()) / "a" / "b").stat().st_mode & 0o777)
+    '0o700'
+    """
+    path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    path.chmod(PRIVATE_FOLDER)
+    return path
+
+
+def push(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def readable_name(path: str | Path) -> Path:
+    r"""The path, if its name is text; libraries that read and write files fail on other names.
+
+    Examples
+    --------
+    >>> readable_name("people\udcff.csv")
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.FileError: people\xff.csv: the name is not UTF-8; rename the file or folder
+    """
+    try:
+        os.fspath(path).encode("utf-8")
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise FileError(f"{shown}: the name is not UTF-8; rename the file or folder") from None
+    return Path(path)
+
+
+def _mode(folder: Path) -> int:
+    """What the folder and the user's own setting (umask) allow."""
+    if folder.stat().st_mode & 0o077 == 0:
+        return PRIVATE_FILE
     current = os.umask(0)
     os.umask(current)
-    return current
+    return 0o666 & ~current

@@ -1,4 +1,4 @@
-"""The release pack: what goes out (``public/``), what stays (``internal/``), and a manifest of hashes."""
+"""The release pack: what goes out (``public/``), what stays (``internal/``), a manifest of hashes and its signature."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,24 +17,38 @@ from dalenius.core.errors import DataError, FileError
 from dalenius.core.result import Interval, Result
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Table, write
-from dalenius.data.atomic import write_text
+from dalenius.data.atomic import private_folder, push, write_text
+from dalenius.data.lock import locked
 from dalenius.evaluation import Comparison, Evaluation
 from dalenius.release.codebook import codebook, codebook_text, limits_text
 from dalenius.release.jobs import file_digest, read_made, source
 from dalenius.release.outcome import Judged, Release, summary
-from dalenius.release.plan import Scenario
+from dalenius.release.plan import FORMATS, Scenario
+from dalenius.release.signing import signature
 from dalenius.release.tell import internal_story, public_story, rare_values, release_title, results_rows
 from dalenius.report import Provenance, render_report
 from dalenius.report.markdown import render_markdown
 from dalenius.report.story import Story
 from dalenius.synth import SYNTHESIZERS
 
-MANIFEST = "manifest.json"
+MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
 THRESHOLD = 10
+REPORTS = ("report.html", "report.md")
+KNOWN = frozenset(
+    {
+        f"public/{n}"
+        for n in (*REPORTS, "report.json", "codebook.json", "codebook.md", "limits.md", "checksums.txt")
+    }
+    | {f"internal/{n}" for n in (*REPORTS, "results.json", "results.parquet", "plan.yaml", "provenance.json")}
+)
+"""Every file of a pack but the data, the manifest and its signature."""
 
 
-def write_pack(release: Release, threshold: int = THRESHOLD) -> Path:
+def write_pack(release: Release, threshold: int = THRESHOLD, key: Path | None = None) -> Path:
     r"""Write the pack of a release; the folder appears whole or not at all, an older pack is replaced.
+
+    With the steward's private ``key`` the manifest is signed. Two processes never write one pack at once: the second
+    waits.
 
     Examples
     --------
@@ -55,19 +69,51 @@ def write_pack(release: Release, threshold: int = THRESHOLD) -> Path:
     """
     if release.chosen is None:
         raise DataError(release.why)
+    with locked(release.work.parent / "pack.lock"):
+        return _write(release, release.chosen, threshold, key)
+
+
+def _write(release: Release, chosen: Judged, threshold: int, key: Path | None) -> Path:
     target = release.plan.output
     if target.exists() and not (target / MANIFEST).is_file() and any(target.iterdir()):
         raise FileError(f"{target}: there is something here that is no release pack; choose another output")
     folder, old = release.work / "pack", release.work / "old-pack"
     for stale in (folder, old):
         shutil.rmtree(stale, ignore_errors=True)
-    _fill(folder, release, release.chosen, threshold)
+    for part in (folder, folder / "public", folder / "internal"):
+        private_folder(part)
+    _fill(folder, release, chosen, threshold)
     _write_manifest(folder, release, threshold)
+    if key is not None:
+        write_text(folder / SIGNATURE, signature((folder / MANIFEST).read_bytes(), key))
     if target.exists():
         os.replace(target, old)
     os.replace(folder, target)
+    push(target.parent)
     shutil.rmtree(old, ignore_errors=True)
     return target
+
+
+def pack_digest(folder: Path) -> str:
+    """SHA-256 of a pack's manifest, for the minutes: whoever holds it can tell whether anything was changed."""
+    return file_digest(folder / MANIFEST)
+
+
+def strange_files(names: Iterable[str]) -> list[str]:
+    """Files that do not belong in a pack, whatever the manifest says.
+
+    Examples
+    --------
+    >>> strange_files(["public/people.synthetic.csv", "public/report.html", "public/people.csv"])
+    ['public/people.csv']
+    """
+    return [name for name in names if name not in KNOWN and not is_data(name)]
+
+
+def is_data(name: str) -> bool:
+    """Whether a file of a pack is the released data, in any format."""
+    place, _, file = name.rpartition("/")
+    return place == "public" and any(file.endswith(f".synthetic.{ending}") for ending in FORMATS)
 
 
 def release_name(release: Release, ending: str = "csv") -> str:
@@ -136,6 +182,9 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     comparison = comparison_of(release)
     for ending in plan.formats:
         write(released, folder / "public" / release_name(release, ending))
+    released = read_made(
+        folder / "public" / release_name(release), original
+    )  # what is told is of what goes out
     _write_public(folder / "public", release, chosen, comparison, released, original, threshold)
     inside = folder / "internal"
     provenance = _provenance(release)
@@ -209,7 +258,7 @@ def _write_manifest(folder: Path, release: Release, threshold: int) -> None:
     files = {str(p.relative_to(folder)): file_digest(p) for p in sorted(folder.rglob("*")) if p.is_file()}
     chosen = release.chosen.candidate if release.chosen else None
     body = {
-        "format": 1,
+        "format": 2,
         "title": plan.title,
         "date": release.date,
         "seed": plan.seed,
@@ -226,7 +275,7 @@ def _write_manifest(folder: Path, release: Release, threshold: int) -> None:
 
 
 def digest_of(body: Mapping[str, Any]) -> str:
-    """Fingerprint of a manifest without its own digest.
+    """Checksum of a manifest, kept in it against accidents; it proves nothing against somebody who rewrites it.
 
     Examples
     --------

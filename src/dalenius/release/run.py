@@ -7,7 +7,6 @@ that was killed continues with the jobs that are not there yet; the results are 
 from __future__ import annotations
 
 import datetime as dt
-import fcntl
 import hashlib
 import multiprocessing
 import os
@@ -18,8 +17,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
-from dalenius.core.errors import DaleniusError, FileError
-from dalenius.data.atomic import write_text
+from dalenius.core.errors import FileError
+from dalenius.data.atomic import private_folder, write_text
+from dalenius.data.lock import locked
 from dalenius.release.jobs import do_job, file_digest, job_path, job_stage
 from dalenius.release.outcome import Release, conclude
 from dalenius.release.plan import Candidate, Plan
@@ -82,17 +82,11 @@ def work_folder(plan: Plan) -> Path:
 def _alone(work: Path) -> Iterator[None]:
     """Hold the work folder: two runs of one plan at once would do everything twice. A killed run lets go."""
     try:
-        work.mkdir(parents=True, exist_ok=True)
-        stream = (work / "lock").open("w")
+        private_folder(work.parent)  # made files are not released yet
+        private_folder(work)
     except OSError as error:
         raise FileError(f"{work}: cannot write here ({error.strerror}); choose another output") from None
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise DaleniusError(
-                "this plan is being run by another process; wait for it, or stop it"
-            ) from None
+    with locked(work / "lock", busy="this plan is being run by another process; wait for it, or stop it"):
         yield
 
 

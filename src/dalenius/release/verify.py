@@ -1,33 +1,44 @@
-"""Verifying a pack: is it whole and unchanged, do its figures come out again, and does the plan give it again."""
+"""Verifying a pack: who signed it, is it whole and unchanged, and does it come out again.
+
+What is computed again: the chosen file's figures from the released data and the source, the verdict of the policy, and
+every report that can be written from them. A file with fresh noise cannot be made again: it is taken as given, and all
+that is said about it is remade. `Verification` lists which files were remade and which were not.
+"""
 
 from __future__ import annotations
 
+import hmac
 import json
-import math
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dalenius.core.errors import DaleniusError, FileError
-from dalenius.data.atomic import write_text
-from dalenius.release.jobs import evaluate_scenario, file_digest, read_made, source
-from dalenius.release.pack import MANIFEST, digest_of, write_pack
+from dalenius.release.copies import copy_faults
+from dalenius.release.jobs import file_digest, source
+from dalenius.release.pack import MANIFEST, SIGNATURE, digest_of, pack_digest, strange_files, write_pack
 from dalenius.release.plan import Plan, read_plan
-from dalenius.release.policy import judge
-from dalenius.release.run import run_plan, work_folder
+from dalenius.release.rebuild import Damage, figure_faults, remaking
+from dalenius.release.run import run_plan
+from dalenius.release.signing import signature_fault, signed_by
+from dalenius.report import Provenance
 
 NEEDED = frozenset({"seed", "plan", "inputs", "files", "date", "threshold", "chosen", "repeatable", "digest"})
 """What every manifest says."""
+FOLDERS = frozenset({"public", "internal"})
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass
 class Verification:
-    """What was found: faults (the pack is not accepted) and remarks (what could not be checked)."""
+    """Faults (the pack is not accepted), remarks (what could not be told), and which files were remade."""
 
     faults: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    remade: list[str] = field(default_factory=list)
+    not_remade: list[str] = field(default_factory=list)
 
     @property
     def accepted(self) -> bool:
@@ -35,11 +46,26 @@ class Verification:
         return not self.faults
 
 
-def verify_pack(folder: str | Path, plan: str | Path | None = None) -> Verification:
-    """Check a pack: changed, missing or added files, an edited plan, manifest or seed, figures that do not come out.
+def verify_pack(
+    folder: str | Path,
+    plan: str | Path | None = None,
+    *,
+    public_key: str | Path | None = None,
+    digest: str | None = None,
+) -> Verification:
+    """Check a pack: signature, changed, missing or added files, an edited plan or input, figures that do not come out.
 
-    The plan is looked for where the manifest says it was, beside its input, unless it is given. Where it is not there
-    (the pack was sent elsewhere) only the files are checked, and a remark says so.
+    Parameters
+    ----------
+    folder
+        The pack.
+    plan
+        The plan beside its input; looked for where the manifest says it was. Where it is not there (the pack was sent
+        elsewhere) only signature and files are checked, and a remark says so.
+    public_key
+        The steward's public key, had by another way than the pack. With it an unsigned pack is refused.
+    digest
+        SHA-256 of the manifest as it was written into the minutes.
 
     Examples
     --------
@@ -50,11 +76,14 @@ def verify_pack(folder: str | Path, plan: str | Path | None = None) -> Verificat
     """
     where = Path(folder)
     body = _manifest(where)
-    found = Verification(_file_faults(where, body))
+    found = Verification(not_remade=sorted(body["files"]))
+    _check_origin(found, where, Path(public_key) if public_key else None, digest)
+    found.faults += _file_faults(where, body)
     place = Path(plan) if plan is not None else _plan_place(where, body)
     if found.faults:
         return found
     if place is None:
+        found.faults += copy_faults(where)
         found.remarks.append(
             "the figures were not computed again: the plan and its input are not here (name the plan with --plan)"
         )
@@ -64,52 +93,98 @@ def verify_pack(folder: str | Path, plan: str | Path | None = None) -> Verificat
     except DaleniusError as error:
         found.faults.append(f"the plan cannot be used any more: {error}")
         return found
-    found.faults += _plan_faults(body, held) or _recomputed(where, held)
+    found.faults += _plan_faults(body, held) or copy_faults(where, source(held)[0])
+    if not found.faults:
+        _remake(found, where, body, held)
     return found
 
 
-def check_release(
-    plan: Plan, workers: int | None = None, progress: Callable[[str, int, int], None] | None = None
-) -> Verification:
-    """The gate for an office's own checks: the pack verifies, the plan gives the same files again, policy met."""
+def check_release(plan: Plan, workers: int | None = None, progress: Progress | None = None) -> Verification:
+    """The gate for an office's own checks: the pack verifies, and the plan gives the same files again."""
     found = verify_pack(plan.output, plan.path)
-    if found.faults:
-        return found
-    body = _manifest(plan.output)
-    if not body["repeatable"]:
-        found.remarks.append(
-            "fresh noise is part of the chosen method's guarantee, so the file cannot be made again; "
-            "its hash, figures and policy were checked instead"
-        )
-        return found
-    whole = all(c.repeatable for c in plan.candidates)
-    kept = plan.candidates if whole else tuple(c for c in plan.candidates if c.name == body["chosen"])
-    if not whole:
-        found.remarks.append("only the chosen candidate was made again: fresh noise is part of the others")
-    with tempfile.TemporaryDirectory(prefix="dalenius-check-") as place:
-        again = replace(plan, candidates=kept, output=Path(place) / plan.output.name)
-        write_text(work_folder(again) / "date", body["date"])
-        release = run_plan(again, workers, progress)
-        if release.chosen is None or release.chosen.candidate.name != body["chosen"]:
-            found.faults.append(f"the plan now chooses otherwise: {release.why}")
-            return found
-        pack = write_pack(release, body["threshold"])
-        names = [n for n in body["files"] if whole or (n.startswith("public/") and "synthetic." in n)]
-        found.faults += [
-            f"{name} comes out differently"
-            for name in names
+    if not found.faults:
+        _remake(found, plan.output, _manifest(plan.output), plan, workers, progress, anew=True)
+    return found
+
+
+def _remake(
+    found: Verification, where: Path, body: dict[str, Any], plan: Plan, workers: int | None = 1,
+    progress: Progress | None = None, anew: bool = False,
+) -> None:  # fmt: skip
+    """Write the pack again, from files that are given or (``anew``) made again, and compare."""
+    with tempfile.TemporaryDirectory(prefix="dalenius-verify-") as place:
+        try:
+            again = remaking(Path(place), where, body, plan, anew)
+            release = run_plan(again.plan, workers, progress)
+            if release.chosen is None or release.chosen.candidate.name != body["chosen"]:
+                found.faults.append(f"the plan now chooses otherwise: {release.why}")
+                return
+            found.faults += figure_faults(where, release.chosen)
+            pack = write_pack(release, body["threshold"])
+        except Damage as error:
+            found.faults.append(str(error))
+            return
+        except DaleniusError as error:
+            found.faults.append(f"the pack cannot be made again: {error}")
+            return
+        compared = [name for name in sorted(body["files"]) if again.covers(name)]
+        differing = [
+            name
+            for name in compared
             if not (pack / name).is_file() or file_digest(pack / name) != body["files"][name]
         ]
-    return found
+    same = body.get("versions") == dict(Provenance.now().versions)
+    why = "" if same else " (the pack was made with other versions of Dalenius or its libraries)"
+    found.faults += [f"{name} comes out differently{why}" for name in differing]
+    found.remade = [name for name in compared if name not in differing]
+    found.not_remade = [name for name in sorted(body["files"]) if name not in compared]
+    found.remarks += [remark for remark in again.remarks if remark not in found.remarks]
+
+
+def _check_origin(found: Verification, where: Path, public_key: Path | None, digest: str | None) -> None:
+    """Whether the pack is the steward's: by signature, or by the digest in the minutes. Otherwise say what is open."""
+    held = pack_digest(where)
+    if digest is not None and not hmac.compare_digest(held.encode(), digest.strip().lower().encode()):
+        found.faults.append("the manifest is not the one whose digest is in the minutes")
+    try:
+        said: str | None = (where / SIGNATURE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        said = None
+    except (OSError, ValueError):
+        said = ""
+    if said is not None and not signed_by(said):
+        found.faults.append(f"{SIGNATURE} is damaged")
+    elif public_key is not None:
+        fault = signature_fault((where / MANIFEST).read_bytes(), said, public_key)
+        found.faults += [fault] if fault else []
+    elif said is not None and digest is None:
+        found.remarks.append(
+            f"signed with the key {signed_by(said)}, but whether that is the steward's key was not checked: name the "
+            "public key with --public-key"
+        )
+    elif digest is None:
+        found.remarks.append(
+            "nobody signed this pack: accidents and careless edits would show, but not the work of somebody who "
+            f"rewrote the hashes too. Compare the digest with the minutes (--digest): {held}"
+        )
 
 
 def _file_faults(where: Path, body: dict[str, Any]) -> list[str]:
     faults = [] if body.get("digest") == digest_of(body) else ["the manifest was changed"]
-    listed = body.get("files", {})
-    found = {str(p.relative_to(where)) for p in where.rglob("*") if p.is_file()} - {MANIFEST}
-    faults += [f"{name} is missing" for name in sorted(set(listed) - found)]
-    faults += [f"{name} is not in the manifest" for name in sorted(found - set(listed))]
-    both = sorted(found & set(listed))
+    listed = body["files"]
+    there = sorted(where.rglob("*"))
+    names = {path: str(path.relative_to(where)) for path in there}
+    links = [names[p] for p in there if p.is_symlink()]
+    faults += [f"{name} is a link, not a file" for name in links]
+    folders = [names[p] for p in there if p.is_dir() and not p.is_symlink()]
+    faults += [
+        f"{name} is a folder that does not belong to a pack" for name in folders if name not in FOLDERS
+    ]
+    files = {names[p] for p in there if p.is_file() and not p.is_symlink()} - {MANIFEST, SIGNATURE}
+    faults += [f"{name} is missing" for name in sorted(set(listed) - files)]
+    faults += [f"{name} is not in the manifest" for name in sorted(files - set(listed))]
+    faults += [f"{name} does not belong to a pack" for name in sorted(strange_files(listed))]
+    both = sorted(files & set(listed))
     return faults + [f"{name} was changed" for name in both if file_digest(where / name) != listed[name]]
 
 
@@ -118,7 +193,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         body = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except OSError:
         raise FileError(f"{folder}: no {MANIFEST}; this is not a release pack") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise FileError(f"{folder}: {MANIFEST} is damaged") from None
     whole = isinstance(body, dict) and body.keys() >= NEEDED
     if not whole or not all(isinstance(body[name], dict) for name in ("files", "inputs")):
@@ -145,35 +220,3 @@ def _plan_faults(body: dict[str, Any], plan: Plan) -> list[str]:
         if held.get(n) != d
     ]
     return faults
-
-
-def _recomputed(folder: Path, plan: Plan) -> list[str]:
-    """Key figures (policy and choice) of the released file, computed anew from the released file and the source."""
-    results = json.loads((folder / "internal" / "results.json").read_text(encoding="utf-8"))
-    expected = results["candidates"][results["chosen"]]["replicates"][0]
-    original, holdout = source(plan)
-    names = list(dict.fromkeys([*(rule.measure for rule in plan.policy), plan.choose]))
-    try:
-        released = read_made(next((folder / "public").glob("*.synthetic.csv")), original)
-        faults = []
-        for scenario in plan.scenarios:
-            evaluation = evaluate_scenario(plan, scenario, original, released, holdout, names)
-            for name, result in evaluation.results.items():
-                before = expected[scenario.name][name]["value"]
-                if not _same(result.value, before):
-                    faults.append(f"{name} in scenario {scenario.name!r} does not come out again")
-            share = scenario.population_share
-            judged = [
-                judge(rule, scenario.name, share, [evaluation.results.get(rule.measure)])
-                for rule in plan.policy
-            ]
-            faults += [f"policy in scenario {scenario.name!r}: {f.said}" for f in judged if not f.met]
-    except DaleniusError as error:
-        return [f"the figures cannot be computed again: {error}"]
-    return faults
-
-
-def _same(value: float, before: Any) -> bool:
-    if before is None:
-        return math.isnan(value)
-    return math.isclose(value, float(before), rel_tol=1e-9, abs_tol=1e-12)

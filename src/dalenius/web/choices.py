@@ -161,13 +161,14 @@ class Choices:
 
 def _intruders(form: Any, columns: Sequence[str]) -> list[Intruder]:
     found = []
+    known = {str(n): name for n, name in enumerate(columns)}
     for n in range(MOST_INTRUDERS):
         if form.get(f"s-{n}-name") is None:
             continue
         sides = {
-            side: [columns[int(c)] for c in form.getlist(f"s-{n}-{side}") if c.isdigit() and int(c) < len(columns)]
+            side: [known[c] for c in form.getlist(f"s-{n}-{side}") if c in known]
             for side in ("key", "target")
-        }  # fmt: skip
+        }
         found.append(
             Intruder(
                 str(form.get(f"s-{n}-name")).strip()[:60],

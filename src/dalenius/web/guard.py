@@ -46,7 +46,7 @@ class Guard:
             await _answer(send, 403, "requests from other pages are refused")
         elif scope["path"] == "/enter":
             await self._enter(scope, send)
-        elif not hmac.compare_digest(_cookie(headers.get("cookie", "")), self.cookie):
+        elif not hmac.compare_digest(_cookie(headers.get("cookie", "")).encode(), self.cookie.encode()):
             await _answer(send, 401, "open the address that 'dalenius app' printed")
         elif _length(headers) > self.limit:
             await _answer(send, 413, "the file is larger than the page accepts; use the command line")
@@ -87,7 +87,7 @@ def _cookie(header: str) -> str:
 
 def _length(headers: dict[str, str]) -> int:
     given = headers.get("content-length", "0")
-    return int(given) if given.isdigit() else 0
+    return int(given[:20]) if given.isascii() and given.isdigit() else 0
 
 
 class TooLargeError(Exception):

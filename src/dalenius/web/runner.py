@@ -25,7 +25,8 @@ def carry_out(folder: Path) -> None:
             note_state(folder, state="refused", why=release.why, done=of, of=of)
             return
         progress("writing the pack", of, of)
-        write_pack(release)
+        key = os.environ.get("DALENIUS_KEY")
+        write_pack(release, key=Path(key) if key else None)
         note_state(folder, state="done", why=release.why, done=of, of=of)
     except DaleniusError as error:
         note_state(folder, state="failed", why=str(error))

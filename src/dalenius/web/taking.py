@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 
 from dalenius.core.errors import DaleniusError
+from dalenius.release.pack import MANIFEST
 from dalenius.web.shell import Shell, download
 
 REPORTS = {"report.html": "internal", "public-report.html": "public"}
@@ -19,12 +21,13 @@ def routes(shell: Shell) -> APIRouter:
     """Addresses of downloads."""
     router = APIRouter()
 
-    @router.get("/run/{name}/pack.zip")
-    def pack(name: str) -> Response:
-        run = shell.run(name)
-        if not (run.pack / "manifest.json").is_file():
-            raise DaleniusError("this run has no pack")
-        return download(_zipped(run.pack), "application/zip", "release-pack.zip")
+    @router.get("/run/{name}/public.zip")
+    def public(name: str) -> Response:
+        return _part(shell, name, "public")
+
+    @router.get("/run/{name}/internal.zip")
+    def internal(name: str) -> Response:
+        return _part(shell, name, "internal")
 
     @router.get("/run/{name}/plan.yaml")
     def plan(name: str) -> Response:
@@ -44,9 +47,18 @@ def routes(shell: Shell) -> APIRouter:
     return router
 
 
-def _zipped(folder: Path) -> bytes:
+def _part(shell: Shell, name: str, part: str) -> Response:
+    """What may leave the house, or what stays; never both in one file. Unpacked into one folder they are the pack."""
+    pack = shell.run(name).pack
+    if not (pack / MANIFEST).is_file():
+        raise DaleniusError("this run has no pack")
+    kept = (pack / part).rglob("*") if part == "public" else [*pack.glob("*"), *(pack / part).rglob("*")]
+    return download(_zipped(pack, kept), "application/zip", f"release-{part}.zip")
+
+
+def _zipped(folder: Path, kept: Iterable[Path]) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        for path in sorted(p for p in kept if p.is_file()):
             archive.write(path, str(path.relative_to(folder.parent)))
     return held.getvalue()

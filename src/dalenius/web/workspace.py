@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 
 from dalenius.core.errors import DataError
-from dalenius.data.atomic import write_text
+from dalenius.data.atomic import PRIVATE_FILE, private_folder, write_text
 from dalenius.data.files import read
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
@@ -92,6 +92,7 @@ class Run:
         if self.state["state"] == "running":
             return
         with (self.folder / "log.txt").open("wb") as log:
+            os.fchmod(log.fileno(), PRIVATE_FILE)
             process = subprocess.Popen(
                 [sys.executable, "-m", RUNNER, str(self.folder)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
@@ -135,7 +136,8 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
-        (self.folder / "runs").mkdir(parents=True, exist_ok=True)
+        for place in (self.folder, self.folder / "runs"):
+            private_folder(place)
 
     def runs(self) -> list[Run]:
         """Runs, newest first."""
@@ -158,11 +160,11 @@ class Workspace:
         ending = source.suffix.lower()
         if ending not in ENDINGS:
             raise DataError(f"the page reads {', '.join(ENDINGS)} files")
-        folder = self.folder / "runs" / secrets.token_hex(6)
-        folder.mkdir(parents=True)
+        folder = private_folder(self.folder / "runs" / secrets.token_hex(6))
         try:
             data = folder / f"data{ending}"
             shutil.move(source, data)
+            data.chmod(PRIVATE_FILE)
             table = read(data)
             if not table.rows:
                 raise DataError("the file has no rows")
@@ -175,8 +177,7 @@ class Workspace:
 
     def again(self, run: Run) -> Run:
         """A new run with the data and choices of another, so that what came of that one is kept."""
-        folder = self.folder / "runs" / secrets.token_hex(6)
-        folder.mkdir(parents=True)
+        folder = private_folder(self.folder / "runs" / secrets.token_hex(6))
         facts = {**run.facts, "opened": _now()}
         try:
             os.link(run.data, folder / run.data.name)

@@ -92,7 +92,8 @@ def write(data: Any, path: str | Path, **options: Any) -> None:
     path
         Where to; .csv, .tsv, .txt, .parquet, .feather, .arrow, .xlsx, .sav, .zsav, .dta or .xpt.
     options
-        CSV: ``dialect``; Excel: ``sheet``.
+        CSV: ``dialect``, ``formulas`` (text that a spreadsheet would run as a formula is marked as text unless this
+        is True); Excel: ``sheet``.
 
     Examples
     --------

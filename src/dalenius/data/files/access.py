@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from dalenius.core.errors import DaleniusError, FileError
+from dalenius.data.atomic import readable_name
 
 
 def existing(path: str | Path) -> Path:
@@ -21,7 +22,7 @@ def existing(path: str | Path) -> Path:
     ...
     dalenius.core.errors.FileError: no-such-file.csv: no such file; check the name and the folder
     """
-    path = Path(path)
+    path = readable_name(path)
     try:
         if path.is_dir():
             raise FileError(f"{path}: is a folder; name one file in it")

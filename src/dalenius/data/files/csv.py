@@ -19,6 +19,7 @@ from dalenius.data.atomic import replacing
 from dalenius.data.files.access import contents
 from dalenius.data.files.dialect import Dialect, header_of, sniff_csv
 from dalenius.data.files.encoding import MARKS
+from dalenius.data.files.formulas import MARK, as_meant, as_text
 from dalenius.data.files.texts import raw_from_text, text_from_vector
 from dalenius.data.frames import Origin
 from dalenius.data.schema import Kind, Schema
@@ -70,10 +71,16 @@ def read_csv(
     _refuse_nul(body, path)
     header, offset = _header(body, dialect, path)
     columns = _read_columns(body, offset, header, dialect, missing_strings, path)
+    marked = _count(body, MARK) > 0
+    meant = as_meant(pl.Series(header)).to_list() if marked else header
+    if len(set(meant)) == len(header):
+        columns = dict(zip(meant, columns.values(), strict=True))
+        header = meant
     raws = []
     for name in header:
         column = schema[name] if schema is not None and name in schema else None
         texts = _series(name, columns.pop(name))  # one column at a time is text twice over
+        texts = as_meant(texts) if marked else texts
         if "" in missing_strings and not (column is not None and "" in (column.levels or ())):
             texts = texts.replace({"": None}) if texts.dtype == pl.String and (texts == "").any() else texts
         raws.append(raw_from_text(name, texts, dialect.decimal, column))
@@ -230,8 +237,13 @@ def _explain(body: memoryview, header: list[str], dialect: Dialect, path: Path) 
     raise FileError(f"{path}: cannot be read as {dialect}; check encoding and separator") from None
 
 
-def write_csv(table: Table, path: str | Path, dialect: Dialect | None = None) -> None:
+def write_csv(
+    table: Table, path: str | Path, dialect: Dialect | None = None, *, formulas: bool = False
+) -> None:
     r"""Write a table as CSV: decimals and date formats by the schema, special codes as they came, quotes where needed.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe in front, unless ``formulas`` lets it pass;
+    `read_csv` takes it off again.
 
     Examples
     --------
@@ -240,14 +252,20 @@ def write_csv(table: Table, path: str | Path, dialect: Dialect | None = None) ->
     >>> write_csv(Table.from_frame({"a": [1.25, 3.0]}), file, Dialect(separator=";", decimal=","))
     >>> file.read_text()
     'a\n1,25\n3,00\n'
+    >>> write_csv(Table.from_frame({"a": ["=1+1", "x"], "b": [-1, -2]}), file)
+    >>> file.read_text()
+    "a,b\n'=1+1,-1\nx,-2\n"
     """
     if not table.names:
         raise DataError(f"{path}: a table without columns cannot be written as CSV; use Parquet")
     dialect = dialect or Dialect()
     zoned = {name for name, dtype in table.origin.dtypes.items() if _has_zone(dtype)}
     columns = [
-        text_from_vector(vector, dialect.decimal, name in zoned) for name, vector in table.vectors.items()
+        text_from_vector(vector, dialect.decimal, name in zoned, str if formulas else as_text)
+        for name, vector in table.vectors.items()
     ]
+    if not formulas:
+        columns = [column.alias(as_text(column.name)) for column in columns]
     if len(columns) == 1:
         columns = [columns[0].fill_null("")]  # written as "", since many readers skip an empty line
     frame = pl.DataFrame(columns)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -175,8 +175,12 @@ def level_text(value: Any) -> str:
     return value.isoformat() if isinstance(value, (dt.date, dt.time)) else str(value)
 
 
-def text_from_vector(vector: Vector, decimal: str = ".", zoned: bool = False) -> pl.Series:
+def text_from_vector(
+    vector: Vector, decimal: str = ".", zoned: bool = False, text: Callable[[str], str] = str
+) -> pl.Series:
     """One column as it is written to a text file; null where the cell stays empty.
+
+    ``text`` says how a value is written that is text itself.
 
     Examples
     --------
@@ -196,14 +200,14 @@ def text_from_vector(vector: Vector, decimal: str = ".", zoned: bool = False) ->
         positions = np.zeros(len(vector), np.int64)
         positions[vector.present] = codes
     else:
-        texts = [level_text(value) for value in vector.levels]
+        texts = [_cell(value, text) for value in vector.levels]
         if decimal == ",":
             texts = [
                 _commas(t) if isinstance(v, (float, Decimal)) else t
                 for t, v in zip(texts, vector.levels, strict=True)
             ]
         positions = vector.data.astype(np.int64)
-    special = [level_text(code) for code in vector.column.special]
+    special = [_cell(code, text) for code in vector.column.special]
     lookup = pl.Series("", [*texts, *special, "NaN", None], dtype=pl.String)
     if vector.state is not None:
         targets = np.full(256, len(texts) + len(special) + 1, np.int64)
@@ -211,6 +215,10 @@ def text_from_vector(vector: Vector, decimal: str = ".", zoned: bool = False) ->
         targets[NAN] = len(texts) + len(special)
         positions = np.where(vector.present, positions, targets[vector.state])
     return lookup.gather(pl.Series(positions)).alias(vector.column.name)
+
+
+def _cell(value: Any, text: Callable[[str], str]) -> str:
+    return text(value) if isinstance(value, str) else level_text(value)
 
 
 def _number_texts(distinct: AnyArray, column: Column, decimal: str, zoned: bool) -> list[str]:

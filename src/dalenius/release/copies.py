@@ -1,0 +1,81 @@
+"""The data files of a pack: one CSV file, and copies of it in other formats that must hold the same data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dalenius.core.errors import DaleniusError, FileError
+from dalenius.data import Table, read
+from dalenius.data.files.texts import text_from_vector
+from dalenius.data.schema import Kind
+from dalenius.data.vector import AnyArray, Vector
+from dalenius.release.jobs import read_made
+
+
+def data_file(pack: Path) -> Path:
+    """The released CSV file of a pack."""
+    held = sorted((pack / "public").glob("*.synthetic.csv"))
+    if len(held) != 1:
+        raise FileError(f"{pack}: there must be one released CSV file in public/, not {len(held)}")
+    return held[0]
+
+
+def copy_faults(pack: Path, original: Table | None = None) -> list[str]:
+    """Copies in other formats that do not hold what the CSV file holds; read like the original where that is known."""
+    try:
+        main = data_file(pack)
+        table = read(main) if original is None else read_made(main, original)
+    except DaleniusError as error:
+        return [str(error)]
+    copies = [p for p in sorted((pack / "public").glob("*.synthetic.*")) if p != main]
+    return [
+        f"public/{p.name} does not hold the same data as the CSV file"
+        for p in copies
+        if p.name != f"{main.stem}{p.suffix}" or not _holds(p, table)
+    ]
+
+
+def _holds(copy: Path, table: Table) -> bool:
+    try:
+        return same_cells(table, read(copy))
+    except DaleniusError:
+        return False
+
+
+def same_cells(first: Table, other: Table) -> bool:
+    """Whether two tables hold the same cells, however they are stored.
+
+    Examples
+    --------
+    >>> same_cells(Table.from_frame({"a": [1, None], "b": [True, False]}),
+    ...            Table.from_frame({"a": [1.0, None], "b": [1, 0]}))
+    True
+    >>> same_cells(Table.from_frame({"a": ["x", "y"]}), Table.from_frame({"a": ["x", "z"]}))
+    False
+    """
+    if first.names != other.names or first.rows != other.rows:
+        return False
+    return all(np.array_equal(*_cells(first[n], other[n])) for n in first.names)
+
+
+def _cells(first: Vector, other: Vector) -> tuple[AnyArray, AnyArray]:
+    """Two columns as they would be written, one spelling for each value: formats differ in what types they know."""
+    moments = [v.column.kind is Kind.DATETIME for v in (first, other)]
+    if any(moments) and not all(moments):  # text in a format of its own: only the schema could tell
+        return np.empty(0), np.empty(0)
+    texts = [text_from_vector(replace(v, column=replace(v.column, format=None))) for v in (first, other)]
+    spelt = {text: _spelt(text) for text in {*texts[0].unique(), *texts[1].unique()}}
+    held = [np.array([spelt[t] for t in column.to_list()], dtype=object) for column in texts]
+    return held[0], held[1]
+
+
+def _spelt(text: str | None) -> object:
+    if text is None or text in ("", "NaN"):
+        return None  # not every format knows an empty text or a number that is none
+    try:
+        return float({"true": "1", "false": "0"}.get(text, text))
+    except ValueError:
+        return text

@@ -1,0 +1,153 @@
+"""What a pack is remade from: candidates that are made again, and those that are given because they cannot be."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dalenius.core.errors import DaleniusError
+from dalenius.core.result import Result
+from dalenius.data import write
+from dalenius.data.atomic import write_text
+from dalenius.release.copies import data_file
+from dalenius.release.jobs import job_path, read_made, source
+from dalenius.release.outcome import Judged
+from dalenius.release.pack import is_data
+from dalenius.release.plan import Candidate, Plan
+from dalenius.release.run import work_folder
+
+ENDINGS = (".json", ".parquet", ".ledger")
+
+
+class Damage(DaleniusError):
+    """A file of the pack does not say what it should."""
+
+
+@dataclass(frozen=True)
+class Remaking:
+    """A plan whose candidates stand ready in a work folder of its own, and what can be compared afterwards."""
+
+    plan: Plan
+    whole: bool
+    remarks: list[str]
+
+    def covers(self, name: str) -> bool:
+        """Whether a file of the pack can be remade; copies of the data are compared by content elsewhere."""
+        if is_data(name):
+            return name.endswith(".csv")
+        return self.whole or name.startswith("public/") or name == "internal/plan.yaml"
+
+
+def remaking(place: Path, pack: Path, body: dict[str, Any], plan: Plan, anew: bool) -> Remaking:
+    """Lay out what a pack is remade from.
+
+    Candidates are made again where that is wanted (``anew``) and possible. The others are taken from the folder the run
+    kept; if they are no longer there, the chosen file comes out of the pack and the rest is left out.
+    """
+    chosen = next((c for c in plan.candidates if c.name == body["chosen"]), None)
+    if chosen is None:
+        raise Damage("the plan has no candidate of the name that the manifest says was chosen")
+    kept = work_folder(plan)
+    given = [c for c in plan.candidates if not (anew and c.repeatable)]
+    whole = all(_is_kept(kept, c, plan.replicates) for c in given)
+    again = replace(plan, candidates=plan.candidates if whole else (chosen,), output=place / plan.output.name)
+    work = work_folder(again)
+    write_text(work / "date", str(body["date"]))
+    if whole:
+        _copy(kept, work, given, plan.replicates)
+    elif chosen in given:
+        _take_out(pack, work, plan, chosen)
+    if chosen in given:
+        job_path(work, chosen, 0).unlink(missing_ok=True)  # its figures are computed again
+    return Remaking(again, whole, _remarks(plan, chosen, given, whole, anew))
+
+
+def _remarks(plan: Plan, chosen: Candidate, given: list[Candidate], whole: bool, anew: bool) -> list[str]:
+    remarks = []
+    if not chosen.repeatable:
+        remarks.append(
+            f"fresh noise is part of the guarantee of '{chosen.name}', so its data were not made again; its figures, "
+            "policy and reports were remade from the data that are there"
+        )
+    others = [c for c in plan.candidates if c is not chosen]
+    if others and not whole:
+        remarks.append(
+            "the other candidates are not here any more, so what is said about them was not remade"
+        )
+    fresh = [c.name for c in others if not c.repeatable]
+    if anew and whole and fresh:
+        remarks.append(f"not made again, because fresh noise is part of them: {', '.join(fresh)}")
+    return remarks
+
+
+def _is_kept(work: Path, candidate: Candidate, replicates: int) -> bool:
+    jobs = [job_path(work, candidate, r) for r in range(replicates)]
+    return all(job.is_file() for job in jobs) and jobs[0].with_suffix(".parquet").is_file()
+
+
+def _copy(kept: Path, work: Path, given: list[Candidate], replicates: int) -> None:
+    for candidate in given:
+        for replicate in range(replicates):
+            for ending in ENDINGS:
+                path = job_path(kept, candidate, replicate).with_suffix(ending)
+                if path.is_file():
+                    shutil.copyfile(path, work / path.name)
+
+
+def _take_out(pack: Path, work: Path, plan: Plan, chosen: Candidate) -> None:
+    """The chosen file out of the pack, with its ledger, and the figures of the other times it was made."""
+    original, _ = source(plan)
+    first = job_path(work, chosen, 0)
+    write(read_made(data_file(pack), original), first.with_suffix(".parquet"))
+    budgets = _read(pack / "internal" / "provenance.json").get("privacy_budgets")
+    write_text(
+        first.with_suffix(".ledger"), str(budgets.get(chosen.name, "") if isinstance(budgets, dict) else "")
+    )
+    try:
+        facts = _read(pack / "internal" / "results.json")["candidates"][chosen.name]
+        for replicate, figures in enumerate(facts["replicates"]):
+            stored = {"notes": facts["notes"], "figures": figures}
+            write_text(job_path(work, chosen, replicate), json.dumps(stored, default=str))
+    except (KeyError, TypeError):
+        raise Damage("internal/results.json does not say what it should") from None
+
+
+def figure_faults(pack: Path, chosen: Judged) -> list[str]:
+    """Figures of the chosen file that the pack tells otherwise than they come out."""
+    body = _read(pack / "internal" / "results.json")
+    try:
+        told = body["candidates"][chosen.candidate.name]["replicates"][0]
+        return [
+            f"{name} in scenario {scenario!r} does not come out again"
+            for scenario, results in chosen.runs[0].items()
+            for name, result in results.items()
+            if not _same(result, told[scenario][name])
+        ]
+    except (KeyError, TypeError, IndexError, ValueError):
+        raise Damage("internal/results.json does not say what it should") from None
+
+
+def _same(result: Result, told: dict[str, Any]) -> bool:
+    now = {"value": result.value, **result.yardsticks}
+    then = {"value": told["value"], **told["yardsticks"]}
+    return now.keys() == then.keys() and all(_close(now[k], then[k]) for k in now)
+
+
+def _close(value: float, before: Any) -> bool:
+    if before is None:
+        return math.isnan(value)
+    return math.isclose(value, float(before), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        body = None
+    if not isinstance(body, dict):
+        raise Damage(f"internal/{path.name} is damaged")
+    return body
