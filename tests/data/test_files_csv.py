@@ -351,9 +351,6 @@ def test_a_separator_is_one_character(file: Path, separator: str) -> None:
         read(put(file, "a,b\n1,2\n"), separator=separator)
 
 
-        read(put(file, "a,b\n1,2\n"), separator=separator)
-
-
 FORMULAS = ["=HYPERLINK(A1)", "+cmd|'/C calc'!A0", "-2+3", "@SUM(1)", "\tx", "\rx", "'=1"]
 
 

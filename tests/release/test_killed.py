@@ -19,6 +19,7 @@ from dalenius.release.jobs import file_digest
 
 from .conftest import PLAN, make_plan
 
+BUSY = "dalenius: this plan is being run by another process; wait for it, or stop it\n"
 RUN = [sys.executable, "-c", "from dalenius.cli import app; app()"]
 
 
@@ -34,6 +35,27 @@ def test_two_runs_at_once_are_refused(tmp_path):
         fcntl.flock(stream, fcntl.LOCK_EX)
         with pytest.raises(DaleniusError, match="another process"):
             run_plan(plan, workers=1)
+
+
+@pytest.mark.parametrize(("rounds", "many"), [(1, 2), pytest.param(10, 5, marks=pytest.mark.slow)])
+def test_runs_at_once_leave_one_pack_and_it_is_whole(tmp_path, rounds, many, key):
+    """Real processes that start together: each one writes the whole pack, or is refused in one line."""
+    make_plan(
+        tmp_path, 150, PLAN.replace("  saturated: {}\n  cart: {minbucket: [5, 50]}\n  loglinear: {}\n", "")
+    )
+    command = [*RUN, "release", "plan.yaml", "-q", "--workers", "1", "--key", str(key)]
+    for _ in range(rounds):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        started = [
+            subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) for _ in range(many)
+        ]
+        ended = [(p.communicate()[1], p.returncode) for p in started]
+        assert any(code == 0 for _, code in ended)
+        for said, code in ended:
+            assert code == 0 or (code == 2 and said == BUSY), said
+        assert verify_pack(tmp_path / "out", public_key=key.with_suffix(".pub")).accepted
+        left = sorted(p.name for p in tmp_path.iterdir())
+        assert left == [".out-work", "out", "people.csv", "plan.yaml", "schema.yaml"]
 
 
 def digests(folder: Path) -> dict[str, str]:

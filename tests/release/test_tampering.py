@@ -190,13 +190,35 @@ def test_what_cannot_be_told_is_said(pack, key):
     assert any("nobody signed this pack" in r and pack_digest(pack) in r for r in found.remarks)
 
 
+def test_without_any_key_rewritten_hashes_are_caught_by_making_it_again(pack):
+    """Finding out without a signature needs the plan and its input."""
+    kinds = (
+        "a word of the public report",
+        "a word of the internal report",
+        "the codebook",
+        "the limits",
+        "the checksums",
+    )
+    for kind in kinds:
+        CHANGES[kind][0](pack)
+    forge(pack)
+    (pack / "manifest.sig").unlink()
+    assert sorted(verify_pack(pack).faults) == sorted(
+        f"{CHANGES[kind][1]} comes out differently" for kind in kinds
+    )
+
+
 @pytest.mark.parametrize(
     "kind",
-    ["a word of the public report", "a word of the internal report", "a public file more", "the real data as CSV",
-     "the real data as Parquet", "the codebook", "the limits", "the checksums", "results emptied", "a folder more"],
-)  # fmt: skip
-def test_without_any_key_rewritten_hashes_are_caught_by_making_it_again(pack, kind):
-    """Finding out without a signature needs the plan and its input."""
+    [
+        "a public file more",
+        "the real data as CSV",
+        "the real data as Parquet",
+        "results emptied",
+        "a folder more",
+    ],
+)
+def test_without_any_key_strange_files_and_data_are_caught(pack, kind):
     change, where = CHANGES[kind]
     change(pack)
     forge(pack)
@@ -216,7 +238,7 @@ def test_without_the_kept_candidates_the_public_part_is_remade_and_the_rest_is_l
     assert any("other candidates are not here" in remark for remark in found.remarks)
     edit("public/report.md", "people", "persons")(pack)
     forge(pack)
-    assert verify_pack(pack).faults == ["public/report.md comes out differently"]
+    assert "public/report.md comes out differently" in verify_pack(pack).faults
 
 
 @pytest.fixture(scope="module")
@@ -246,4 +268,4 @@ def test_epsilon_edited_in_the_public_report_is_caught(private, tmp_path, kept):
     assert any("so its data were not made again" in remark for remark in found.remarks)
     edit("public/report.html", "ε = 20", "ε = 0.1")(pack)
     forge(pack)
-    assert verify_pack(pack).faults == ["public/report.html comes out differently"]
+    assert "public/report.html comes out differently" in verify_pack(pack).faults

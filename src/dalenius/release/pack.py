@@ -31,14 +31,11 @@ from dalenius.report.markdown import render_markdown
 from dalenius.report.story import Story
 from dalenius.synth import SYNTHESIZERS
 
-MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
+MANIFEST, SIGNATURE, CHECKSUMS = "manifest.json", "manifest.sig", "checksums.txt"
 THRESHOLD = 10
 REPORTS = ("report.html", "report.md")
 KNOWN = frozenset(
-    {
-        f"public/{n}"
-        for n in (*REPORTS, "report.json", "codebook.json", "codebook.md", "limits.md", "checksums.txt")
-    }
+    {f"public/{n}" for n in (*REPORTS, "report.json", "codebook.json", "codebook.md", "limits.md", CHECKSUMS)}
     | {f"internal/{n}" for n in (*REPORTS, "results.json", "results.parquet", "plan.yaml", "provenance.json")}
 )
 """Every file of a pack but the data, the manifest and its signature."""
@@ -228,8 +225,13 @@ def _write_public(
     write_text(folder / "report.md", render_markdown(shown, bare, title=plan.title, public=True, story=story))
     write_text(folder / "report.json", _json(_public_facts(plan.title, release_title(chosen), story, best)))
     write_text(folder / "limits.md", limits_text(plan.title, info, story.uses))
-    sums = [f"{file_digest(path)}  {path.name}" for path in sorted(folder.iterdir())]
-    write_text(folder / "checksums.txt", "\n".join(sums) + "\n")
+    write_text(folder / CHECKSUMS, checksums(folder))
+
+
+def checksums(folder: Path) -> str:
+    """SHA-256 of every public file, as ``sha256sum -c`` reads it."""
+    held = [path for path in sorted(folder.iterdir()) if path.name != CHECKSUMS]
+    return "".join(f"{file_digest(path)}  {path.name}\n" for path in held)
 
 
 def _public_evaluation(evaluation: Evaluation) -> Evaluation:

@@ -16,9 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.core.errors import DaleniusError, FileError
+from dalenius.data.atomic import write_text
 from dalenius.release.copies import copy_faults
 from dalenius.release.jobs import file_digest, source
-from dalenius.release.pack import MANIFEST, SIGNATURE, digest_of, pack_digest, strange_files, write_pack
+from dalenius.release.pack import (
+    CHECKSUMS,
+    MANIFEST,
+    SIGNATURE,
+    checksums,
+    digest_of,
+    pack_digest,
+    strange_files,
+    write_pack,
+)
 from dalenius.release.plan import Plan, read_plan
 from dalenius.release.rebuild import Damage, figure_faults, remaking
 from dalenius.release.run import run_plan
@@ -121,6 +131,8 @@ def _remake(
                 return
             found.faults += figure_faults(where, release.chosen)
             pack = write_pack(release, body["threshold"])
+            # Copies of the data may be other bytes with the same cells: the sums are of the files that are there.
+            write_text(pack / "public" / CHECKSUMS, checksums(where / "public"))
         except Damage as error:
             found.faults.append(str(error))
             return
