@@ -1,4 +1,4 @@
-"""Signatures: the steward's Ed25519 key under the manifest of a pack (Bernstein et al. 2012; RFC 8032).
+"""Signatures: the steward's Ed25519 key under the manifest of a pack (RFC 8032).
 
 Hashes show accidents. Whoever can edit a file can also rewrite its hash, but not the signature, which needs the private
 key; it is checked with the public key, which must come to the reader by another way than the pack.
