@@ -1,7 +1,7 @@
 """One small chart per column: how often each value occurs in the original and in the protected file.
 
-Only counts are drawn. A value that fewer than ``threshold`` original records have is not named: it goes into one bar
-with the other rare ones, and that bar is left out too when it is small.
+Only counts are drawn. A value that fewer than ``threshold`` original records have is not named, nor are the others that
+keep it from following by subtraction: they go into one bar, and that bar is left out too when it is small.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dalenius.core.style import FILES, ORIGINAL
 from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
 from dalenius.data.vector import AnyArray
+from dalenius.report.withheld import Mask, withheld_values
 
 MOST_BARS = 16
 
@@ -30,18 +31,20 @@ class Bars:
     column: str
     data: pl.DataFrame
     hidden: int
-    """Values that are not named because too few original records have them."""
+    """Values that are not named: too few original records have them, or others would follow by subtraction."""
 
 
-def column_bars(pair: Pair, column: str, threshold: int = 10) -> Bars:
+def column_bars(pair: Pair, column: str, threshold: int = 10, hidden: Mask | None = None) -> Bars:
     """Shares of each value of a column in both files, rare values merged.
+
+    ``hidden`` are the values that must not be shown, where other columns are shown too (`withheld_values`).
 
     Examples
     --------
     >>> pair = Pair({"a": ["x"] * 20 + ["y"] * 15 + ["rare"]}, {"a": ["x"] * 10 + ["y"] * 10})
     >>> bars = column_bars(pair, "a")
     >>> bars.data["value"].to_list(), bars.hidden
-    (['x', 'y', 'x', 'y'], 1)
+    (['x', '2 other values', 'x', '2 other values'], 2)
     """
     aligned = pair.categories(column)
     labels = [str(label) for label in aligned.original.labels]
@@ -49,11 +52,12 @@ def column_bars(pair: Pair, column: str, threshold: int = 10) -> Bars:
         np.bincount(side.codes.astype(np.int64), minlength=len(labels))
         for side in (aligned.original, aligned.protected)
     ]
-    kept = np.flatnonzero(counts[0] >= threshold)
+    if hidden is None:
+        hidden = withheld_values(pair, [column], threshold)[column]
+    kept = np.flatnonzero((counts[0] >= threshold) & ~hidden)
     if len(kept) > MOST_BARS:
         kept = np.sort(kept[np.argsort(-counts[0][kept], kind="stable")[:MOST_BARS]])
     rest = np.setdiff1d(np.flatnonzero((counts[0] > 0) | (counts[1] > 0)), kept)
-    hidden = int(np.count_nonzero((counts[0][rest] > 0) & (counts[0][rest] < threshold)))
     rows: list[dict[str, Any]] = []
     for word, count in zip(("original", "protected"), counts, strict=True):
         total = max(int(count.sum()), 1)
@@ -65,7 +69,7 @@ def column_bars(pair: Pair, column: str, threshold: int = 10) -> Bars:
             name = f"{len(rest)} other values"
             rows.append({"file": word, "value": name, "share": count[rest].sum() / total, "order": len(kept)})
     schema = {"file": pl.String, "value": pl.String, "share": pl.Float64, "order": pl.Int64}
-    return Bars(column, pl.DataFrame(rows, schema=schema), hidden)
+    return Bars(column, pl.DataFrame(rows, schema=schema), int(np.count_nonzero(hidden)))
 
 
 def public_pair(pair: Pair) -> Pair:

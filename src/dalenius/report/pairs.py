@@ -10,6 +10,7 @@ import polars as pl
 
 from dalenius.core.later import altair as alt
 from dalenius.core.style import HEAT
+from dalenius.core.subtraction import Sum, withheld
 from dalenius.counts.pair import Pair
 
 MOST_LEVELS, FEW_LEVELS = 14, 6
@@ -22,18 +23,20 @@ class Cells:
     columns: tuple[str, str]
     data: pl.DataFrame
     hidden: int
-    """Cells left out because too few original records are in them."""
+    """Cells left out because too few original records are in them, or others would follow by subtraction."""
 
 
 def pair_cells(pair: Pair, first: str, second: str, threshold: int = 10) -> Cells:
     """Cells of the table of two columns that at least ``threshold`` original records share.
+
+    Whoever knows the counts of both columns gets no other cell by subtraction.
 
     Examples
     --------
     >>> data = {"a": ["x"] * 30 + ["y"] * 20, "b": ["u"] * 29 + ["v"] * 21}
     >>> cells = pair_cells(Pair(data, data), "a", "b")
     >>> cells.data["original"].to_list(), cells.hidden
-    ([0.58, 0.4], 1)
+    ([], 3)
     """
     counted = pair.counts([first, second])
     labels = counted.original.labels
@@ -41,16 +44,17 @@ def pair_cells(pair: Pair, first: str, second: str, threshold: int = 10) -> Cell
     kept = [_frequent(dense[0].sum(axis=1 - axis)) for axis in (0, 1)]
     shares = [table / max(table.sum(), 1.0) for table in dense]
     rows: list[dict[str, Any]] = []
-    hidden = 0
+    places = np.arange(dense[0].size).reshape(dense[0].shape)
+    sums = [Sum(line) for line in (*places, *places.T)]
+    hidden = withheld(dense[0].ravel(), sums, threshold).reshape(dense[0].shape)
     for i in kept[0]:
         for j in kept[1]:
-            if 0 < dense[0][i, j] < threshold:
-                hidden += 1
-            elif dense[0][i, j] >= threshold:
+            if dense[0][i, j] > 0 and not hidden[i, j]:
                 found = {"original": shares[0][i, j], "protected": shares[1][i, j]}
                 rows.append({"first": str(labels[0][i]), "second": str(labels[1][j]), **found})
     schema = {"first": pl.String, "second": pl.String, "original": pl.Float64, "protected": pl.Float64}
-    return Cells((first, second), pl.DataFrame(rows, schema=schema), hidden)
+    there = int(np.count_nonzero(hidden[np.ix_(*kept)]))
+    return Cells((first, second), pl.DataFrame(rows, schema=schema), there)
 
 
 def _frequent(counts: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:

@@ -20,6 +20,7 @@ from dalenius.report.glossary import glossary
 from dalenius.report.overview import draw_points, map_words, overview, pareto
 from dalenius.report.provenance import Provenance
 from dalenius.report.story import Story
+from dalenius.report.withheld import withheld_values
 from dalenius.report.words import cautions, comparison_story, reading
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -110,11 +111,9 @@ def _table(name: str, held: ProtectedTable, charts: Charts, public: bool) -> dic
 
 def _candidate(evaluation: Evaluation, charts: Charts, threshold: int, public: bool) -> dict[str, Any]:
     shown = public_pair(evaluation.pair) if public else evaluation.pair
-    bars = [
-        column_bars(shown, name, threshold)
-        for name in shown.columns
-        if not public or _may_be_drawn(shown, name)
-    ]
+    drawn = [name for name in shown.columns if not public or _may_be_drawn(shown, name)]
+    hidden = withheld_values(shown, drawn, threshold)
+    bars = [column_bars(shown, name, threshold, hidden[name]) for name in drawn]
     return {
         "name": evaluation.name,
         "rows": evaluation.pair.protected.rows,
