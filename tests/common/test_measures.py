@@ -17,6 +17,7 @@ import dalenius.utility  # noqa: F401 (both rooms register their measures)
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
+from dalenius.core.small_cells import THRESHOLD
 from dalenius.core.style import configured
 from dalenius.counts.measure import MEASURES, Measure, measure
 from dalenius.counts.pair import Pair
@@ -38,7 +39,10 @@ def measured(
 ) -> Result:
     kept = pl.exclude([column for need, column in EXTRA.items() if need not in INFOS[name].needs])
     base = (files["original"] if original is None else original).select(kept)
-    schema = survey_schema(INFOS[name].needs).select(base.columns)
+    whole = survey_schema(INFOS[name].needs).select(base.columns)
+    schema = replace(
+        whole, columns=tuple(c if c.name != "region" else replace(c, levels=None) for c in whole)
+    )
     pair = Pair(
         base, protected.select(kept), files["holdout"].select(kept), schema=schema, keys=KEYS, targets=TARGETS
     )
@@ -119,6 +123,30 @@ def test_result_reads_itself(name, files):
     if result.chart is not None:
         assert configured(result.chart()).to_dict()
     assert result.records is None, "per-record figures are made on request only"
+
+
+@pytest.fixture(scope="session")
+def rare_files(files) -> list[pl.DataFrame]:
+    """Original and protected file in which seven people have a region of their own."""
+    few = pl.int_range(pl.len()) < 7
+    mark = pl.when(few).then(pl.lit(RARE)).otherwise("region").alias("region")
+    return [files[which].with_columns(mark) for which in ("original", "fresh")]
+
+
+RARE = "Rzz-rare"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_few_people_have_is_not_shown(name, files, rare_files):
+    """No rendering of any figure tells something about seven people: figures, words, tables, charts, JSON."""
+    result = measured(name, files, rare_files[1], rare_files[0])
+    assert result.threshold == THRESHOLD
+    texts = [str(result), repr(result), result._repr_html_(), json.dumps(result.to_dict(), default=str)]
+    if result.chart is not None:
+        texts.append(json.dumps(configured(result.chart()).to_dict(), default=str))
+    assert not any(RARE in text for text in texts)
+    for count in result.counts:
+        assert not len(result.shown.filter(pl.col(count).is_between(1, THRESHOLD - 1)))
 
 
 def room(name: str, value: float) -> float:

@@ -15,6 +15,7 @@ from dalenius.cli._console import Terminal, dim, listed, options_by_name
 from dalenius.cli._input import load, load_like
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
+from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.measure import MEASURES
 from dalenius.evaluation import Comparison, Evaluation
 from dalenius.evaluation import compare as compare_files
@@ -23,7 +24,7 @@ from dalenius.report import write_report
 app = typer.Typer()
 
 Threshold = Annotated[
-    int, typer.Option("--threshold", help="Counts below this are not shown in the report.", min=1)
+    int, typer.Option("--threshold", help="Nothing that rests on fewer original records is shown.", min=1)
 ]
 
 
@@ -43,7 +44,7 @@ def evaluate(
     every: opt.AllMeasures = False,
     option: opt.MeasureOption = None,
     report: opt.Report = None,
-    threshold: Threshold = 10,
+    threshold: Threshold = THRESHOLD,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -59,7 +60,7 @@ def evaluate(
         comparison = compare_files(
             first.table, {name: [one.table for one in files] for name, files in named.items()}, None, listed(keys),
             listed(targets), third.table if third else None, measures=list(MEASURES) if every else listed(measures),
-            options=options_by_name(option), progress=show,
+            options=options_by_name(option), threshold=threshold, progress=show,
         )  # fmt: skip
     if len(protected) == 1:
         only = next(iter(comparison.evaluations.values()))
@@ -72,7 +73,7 @@ def evaluate(
         inputs = [("original", first), *((name, one) for name, files in named.items() for one in files)]
         digests = {f"{role}: {loaded.path.name}": loaded.digest for role, loaded in inputs}
         digests |= {f"holdout: {third.path.name}": third.digest} if third else {}
-        write_report(comparison, report, inputs=digests, threshold=threshold)
+        write_report(comparison, report, inputs=digests)
         terminal.note(f"report written to {report}")
 
 

@@ -14,6 +14,7 @@ from dalenius.cli._console import Terminal
 from dalenius.cli._input import load
 from dalenius.core.cost import Cost, duration, size
 from dalenius.core.result import figure
+from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.atomic import write_text
 from dalenius.release import Plan, Release, forecast, read_plan, run_plan, template, verify_pack, write_pack
 from dalenius.release.pack import pack_digest
@@ -64,7 +65,9 @@ def release(
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes to use; default: one per core.", min=1)
     ] = None,
-    threshold: Annotated[int, typer.Option("--threshold", help="Smallest count shown by value.", min=1)] = 10,
+    threshold: Annotated[
+        int, typer.Option("--threshold", help="Smallest count shown by value.", min=1)
+    ] = THRESHOLD,
     key: Annotated[
         Path | None,
         typer.Option(

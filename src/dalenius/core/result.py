@@ -10,35 +10,71 @@ import html
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
 from dalenius.core.pictures import picture
 from dalenius.core.plain import plain
 from dalenius.core.registry import MeasureInfo
+from dalenius.core.small_cells import THRESHOLD, withhold
 
 if TYPE_CHECKING:
     import altair as alt
 
 
+Redrawn = Literal["records", "people", "file", "model"]
+"""What may be drawn again: the records looked at, the people in and outside the data, the file, the model."""
+
+
 @dataclass(frozen=True)
 class Interval:
-    """An interval around a value, and what it is (95 % by default).
+    """A range around a value, what it is, and what is thought of as drawn again.
+
+    ``kind`` is "confidence" only where the range has been seen to hold the expected value about as often as ``level``
+    says, with everything in ``redrawn`` drawn again; otherwise it says in words what the range shows.
 
     Examples
     --------
     >>> print(Interval(0.012, 0.5))
     [0.012, 0.5]
+    >>> Interval(0.012, 0.5, redrawn=("people", "file")).words
+    '95 % interval, people and file redrawn'
+    >>> Interval(0.012, 0.5, kind=SPREAD).words
+    'spread over records, the file as it is'
     """
 
     low: float
     high: float
     level: float = 0.95
     kind: str = "confidence"
+    redrawn: tuple[Redrawn, ...] = ("records",)
 
     def __str__(self) -> str:
         return f"[{figure(self.low)}, {figure(self.high)}]"
+
+    @property
+    def words(self) -> str:
+        """What the range is, for a reader."""
+        if self.kind != "confidence":
+            return self.kind
+        return f"{100 * self.level:g} % interval, {' and '.join(self.redrawn)} redrawn"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"low": plain(self.low), "high": plain(self.high), "level": self.level, "kind": self.kind,
+                "redrawn": list(self.redrawn)}  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Interval:
+        """Read back what `to_dict` wrote."""
+        return cls(
+            _number(data["low"]), _number(data["high"]), data["level"], data["kind"], tuple(data["redrawn"])
+        )
+
+
+SPREAD = "spread over records, the file as it is"
+"""Kind of a range that says how far chance among the records looked at would move a figure, and nothing more."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +91,16 @@ class Result:
         Named reference values in the same unit: the original's own value, the holdout's, the value under the null.
     values
         Further named figures of the same family.
+    level, outside
+        The figure for people in the data (the value, unless said) and for people who are not; `added` is the
+        difference, ``added_interval`` its range.
     table
-        Per-column, per-cell or per-target figures; safe to show to whoever may see the report.
+        Per-column, per-cell or per-target figures, whole: for the people who hold the data. `shown` is what leaves
+        their hands.
+    counts
+        Columns of the table that say how many original records a row rests on.
+    threshold
+        Rows that rest on fewer records are not shown.
     chart
         Function that draws the Altair chart when somebody looks at it.
     trusted
@@ -78,7 +122,12 @@ class Result:
     interval: Interval | None = None
     yardsticks: Mapping[str, float] = field(default_factory=dict)
     values: Mapping[str, float] = field(default_factory=dict)
-    table: pl.DataFrame | None = None
+    level: float | None = None
+    outside: float | None = None
+    added_interval: Interval | None = None
+    table: pl.DataFrame | None = field(default=None, repr=False)
+    counts: tuple[str, ...] = ()
+    threshold: int = THRESHOLD
     chart: Callable[[], alt.TopLevelMixin] | None = None
     trusted: bool = True
     records: pl.DataFrame | None = field(default=None, repr=False)
@@ -89,50 +138,95 @@ class Result:
         spread = f" {self.interval}" if self.interval else ""
         return f"{self.name} = {figure(self.value, self.unit)}{spread}{beside}: {self.sentence}"
 
-    def with_info(self, info: MeasureInfo) -> Result:
-        """The same result carrying its measure's description."""
-        return replace(self, info=info, unit=self.unit or info.unit)
+    @property
+    def added(self) -> float | None:
+        """What being in the data adds to the risk: the level inside minus the level outside, more is worse.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: no chart, no per-record figures.
+        None where nobody outside the data was looked at.
+
+        Examples
+        --------
+        >>> Result("demo", 22.0, "As it is.", outside=20.0).added
+        2.0
+        """
+        if self.outside is None or (self.info is not None and self.info.family != "risk"):
+            return None
+        inside = self.value if self.level is None else self.level
+        return self._turned(inside) - self._turned(self.outside)
+
+    def _turned(self, value: float) -> float:
+        return value if self.info is None else self.info.shortfall(value)
+
+    @property
+    def shown(self) -> pl.DataFrame | None:
+        """The table as it may be shown: nothing that rests on fewer original records than the threshold."""
+        return None if self.table is None else withhold(self.table, self.counts, self.threshold)
+
+    def with_info(self, info: MeasureInfo, threshold: int | None = None) -> Result:
+        """The same result carrying its measure's description, and what is shown of it."""
+        outside = self.yardsticks.get("holdout") if self.outside is None else self.outside
+        return replace(
+            self, info=info, unit=self.unit or info.unit, outside=outside,
+            threshold=self.threshold if threshold is None else threshold,
+        )  # fmt: skip
+
+    def at_threshold(self, threshold: int) -> Result:
+        """The same result for readers who may see less; a chart that was drawn with more is left out."""
+        drawn = None if self.counts and threshold > self.threshold else self.chart
+        return replace(self, threshold=threshold, chart=drawn)
+
+    def to_dict(self, whole: bool = False) -> dict[str, Any]:
+        """Plain data for JSON: no chart, no per-record figures; ``whole`` is for the data holder's own files.
 
         Examples
         --------
         >>> Result("demo", 1.0, "As expected.").to_dict()["value"]
         1.0
         """
-        spread = self.interval
+        table = self.table if whole else self.shown
         return {
             "name": self.name,
             "value": plain(self.value),
             "unit": self.unit,
-            "interval": None if spread is None else {"low": plain(spread.low), "high": plain(spread.high)},
+            "interval": None if self.interval is None else self.interval.to_dict(),
             "yardsticks": {k: plain(v) for k, v in self.yardsticks.items()},
             "values": {k: plain(v) for k, v in self.values.items()},
+            "level": plain(self.value if self.level is None else self.level),
+            "outside": plain(self.outside),
+            "added": plain(self.added),
+            "added_interval": None if self.added_interval is None else self.added_interval.to_dict(),
             "better": self.info.better if self.info else None,
             "trusted": self.trusted,
             "sentence": self.sentence,
-            "table": None if self.table is None else plain(self.table.to_dicts()),
+            "table": None if table is None else plain(table.to_dicts()),
+            "counts": list(self.counts),
+            "threshold": self.threshold,
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], info: MeasureInfo | None = None) -> Result:
-        """Read back what `to_dict` wrote; the chart is gone.
+        """Read back what `to_dict` wrote; the chart is gone, and so is what was not shown.
 
         Examples
         --------
         >>> Result.from_dict(Result("demo", 1.0, "As expected.").to_dict()).value
         1.0
         """
-        spread = data["interval"]
+        spread, added, rows = data["interval"], data["added_interval"], data["table"]
         return cls(
             name=data["name"],
             value=_number(data["value"]),
             sentence=data["sentence"],
             unit=data["unit"],
-            interval=None if spread is None else Interval(_number(spread["low"]), _number(spread["high"])),
+            interval=None if spread is None else Interval.from_dict(spread),
             yardsticks={k: _number(v) for k, v in data["yardsticks"].items()},
             values={k: _number(v) for k, v in data["values"].items()},
+            level=_number(data["level"]),
+            outside=None if data["outside"] is None else _number(data["outside"]),
+            added_interval=None if added is None else Interval.from_dict(added),
+            table=pl.DataFrame(rows, infer_schema_length=None) if rows else None,
+            counts=tuple(data["counts"]),
+            threshold=data["threshold"],
             trusted=data["trusted"],
             info=info,
         )
@@ -142,7 +236,7 @@ class Result:
         beside = "; ".join(f"{html.escape(k)} {figure(v, self.unit)}" for k, v in self.yardsticks.items())
         head = f"<h4>{title}: {figure(self.value, self.unit)}{f' <small>({beside})</small>' if beside else ''}</h4>"
         warning = "" if self.trusted else "<p><strong>Not trusted:</strong> see the sentence below.</p>"
-        rows = "" if self.table is None else self.table.head(12)._repr_html_()
+        rows = "" if self.shown is None else self.shown.head(12)._repr_html_()
         drawn = "" if self.chart is None else picture(self.chart())
         return f"<section>{head}{warning}<p>{html.escape(self.sentence)}</p>{drawn}{rows}</section>"
 

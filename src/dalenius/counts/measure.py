@@ -49,7 +49,7 @@ class Measure(Generic[P]):
             raise DataError(
                 f"{self.info.title} needs {' and '.join(lacking)}; name them in the schema or in the call"
             )
-        return self.function(pair, *args, **options).with_info(self.info)
+        return self.function(pair, *args, **options).with_info(self.info, pair.threshold)
 
     def __repr__(self) -> str:
         return f"<measure {self.info.name}: {self.info.title}>"

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.errors import DataError, SchemaError, names
+from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.counts import Counts
 from dalenius.counts.groups import PairGroups, group_rows
 from dalenius.counts.match import Match, check_keys
@@ -64,6 +65,8 @@ class Pair:
         How numbers are grouped where a measure groups them; default: five quantile groups of the original.
     unit
         Whom figures count: "entity", "household" or "record"; default: the first of them that the schema names.
+    threshold
+        Fewest original records behind anything that results show.
 
     Attributes
     ----------
@@ -90,6 +93,7 @@ class Pair:
         targets: Sequence[str] | None = None,
         grouping: Grouping | None = None,
         unit: Unit | None = None,
+        threshold: int = THRESHOLD,
     ) -> None:
         base = Table.from_frame(original, schema)
         others = [other for other in (protected, holdout) if other is not None]
@@ -106,6 +110,7 @@ class Pair:
             raise DataError("the holdout has no rows; leave it out, or give people who are not in the data")
         full = base.schema.with_roles(keys=keys, targets=targets)
         self._take_roles(full)
+        self.threshold = threshold
         self._grouping = grouping
         self._aligned: dict[tuple[str, bool], Aligned] = {}
         self._counts: dict[tuple[tuple[str, ...], bool], PairCounts] = {}
@@ -250,6 +255,7 @@ class Pair:
             keys=self.keys,
             targets=self.targets,
             grouping=self.grouping,
+            threshold=self.threshold,
         )
         # the column that owns rows need not be in every file
         other.units, other.holdout_units = self.units, self.holdout_units

@@ -13,6 +13,7 @@ from dalenius.core.errors import DataError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result
+from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
@@ -152,6 +153,7 @@ def compare(
     measures: Sequence[str] | None = None,
     options: Options | None = None,
     grouping: Grouping | None = None,
+    threshold: int = THRESHOLD,
     progress: Progress | None = None,
 ) -> Comparison:
     """Measure several protected files of one original; the other arguments are those of `evaluate`.
@@ -185,7 +187,7 @@ def compare(
         runs[name] = [
             evaluate(
                 base, protected, None, keys, targets, holdout, measures=measures, options=options,
-                grouping=shared, name=name, progress=progress,
+                grouping=shared, name=name, threshold=threshold, progress=progress,
             )
             for protected in files
         ]  # fmt: skip

@@ -13,6 +13,7 @@ import dalenius.risk
 import dalenius.utility  # noqa: F401 (both rooms register their measures)
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
+from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.measure import MEASURES, chosen_measures
 from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
@@ -111,6 +112,7 @@ def evaluate(
     options: Options | None = None,
     grouping: Grouping | None = None,
     name: str = "protected",
+    threshold: int = THRESHOLD,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Measure how safe and how useful a protected file is.
@@ -128,6 +130,8 @@ def evaluate(
     options
         Options of single measures, by name: ``{"learning-penalty": {"subgroup": "sex"}}``. A measure with options is
         run even when ``measures`` does not name it.
+    threshold
+        Fewest original records behind anything that results and reports show.
 
     Examples
     --------
@@ -135,7 +139,10 @@ def evaluate(
     >>> print(evaluate(data, data).skipped["disco"])
     needs keys and targets
     """
-    pair = Pair(original, protected, holdout, schema=schema, keys=keys, targets=targets, grouping=grouping)
+    pair = Pair(
+        original, protected, holdout, schema=schema, keys=keys, targets=targets, grouping=grouping,
+        threshold=threshold,
+    )  # fmt: skip
     return evaluate_pair(pair, measures=measures, options=options, name=name, progress=progress)
 
 

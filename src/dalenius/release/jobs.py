@@ -151,7 +151,7 @@ def evaluate_scenario(
 
 def _stored(result: Result) -> dict[str, Any]:
     spec = result.chart().to_dict() if result.chart is not None else None
-    return {**result.to_dict(), "chart": None if spec is None else steady(spec)}
+    return {**result.to_dict(whole=True), "chart": None if spec is None else steady(spec)}
 
 
 def steady(spec: dict[str, Any]) -> dict[str, Any]:
@@ -180,16 +180,11 @@ def read_figures(path: Path) -> tuple[Figures, dict[str, list[str]]]:
 
 def _restored(name: str, stored: Mapping[str, Any]) -> Result:
     import altair as alt  # noqa: PLC0415 (charts are loaded when looked at)
-    import polars as pl  # noqa: PLC0415
 
-    spec, rows = stored.get("chart"), stored.get("table")
+    spec = stored.get("chart")
     result = Result.from_dict(stored, MEASURES[name].info)
     chart = None if spec is None else (lambda: alt.Chart.from_dict(spec))
-    return replace(
-        result,
-        chart=chart,
-        table=pl.DataFrame(rows, infer_schema_length=None) if rows else None,
-    )
+    return replace(result, chart=chart)
 
 
 @cache

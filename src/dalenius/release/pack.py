@@ -15,6 +15,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError, FileError
 from dalenius.core.result import Interval, Result
+from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Table, write
 from dalenius.data.atomic import private_folder, push, write_text
@@ -32,7 +33,6 @@ from dalenius.report.story import Story
 from dalenius.synth import SYNTHESIZERS
 
 MANIFEST, SIGNATURE, CHECKSUMS = "manifest.json", "manifest.sig", "checksums.txt"
-THRESHOLD = 10
 REPORTS = ("report.html", "report.md")
 KNOWN = frozenset(
     {f"public/{n}" for n in (*REPORTS, "report.json", "codebook.json", "codebook.md", "limits.md", CHECKSUMS)}
@@ -119,7 +119,10 @@ def release_name(release: Release, ending: str = "csv") -> str:
 
 
 def comparison_of(
-    release: Release, names: Sequence[str] | None = None, scenario: str | None = None
+    release: Release,
+    names: Sequence[str] | None = None,
+    scenario: str | None = None,
+    threshold: int = THRESHOLD,
 ) -> Comparison:
     """The candidates' first files with their stored figures: nothing is measured again.
 
@@ -131,7 +134,7 @@ def comparison_of(
     ordered = sorted(release.judged, key=lambda j: j is not release.chosen)
     return Comparison(
         {
-            j.candidate.name: _evaluation(release, j, seen, original, holdout, grouping)
+            j.candidate.name: _evaluation(release, j, seen, original, holdout, grouping, threshold)
             for j in ordered
             if names is None or j.candidate.name in names
         }
@@ -154,13 +157,16 @@ def _evaluation(
     original: Table,
     holdout: Table | None,
     grouping: Grouping,
+    threshold: int,
 ) -> Evaluation:
     made = read_made(release.data(judged.candidate), original)
     pair = Pair(
-        original, made, holdout, keys=list(scenario.keys), targets=list(scenario.targets), grouping=grouping
-    )
+        original, made, holdout, keys=list(scenario.keys), targets=list(scenario.targets), grouping=grouping,
+        threshold=threshold,
+    )  # fmt: skip
     pair.notes = list(judged.notes[scenario.name])
-    figures = {n: _with_range(r, judged, scenario.name) for n, r in judged.runs[0][scenario.name].items()}
+    own = judged.runs[0][scenario.name]
+    figures = {n: _with_range(r, judged, scenario.name).at_threshold(threshold) for n, r in own.items()}
     return Evaluation(judged.candidate.name, pair, figures)
 
 
@@ -176,7 +182,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     plan = release.plan
     original, _ = source(plan)
     released = read_made(release.data(chosen.candidate), original)
-    comparison = comparison_of(release)
+    comparison = comparison_of(release, threshold=threshold)
     for ending in plan.formats:
         write(released, folder / "public" / release_name(release, ending))
     released = read_made(
@@ -188,7 +194,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     story = internal_story(release, chosen, original, released, threshold)
     points = {risk: release.points(risk) for risk in release.risks}
     page = render_report(
-        comparison, provenance, title=plan.title, threshold=threshold, story=story,
+        comparison, provenance, title=plan.title, story=story,
         points={risk: p for risk, p in points.items() if len(p)},
     )  # fmt: skip
     write_text(inside / "report.html", page)
@@ -220,7 +226,7 @@ def _write_public(
     best = _public_evaluation(replace(comparison[chosen.candidate.name], name=name))
     shown = Comparison({name: best})
     bare = Provenance(release.date, "", {"dalenius": Provenance.now().versions["dalenius"]})
-    page = render_report(shown, bare, title=plan.title, threshold=threshold, public=True, story=story)
+    page = render_report(shown, bare, title=plan.title, public=True, story=story)
     write_text(folder / "report.html", page)
     write_text(folder / "report.md", render_markdown(shown, bare, title=plan.title, public=True, story=story))
     write_text(folder / "report.json", _json(_public_facts(plan.title, release_title(chosen), story, best)))

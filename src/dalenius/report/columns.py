@@ -1,7 +1,7 @@
 """One small chart per column: how often each value occurs in the original and in the protected file.
 
-Only counts are drawn. A value that fewer than ``threshold`` original records have is not named, nor are the others that
-keep it from following by subtraction: they go into one bar, and that bar is left out too when it is small.
+Only counts are drawn. A value that fewer original records have than the threshold of the pair is not named, nor are the
+others that keep it from following by subtraction: they go into one bar, and that bar is left out too when it is small.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Bars:
     """Values that are not named: too few original records have them, or others would follow by subtraction."""
 
 
-def column_bars(pair: Pair, column: str, threshold: int = 10, hidden: Mask | None = None) -> Bars:
+def column_bars(pair: Pair, column: str, hidden: Mask | None = None) -> Bars:
     """Shares of each value of a column in both files, rare values merged.
 
     ``hidden`` are the values that must not be shown, where other columns are shown too (`withheld_values`).
@@ -46,14 +46,14 @@ def column_bars(pair: Pair, column: str, threshold: int = 10, hidden: Mask | Non
     >>> bars.data["value"].to_list(), bars.hidden
     (['x', '2 other values', 'x', '2 other values'], 2)
     """
-    aligned = pair.categories(column)
+    aligned, threshold = pair.categories(column), pair.threshold
     labels = [str(label) for label in aligned.original.labels]
     counts = [
         np.bincount(side.codes.astype(np.int64), minlength=len(labels))
         for side in (aligned.original, aligned.protected)
     ]
     if hidden is None:
-        hidden = withheld_values(pair, [column], threshold)[column]
+        hidden = withheld_values(pair, [column])[column]
     kept = np.flatnonzero((counts[0] >= threshold) & ~hidden)
     if len(kept) > MOST_BARS:
         kept = np.sort(kept[np.argsort(-counts[0][kept], kind="stable")[:MOST_BARS]])
@@ -86,7 +86,7 @@ def public_pair(pair: Pair) -> Pair:
     whole = {name: edges if len(edges) > 1 else held[name] for name, edges in breaks.items()}
     return Pair(
         pair.original, pair.protected, schema=pair.schema.select(pair.original.names), keys=[], targets=[],
-        grouping=Grouping(whole),
+        grouping=Grouping(whole), threshold=pair.threshold,
     )  # fmt: skip
 
 

@@ -26,8 +26,8 @@ class Cells:
     """Cells left out because too few original records are in them, or others would follow by subtraction."""
 
 
-def pair_cells(pair: Pair, first: str, second: str, threshold: int = 10) -> Cells:
-    """Cells of the table of two columns that at least ``threshold`` original records share.
+def pair_cells(pair: Pair, first: str, second: str) -> Cells:
+    """Cells of the table of two columns that enough original records share, by the threshold of the pair.
 
     Whoever knows the counts of both columns gets no other cell by subtraction.
 
@@ -46,7 +46,7 @@ def pair_cells(pair: Pair, first: str, second: str, threshold: int = 10) -> Cell
     rows: list[dict[str, Any]] = []
     places = np.arange(dense[0].size).reshape(dense[0].shape)
     sums = [Sum(line) for line in (*places, *places.T)]
-    hidden = withheld(dense[0].ravel(), sums, threshold).reshape(dense[0].shape)
+    hidden = withheld(dense[0].ravel(), sums, pair.threshold).reshape(dense[0].shape)
     for i in kept[0]:
         for j in kept[1]:
             if dense[0][i, j] > 0 and not hidden[i, j]:

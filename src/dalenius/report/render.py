@@ -44,7 +44,7 @@ class ProtectedTable(Protocol):
 
 
 def render_report(
-    comparison: Comparison, provenance: Provenance, *, title: str, threshold: int = 10, public: bool = False,
+    comparison: Comparison, provenance: Provenance, *, title: str, public: bool = False,
     story: Story | None = None, points: Mapping[str, pl.DataFrame] | None = None,
     tables: Mapping[str, ProtectedTable] | None = None,
 ) -> str:  # fmt: skip
@@ -76,12 +76,12 @@ def render_report(
         "maps": [_small_map(charts, p) for p in list(drawn.values())[1:4]],
         "pareto": pareto(main),
         "overview": overview(comparison),
-        "candidates": [_candidate(e, charts, threshold, public) for e in comparison.evaluations.values()],
+        "candidates": [_candidate(e, charts, public) for e in comparison.evaluations.values()],
         "tables": [_table(name, held, charts, public) for name, held in (tables or {}).items()],
         "pair": some.pair,
         "schema": _schema_rows(some.pair.schema, public),
         "rules": some.pair.schema.rules,
-        "threshold": threshold,
+        "threshold": some.pair.threshold,
         "provenance": provenance,
         "glossary": glossary(public),
     }
@@ -109,11 +109,11 @@ def _table(name: str, held: ProtectedTable, charts: Charts, public: bool) -> dic
     }
 
 
-def _candidate(evaluation: Evaluation, charts: Charts, threshold: int, public: bool) -> dict[str, Any]:
+def _candidate(evaluation: Evaluation, charts: Charts, public: bool) -> dict[str, Any]:
     shown = public_pair(evaluation.pair) if public else evaluation.pair
     drawn = [name for name in shown.columns if not public or _may_be_drawn(shown, name)]
-    hidden = withheld_values(shown, drawn, threshold)
-    bars = [column_bars(shown, name, threshold, hidden[name]) for name in drawn]
+    hidden = withheld_values(shown, drawn)
+    bars = [column_bars(shown, name, hidden[name]) for name in drawn]
     return {
         "name": evaluation.name,
         "rows": evaluation.pair.protected.rows,
@@ -142,21 +142,14 @@ def _figure(result: Result, charts: Charts, public: bool) -> dict[str, Any]:
         "reference": info.reference if info else "",
         "value": figure(result.value, result.unit),
         "interval": str(result.interval) if result.interval else "",
-        "interval_kind": _interval_kind(result),
+        "interval_kind": result.interval.words if result.interval else "",
         "yardsticks": [(name, figure(value, result.unit)) for name, value in result.yardsticks.items()],
         "sentence": result.sentence,
         "trusted": result.trusted,
         "reading": reading(result),
         "chart": charts.add(result.chart()) if result.chart and not public else None,
-        "table": None if public else _rows(result.table),
+        "table": None if public else _rows(result),
     }
-
-
-def _interval_kind(result: Result) -> str:
-    spread = result.interval
-    if spread is None or spread.kind == "confidence":
-        return "95 % interval"
-    return spread.kind
 
 
 def _may_be_drawn(pair: Pair, name: str) -> bool:
@@ -164,7 +157,8 @@ def _may_be_drawn(pair: Pair, name: str) -> bool:
     return pair.original[name].column.kind is not Kind.DATETIME
 
 
-def _rows(table: pl.DataFrame | None) -> dict[str, Any] | None:
+def _rows(result: Result) -> dict[str, Any] | None:
+    table = result.shown
     if table is None or not len(table):
         return None
     shown = table.head(MOST_ROWS)

@@ -38,12 +38,12 @@ def readings(result: Result | None) -> tuple[list[str], list[str]]:
     """Columns whose two-way tables are good and those whose are bad, by the mean over their tables."""
     if (
         result is None
-        or result.table is None
-        or not {"first", "second", "S_pMSE"} <= set(result.table.columns)
+        or result.shown is None
+        or not {"first", "second", "S_pMSE"} <= set(result.shown.columns)
     ):
         return [], []
     long = pl.concat(
-        [result.table.select(pl.col(side).alias("column"), "S_pMSE") for side in ("first", "second")]
+        [result.shown.select(pl.col(side).alias("column"), "S_pMSE") for side in ("first", "second")]
     )
     means = dict(long.group_by("column").agg(pl.col("S_pMSE").mean()).sort("column").iter_rows())
     return [c for c, v in means.items() if v < GOOD], [c for c, v in means.items() if v >= USABLE]

@@ -13,7 +13,7 @@ from dalenius.counts.pair import Pair
 Mask = npt.NDArray[np.bool_]
 
 
-def withheld_values(pair: Pair, columns: Sequence[str], threshold: int) -> Mapping[str, Mask]:
+def withheld_values(pair: Pair, columns: Sequence[str]) -> Mapping[str, Mask]:
     """Values of each column that must not be shown, by place among the column's categories.
 
     The number of records is public. Where a value of one column is a union of values of another (a region of its
@@ -22,7 +22,7 @@ def withheld_values(pair: Pair, columns: Sequence[str], threshold: int) -> Mappi
     Examples
     --------
     >>> data = {"town": ["Aa"] * 40 + ["Bo"] * 30 + ["Cy"] * 15 + ["Di"] * 6, "land": ["N"] * 70 + ["S"] * 21}
-    >>> hidden = withheld_values(Pair(data, data), ["town", "land"], 10)
+    >>> hidden = withheld_values(Pair(data, data), ["town", "land"])
     >>> hidden["town"].tolist(), hidden["land"].tolist()
     ([False, False, True, True], [False, False])
     """
@@ -37,9 +37,9 @@ def withheld_values(pair: Pair, columns: Sequence[str], threshold: int) -> Mappi
         for second in columns:
             if first != second:
                 sums += _unions(
-                    codes[first], codes[second], sizes[first], starts[first], starts[second], threshold
+                    codes[first], codes[second], sizes[first], starts[first], starts[second], pair.threshold
                 )
-    hidden = withheld(counts, sums, threshold)
+    hidden = withheld(counts, sums, pair.threshold)
     return {name: hidden[starts[name] : starts[name] + sizes[name]] for name in columns}
 
 

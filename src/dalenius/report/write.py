@@ -24,7 +24,6 @@ def write_report(
     title: str = "Disclosure risk and utility report",
     inputs: Mapping[str, str] | None = None,
     seeds: Mapping[str, int] | None = None,
-    threshold: int = 10,
     tables: Mapping[str, ProtectedTable] | None = None,
 ) -> None:
     """Write the report of a comparison, as HTML, Markdown or JSON by the file's ending.
@@ -33,8 +32,6 @@ def write_report(
     ----------
     inputs
         Hashes of the input files, by name.
-    threshold
-        Values that fewer original records have are not named in the report.
     tables
         Protected tables to show, by title (what `dalenius.tables.protect` gives).
 
@@ -56,7 +53,7 @@ def write_report(
     provenance = Provenance.now(inputs, seeds)
     ending = Path(path).suffix.lower()
     if ending in HTML:
-        text = render_report(shown, provenance, title=title, threshold=threshold, tables=tables)
+        text = render_report(shown, provenance, title=title, tables=tables)
     elif ending in MARKDOWN:
         text = render_markdown(shown, provenance, title=title, tables=tables)
     elif ending in JSON:

@@ -83,6 +83,8 @@ def exposed_combinations(
         f"one protected record ({figure(total, '%')}); the table says "
         + ("which they are (confidential)." if reveal else "how rare their values are, not which they are."),
         table=table,
+        counts=("combinations",) if "combinations" in table.columns and not reveal else (),
+        threshold=pair.threshold,
     )
 
 
@@ -160,7 +162,7 @@ class RiskPage:
     @property
     def shown_tables(self) -> dict[str, pl.DataFrame]:
         """Tables to be printed under the figures, by name."""
-        found = {name: self.results[name].table for name in self.tables}
+        found = {name: self.results[name].shown for name in self.tables}
         return {name: table for name, table in found.items() if table is not None}
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,9 +204,9 @@ class RiskPage:
             lines += [f"- {name}" for name in self.cannot_be_read]
         if self.not_measured:
             lines += ["", "## Not measured", "", *(f"- {_line(why)}" for why in self.not_measured)]
-        if self.exposed is not None and self.exposed.table is not None:
+        if self.exposed is not None and self.exposed.shown is not None:
             said = _line(self.exposed.sentence)
-            lines += ["", "## Most exposed", "", said, "", *_markdown(self.exposed.table)]
+            lines += ["", "## Most exposed", "", said, "", *_markdown(self.exposed.shown)]
         lines += ["", "## What the figures do not know", "", *(f"- {question}" for question in CONTEXT)]
         return "\n".join(lines) + "\n"
 

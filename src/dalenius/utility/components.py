@@ -101,15 +101,11 @@ def principal_components(pair: Pair, columns: Sequence[str] | None = None, compo
         yardsticks={"the original itself": 0.0},
         values={"worst": float(distances.max()) if len(distances) else 0.0},
         table=table,
-        chart=lambda: _scatter(x, y),
+        chart=lambda: _scatter(x, y, pair.threshold),
     )
 
 
-FEWEST = 10
-"""Records a drawn square stands for at least."""
-
-
-def _scatter(x: AnyArray, y: AnyArray) -> alt.TopLevelMixin:
+def _scatter(x: AnyArray, y: AnyArray, threshold: int) -> alt.TopLevelMixin:
     """Density of both files over the first two components; squares with few records are left out, nobody is a dot."""
     if x.shape[1] < 2:
         return alt.Chart(pl.DataFrame({"x": [0.0]}).to_arrow()).mark_point()
@@ -119,7 +115,7 @@ def _scatter(x: AnyArray, y: AnyArray) -> alt.TopLevelMixin:
     for name, side in (("original", x), ("protected", y)):
         counts = np.histogram2d(side[:, 0], side[:, 1], bins=edges)[0]
         grid = counts / max(len(side), 1)
-        i, j = np.nonzero(counts >= FEWEST)
+        i, j = np.nonzero(counts >= threshold)
         cells = {"file": [name] * len(i), "x": edges[0][i], "y": edges[1][j], "share": grid[i, j]}
         frames.append(pl.DataFrame(cells, schema_overrides={"file": pl.String}))
     return (

@@ -148,6 +148,7 @@ def conditional_distributions(
         yardsticks={"the original itself": 0.0, "a fresh sample": float(means["fresh"].mean())},  # type: ignore[arg-type]
         values={"mean shift of medians": float(means["shift"].mean()), "worst": float(means["KS"].max())},  # type: ignore[arg-type]
         table=table.sort(pl.col("shift").abs(), descending=True, maintain_order=True),
+        counts=("rows",),
         chart=lambda: density_chart(pair, worst["column"], worst["given"]),
     )
 
@@ -211,10 +212,10 @@ def _densities(pair: Pair, column: str, given: str) -> tuple[pl.DataFrame, pl.Da
             ("protected", pair.protected, aligned.protected.codes == code),
         ):
             values = _known(table[column].floats(), rows)
-            if len(values) < FEWEST:
+            if len(values) < pair.threshold:
                 continue
             counts = np.histogram(values, edges)[0]
-            seen = counts >= FEWEST
+            seen = counts >= pair.threshold
             part = {"value": edges[:-1][seen], "share": counts[seen] / len(values)}
             frames.append(pl.DataFrame(part).with_columns(group=pl.lit(label), file=pl.lit(file)))
             medians.append({"group": label, "file": file, "median": float(np.median(values))})

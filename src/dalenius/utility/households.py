@@ -147,6 +147,7 @@ def households_kept(
         sentence=text,
         yardsticks={"the original itself": 0.0},
         table=table,
+        counts=("original",),
         chart=lambda: two_files(shown, "figure", "households"),
     )
 

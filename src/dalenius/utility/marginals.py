@@ -17,6 +17,7 @@ from dalenius.core.option import at_least
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
+from dalenius.core.small_cells import withhold
 from dalenius.counts.counts import align
 from dalenius.counts.keys import unravel
 from dalenius.counts.measure import measure
@@ -24,11 +25,12 @@ from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
 from dalenius.data.table import Table
 from dalenius.utility.charts import plain_bars
-from dalenius.utility.conditionals import FEWEST
 from dalenius.utility.tables import table_utility
 
 FRACTIONS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Subsamples that the score is compared with, as SDNIST does."""
+COUNTS = ("original rows",)
+"""Columns of a table of groups that say how many records a row rests on."""
 
 
 def percentile_grouping(table: Table, columns: Sequence[str], bins: int = 20) -> Grouping:
@@ -202,7 +204,7 @@ def k_marginal(
         text += f" A plain subsample of {figure(100 * share, '%')} of the original scores about the same."
     groups = None
     if by is not None:  # who is in a small group must not be told by its name
-        groups = group_scores(pair, by, columns, order=order).filter(pl.col("original rows") >= FEWEST)
+        groups = withhold(group_scores(pair, by, columns, order=order), COUNTS, pair.threshold)
     if groups is not None and len(groups):
         values["lowest group"] = float(groups["score"][0])
         text += f" Lowest is {groups['group'][0]} with {figure(float(groups['score'][0]))}."
@@ -213,6 +215,7 @@ def k_marginal(
         yardsticks=yardsticks,
         values=values,
         table=table if groups is None else groups,
+        counts=COUNTS if groups is not None else (),
         chart=(lambda: plain_bars(table, "table", "L", "difference of shares, 0 to 2"))
         if groups is None
         else (lambda: plain_bars(groups, "group", "score", "score of the group, 0 to 1000")),

@@ -10,6 +10,7 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
+from dalenius.core.small_cells import withhold
 from dalenius.counts.counts import Counts, align
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -234,14 +235,14 @@ def slope_agreement(
     spread = [_deviation(pair.original[name].amounts()) or 1.0 for name in chosen]
     errors = (table["error"] * (spread[1] / spread[0])).drop_nans()
     value = float(errors.median()) if len(errors) else float("nan")  # type: ignore[arg-type]
-    worst = table.fill_nan(None).drop_nulls("error").sort("error", descending=True).head(1)
+    drawn = withhold(table.fill_nan(None).drop_nulls("error"), ("rows",), pair.threshold)
+    worst = drawn.sort("error", descending=True).head(1)
     text = (
         f"The slope of {chosen[0]!r} on {chosen[1]!r} differs by {figure(value)} standard deviations (median)"
     )
     text += f", most in {worst['group'][0]}." if len(worst) else "."
     if not len(errors):
         text = f"The slope of {chosen[0]!r} on {chosen[1]!r} cannot be had from both files."
-    drawn = table.fill_nan(None).drop_nulls("error")
     return Result(
         name="slopes",
         value=value,
@@ -249,6 +250,7 @@ def slope_agreement(
         yardsticks={"the original itself": 0.0},
         values={"all rows": float(table["error"][0])},
         table=table,
+        counts=("rows",),
         chart=lambda: two_files(drawn, "group", f"slope of {chosen[0]} on {chosen[1]}"),
     )
 

@@ -109,7 +109,7 @@ def _combinations(sides: Sequence[Evaluation]) -> dict[str, Any]:
 def _targets(judged: Sequence[Judged], where: str) -> list[dict[str, Any]]:
     """What could be read off, by target: in the original and in each file."""
     results = [j.runs[0][where].get("disco") for j in judged]
-    tables = [r.table for r in results if r is not None and r.table is not None]
+    tables = [r.shown for r in results if r is not None and r.shown is not None]
     if len(tables) < len(judged) or any("DiSCO" not in t.columns for t in tables):
         return []
     rows = []
@@ -134,7 +134,7 @@ def _columns(sides: Sequence[Evaluation], names: Sequence[str], charts: Charts) 
 def _pairs(judged: Sequence[Judged], where: str, columns: Sequence[str]) -> list[dict[str, Any]]:
     """Tables of two columns, the one furthest from the original first."""
     results = [j.runs[0][where].get("two-way-utility") for j in judged]
-    tables = [r.table for r in results if r is not None and r.table is not None]
+    tables = [r.shown for r in results if r is not None and r.shown is not None]
     if len(tables) < len(judged):
         return []
     held = [

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.result import figure
+from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.schema import Kind, Role
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
@@ -17,7 +18,6 @@ from dalenius.synth import SYNTHESIZERS
 from dalenius.web.choices import LINES, MOST_INTRUDERS, Choices
 from dalenius.web.planning import KINDS, ROLES
 
-THRESHOLD = 10
 POLICY_WORDS = {
     "repU": (
         "Mistaken as found (repU)",

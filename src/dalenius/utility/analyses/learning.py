@@ -263,6 +263,7 @@ def train_on_protected(
         yardsticks={"the original itself": 0.0},
         values={"worst": float(overall["penalty"].max()) if len(overall) else 0.0, **gap},  # type: ignore[arg-type]
         table=table,
+        counts=("rows",),
         chart=lambda: two_files(drawn, "task", "score on real rows"),
     )
 

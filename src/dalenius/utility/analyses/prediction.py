@@ -162,6 +162,7 @@ def model_prediction(
             float("nan"),
             f"No regression predicts anything to lose{f' ({why})' if why else ''}.",
             table=table,
+            counts=("rows",),
         )
     value = float(losses.mean())  # type: ignore[arg-type]
     worst = table.filter(pl.col("loss") == losses.max()).row(0, named=True)
@@ -182,6 +183,7 @@ def model_prediction(
         yardsticks={"the original itself": 0.0},
         values=_values(areas),
         table=table,
+        counts=("rows",),
         chart=(lambda: roc_chart(pair, chosen, seed))
         if len(areas)
         else (lambda: two_files(scores, "model", "R² on real rows")),
