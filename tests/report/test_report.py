@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from copy import copy
 
 import polars as pl
 import pytest
@@ -77,8 +78,9 @@ def test_rare_values_of_the_original_are_not_named(page, comparison):
 
 
 def test_counts_below_the_threshold_are_merged_or_left_out(comparison):
-    pair = comparison["bootstrap"].pair
-    bars = column_bars(pair, "diagnosis", threshold=50)
+    pair = copy(comparison["bootstrap"].pair)
+    pair.threshold = 50
+    bars = column_bars(pair, "diagnosis")
     shares = bars.data.filter(pl.col("file") == "original")["share"] * pair.original.rows
     assert shares.min() >= 50
     assert bars.hidden > 0
@@ -176,7 +178,7 @@ def test_risky_combinations_name_columns_and_no_values(comparison):
 
 def test_tables_of_two_columns_leave_small_cells_out(comparison):
     pair = comparison["bootstrap"].pair
-    cells = pair_cells(pair, "region", "diagnosis", threshold=10)
+    cells = pair_cells(pair, "region", "diagnosis")
     assert (cells.data["original"] * pair.original.rows >= 10 - 1e-9).all()
     assert cells.hidden > 0
 
