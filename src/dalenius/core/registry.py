@@ -173,7 +173,8 @@ class Registry(Generic[T]):
 def _home(item: Any) -> tuple[str, str]:
     """File and name of what is registered: a test runner may load one file under two module names."""
     thing = inspect.unwrap(item)
-    thing = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
+    if not (inspect.isroutine(thing) or inspect.isclass(thing)):
+        return "", str(id(thing))
     try:
         return inspect.getfile(thing), thing.__qualname__
     except (OSError, TypeError):  # typed into a session
