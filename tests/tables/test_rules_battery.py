@@ -10,6 +10,7 @@ import pytest
 from dalenius import tables
 from dalenius.core.errors import DataError
 from dalenius.tables import Protection, audit, define, protect, protect_linked
+from dalenius.tables.rule_text import further_rules
 from tests.tables.exact import brute_force
 
 COUNTS = {"age": ["Yng"] * 3 + ["Old"] * 3, "geo": list("IPSIPS"), "n": [0, 0, 5, 6, 3, 4]}
@@ -72,6 +73,8 @@ RULES = {
     "manual sum of nothing": (firms, lambda: tables.Manual(firms().amount == 0)),
     "except of sums": (firms, lambda: tables.Except(tables.PPercent(15), [1])),
 }
+
+RULES |= {kind: (counts, make) for kind, make in further_rules().items()}  # tried as they come
 
 
 def every_rule():

@@ -11,8 +11,10 @@ out; it cannot take the rest down.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
@@ -57,14 +59,19 @@ def load(entry: EntryPoint) -> Any:
     >>> print(told[0].message)
     plugin 'mine' of no_such_package is left out: ModuleNotFoundError: No module named 'no_such_package'
     """
+    return attempt(entry, entry.load)
+
+
+def attempt(entry: EntryPoint, what: Callable[[], Any]) -> Any:
+    """Do something with a plugin; if that fails, say whose it is and go on."""
     try:
-        return entry.load()
+        return what()
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         warnings.warn(
             f"plugin {entry.name!r} of {package(entry)} is left out: {type(error).__name__}: {reason}",
             PluginWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         return None
 
@@ -75,3 +82,15 @@ def loaded(group: Group) -> Iterator[tuple[EntryPoint, Any]]:
         thing = load(entry)
         if thing is not None:
             yield entry, thing
+
+
+def import_all(room: str, path: Iterable[str]) -> None:
+    """Import every file of a room, so that what registers itself there is found without a list of names.
+
+    Examples
+    --------
+    >>> import dalenius.counts
+    >>> import_all("dalenius.counts", dalenius.counts.__path__)
+    """
+    for module in pkgutil.walk_packages(path, f"{room}."):
+        importlib.import_module(module.name)

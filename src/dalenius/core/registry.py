@@ -10,8 +10,10 @@ import difflib
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from dalenius.core import plugins
 from dalenius.core.errors import OptionError
 
 Better = Literal["lower", "higher", "centre"]
@@ -136,9 +138,19 @@ class Registry(Generic[T]):
     dalenius.core.errors.OptionError: unknown measure 'two-way-utilty'; did you mean 'two-way-utility'?
     """
 
-    def __init__(self, noun: str) -> None:
+    def __init__(self, noun: str, group: plugins.Group | None = None) -> None:
         self.noun = noun
         self._items: dict[str, T] = {}
+        self._waiting = group
+
+    @property
+    def _all(self) -> dict[str, T]:
+        """What is registered; the first look brings in what other packages offer."""
+        group, self._waiting = self._waiting, None
+        for entry, item in plugins.loaded(group) if group else ():
+            if item not in self._items.values():  # most have registered themselves while they were loaded
+                plugins.attempt(entry, partial(self.add, item))
+        return self._items
 
     def add(self, item: T) -> T:
         """Register ``item`` under its name; a name is taken once, but its own file may be loaded again."""
@@ -149,25 +161,25 @@ class Registry(Generic[T]):
         return item
 
     def __getitem__(self, name: str) -> T:
-        if name in self._items:
-            return self._items[name]
-        close = difflib.get_close_matches(name, self._items, n=1)
-        some = ", ".join(list(self._items)[:8]) + (" …" if len(self._items) > 8 else "")
+        if name in self._all:
+            return self._all[name]
+        close = difflib.get_close_matches(name, self._all, n=1)
+        some = ", ".join(list(self._all)[:8]) + (" …" if len(self._all) > 8 else "")
         hint = f"did you mean {close[0]!r}?" if close else f"there are: {some} ('dalenius methods' lists all)"
         raise OptionError(f"unknown {self.noun} {name!r}; {hint}")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
+        return iter(self._all)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._items
+        return name in self._all
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._all)
 
     def values(self) -> list[T]:
         """All registered things, in order."""
-        return list(self._items.values())
+        return list(self._all.values())
 
 
 def _home(item: Any) -> tuple[str, str]:

@@ -94,7 +94,7 @@ class _Wearer:
     """Takes on the attributes of a function."""
 
 
-MEASURES: Registry[Measure[...]] = Registry("measure")
+MEASURES: Registry[Measure[...]] = Registry("measure", "measures")
 
 
 def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[Measure[...]]:

@@ -1,6 +1,7 @@
 """Disclosure risk: what an intruder could learn from the protected file."""
 
 from dalenius.core.attack_terms import best_attack
+from dalenius.core.plugins import import_all
 from dalenius.risk.apparent import apparent_matches
 from dalenius.risk.attack.grid import attack_grid, attack_grid_chart
 from dalenius.risk.attack.linkability import linkability
@@ -146,3 +147,5 @@ __all__ = [
     "uniques",
     "weap",
 ]
+
+import_all(__name__, __path__)

@@ -1,5 +1,6 @@
 """Synthesizers: fit a model to a table, sample new rows from it."""
 
+from dalenius.core.plugins import import_all
 from dalenius.synth.base import SYNTHESIZERS, Model, Synthesizer, make_synthesizer, register, synthesize
 from dalenius.synth.bootstrap import Bootstrap
 from dalenius.synth.independent import Independent
@@ -29,3 +30,5 @@ __all__ = [
     "sweep_epsilon",
     "synthesize",
 ]
+
+import_all(__name__, __path__)

@@ -128,7 +128,7 @@ class Synthesizer(ABC):
 
 
 S = TypeVar("S", bound=type[Synthesizer])
-SYNTHESIZERS: Registry[type[Synthesizer]] = Registry("synthesizer")
+SYNTHESIZERS: Registry[type[Synthesizer]] = Registry("synthesizer", "methods")
 
 
 def register(cls: S) -> S:

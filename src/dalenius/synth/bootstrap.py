@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
-from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.synth._store import vector_arrays, vector_from
-from dalenius.synth.base import Arrays, Model, Synthesizer, register
+from dalenius.synth.base import Synthesizer, register
+from dalenius.synth.kept import KeptTable
 
 
-class BootstrapModel(Model):
+class BootstrapModel(KeptTable):
     """The original rows themselves."""
 
     method = "bootstrap"
     contents = "every original row: treat the file like the confidential data"
 
-    def __init__(self, table: Table) -> None:
-        super().__init__(table.schema, table.rows, table.origin)
-        self.table = table
-
     def _draw(self, rows: int, seed: Seed) -> Table:
         return self.table.take(generator(seed, "rows").integers(0, max(self.rows, 1), rows))
-
-    def parts(self) -> tuple[dict[str, Any], Arrays]:
-        """The rows, column by column."""
-        held: dict[str, Any] = {}
-        for i, name in enumerate(self.table.names):
-            held |= vector_arrays(str(i), self.table[name])
-        return {}, held
-
-    @classmethod
-    def from_parts(
-        cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays
-    ) -> BootstrapModel:
-        """Rebuild the rows."""
-        vectors = [vector_from(str(i), column, arrays) for i, column in enumerate(schema)]
-        return cls(Table.from_vectors(vectors, rows, schema=schema))
 
 
 @register

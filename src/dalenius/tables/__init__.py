@@ -1,5 +1,6 @@
 """Table protection: sensitivity rules, hierarchies, secondary suppression, audit, rounding and perturbation."""
 
+from dalenius.core.plugins import import_all
 from dalenius.tables.audit import Audit, audit
 from dalenius.tables.cellkey import PTable, inner_cell_keys, perturb, record_keys, small_count_noise
 from dalenius.tables.define import define
@@ -37,7 +38,7 @@ from dalenius.tables.rounding import (
     round_table,
     stochastic_round,
 )
-from dalenius.tables.rule_text import parse_rule
+from dalenius.tables.rule_text import parse_rule, rule
 from dalenius.tables.rules import (
     Dominance,
     Except,
@@ -98,9 +99,12 @@ __all__ = [
     "recoverable_cells",
     "relations",
     "round_table",
+    "rule",
     "small_count_noise",
     "stochastic_round",
     "write_argus",
     "write_jj",
     "write_table_file",
 ]
+
+import_all(__name__, __path__)

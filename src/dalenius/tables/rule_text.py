@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
+from dalenius.core import plugins
 from dalenius.core.errors import OptionError
 from dalenius.tables.protection import PrimaryRule
 from dalenius.tables.rules import Dominance, FewContributors, KDisclosure, PPercent, Request, SmallCount
+
+R = TypeVar("R", bound=Callable[..., PrimaryRule])
 
 
 def parse_rule(text: str) -> PrimaryRule:
@@ -31,6 +35,8 @@ def parse_rule(text: str) -> PrimaryRule:
     named = [word.partition("=") for word in words if word[0].isalpha()]
     options = {name: [value for other, _, value in named if other == name] for name, _, _ in named}
     maker = MAKERS.get(kind)
+    if maker is None and kind in further_rules():
+        return _further(text, kind, plain, options)
     if maker is None:
         raise OptionError(
             f"unknown rule {text!r}; there are freq:N, freq0:N, contributors:N, nk:N,K, p:P, pq:P,Q, request:K and k:N"
@@ -116,3 +122,39 @@ MAKERS: dict[str, tuple[Callable[[list[float], RuleOptions], PrimaryRule], tuple
     "k": (_k_disclosure, ("sensitive", "identifying")),
 }
 """Short name → how the rule is made, and the options it knows."""
+
+_REGISTERED: dict[str, Callable[..., PrimaryRule]] = {}
+
+
+def rule(kind: str) -> Callable[[R], R]:
+    """Give a rule its short text: a class decorated with ``@rule("towns")`` is made by ``towns:3,option=value``.
+
+    What it is called with are the numbers, in order, and the options as texts. It must also work without any, so that
+    the common checks of rules can try it.
+
+    Examples
+    --------
+    >>> "towns" in further_rules()
+    False
+    """
+
+    def keep(cls: R) -> R:
+        _REGISTERED[kind] = cls
+        return cls
+
+    return keep
+
+
+def further_rules() -> dict[str, Callable[..., PrimaryRule]]:
+    """Rules with a text of their own beyond the usual: files of this room, and plugins (``dalenius.rules``)."""
+    offered = {entry.name: thing for entry, thing in plugins.loaded("rules")}
+    return {**offered, **_REGISTERED}
+
+
+def _further(text: str, kind: str, plain: list[str], options: RuleOptions) -> PrimaryRule:
+    try:
+        numbers = [float(word) for word in plain]
+        given = [int(number) if number.is_integer() else number for number in numbers]
+        return further_rules()[kind](*given, **{name: values[-1] for name, values in options.items()})
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"rule {text!r}: {kind} does not take these numbers or options") from error

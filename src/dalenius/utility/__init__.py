@@ -1,5 +1,6 @@
 """Utility: whether the protected file still answers the questions the original answers."""
 
+from dalenius.core.plugins import import_all
 from dalenius.utility.analyses import (
     learning_table,
     model_agreement,
@@ -98,3 +99,5 @@ __all__ = [
     "weighted_distances",
     "worst_cells",
 ]
+
+import_all(__name__, __path__)

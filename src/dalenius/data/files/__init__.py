@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dalenius.core import plugins
 from dalenius.core.errors import FileError, OptionError
 from dalenius.data.files.access import existing
 from dalenius.data.files.columnar import read_arrow, read_parquet, write_arrow, write_parquet
@@ -73,7 +74,7 @@ def read(
     >>> read(file).to_frame("dict")
     {'zip': ['01067', '80331'], 'age': [31, None]}
     """
-    reader = _chosen(_READ, path, "read")
+    reader = _chosen(_READ | _further_readers(path), path, "read")
     if memory_check:
         check_memory(existing(path))
     table: Table = _called(reader, Path(path), schema, **options)
@@ -109,6 +110,23 @@ def write(data: Any, path: str | Path, **options: Any) -> None:
     if writer is write_csv and Path(path).suffix.lower() in (".tsv", ".tab"):
         options.setdefault("dialect", Dialect(separator="\t"))
     _called(writer, Table.from_frame(data), Path(path), **options)
+
+
+def _further_readers(path: str | Path) -> dict[str, Any]:
+    """The reader another package offers for this ending, if we have none: a function of a path that gives a frame."""
+    ending = Path(path).suffix.lower()
+    if ending in _READ:
+        return {}
+    offered = [entry for entry in plugins.offered("readers") if f".{entry.name}" == ending]
+    reader = plugins.load(offered[0]) if offered else None
+    return {} if reader is None else {ending: _framed(reader)}
+
+
+def _framed(reader: Any) -> Any:
+    def read_frame(path: Path, schema: Schema | None = None) -> Table:
+        return Table.from_frame(reader(path), schema)
+
+    return read_frame
 
 
 def _called(function: Any, *arguments: Any, **options: Any) -> Any:

@@ -1,0 +1,70 @@
+"""`dalenius new`: the skeleton of a measure, synthesizer, table rule or command, with its test."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+from dalenius.cli import _options as opt
+from dalenius.cli._console import Terminal
+from dalenius.core.errors import FileError, OptionError
+from dalenius.data.atomic import write_text
+
+app = typer.Typer()
+
+
+class What(StrEnum):
+    """What can be made, and the room it belongs to."""
+
+    measure = "measure"
+    synthesizer = "synthesizer"
+    rule = "rule"
+    command = "command"
+
+
+ROOMS = {What.measure: "utility", What.synthesizer: "synth", What.rule: "tables", What.command: "cli"}
+GROUPS = {What.measure: "measures", What.synthesizer: "methods", What.rule: "rules", What.command: "commands"}
+
+
+@app.command()
+def new(
+    what: Annotated[What, typer.Argument(help="measure, synthesizer, rule or command.")],
+    name: Annotated[str, typer.Argument(help="Its name, in words with dashes: median-gap.")],
+    into: Annotated[
+        Path, typer.Option("--into", help="Checkout of Dalenius, or folder of a package of your own.")
+    ] = Path(),
+    quiet: opt.Quiet = False,
+) -> None:
+    """Write the skeleton of a measure, synthesizer, table rule or command, with its test."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise OptionError(f"the name {name!r} should be small letters and digits, with dashes between words")
+    module, room = name.replace("-", "_"), ROOMS[what]
+    inside = (into / "src" / "dalenius" / room).is_dir()
+    code = (into / "src" / "dalenius" / room if inside else into) / f"{module}.py"
+    test = (into / "tests" / room if inside else into) / f"test_{module}.py"
+    taken = [str(path) for path in (code, test) if path.exists()]
+    if taken:
+        raise FileError(f"{', '.join(taken)}: is there already; choose another name")
+    words = {
+        "name": name,
+        "module": module,
+        "Class": "".join(word.capitalize() for word in name.split("-")),
+        "title": name.replace("-", " ").capitalize(),
+        "package": f"dalenius.{room}.{module}" if inside else module,
+    }
+    for path, skeleton in ((code, f"{what}.txt"), (test, f"{what}_test.txt")):
+        text = (files("dalenius.cli") / "skeletons" / skeleton).read_text(encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, Template(text).substitute(words))
+    thing = {What.command: "app", What.measure: module}.get(what, words["Class"])
+    terminal = Terminal(quiet)
+    terminal.say(f"written: {code} and {test}")
+    if not inside:
+        terminal.say(f'for pyproject.toml, [project.entry-points."dalenius.{GROUPS[what]}"]:')
+        terminal.say(f'{name} = "{module}:{thing}"')
