@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
+from dalenius.core.later import stats
 from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
 from dalenius.data.table import Table
