@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import polars as pl
 import typer
 
@@ -21,34 +20,34 @@ from dalenius.tables import (
     Audit,
     Disclosed,
     LinkedSuppression,
-    PTable,
     Requirement,
     Suppression,
     TableModel,
-    controlled_round,
+    compare_ways,
     information_loss,
     protect,
     protect_linked,
     read_jj,
     read_suppressed,
     read_table_file,
-    round_table,
-    small_count_noise,
     write_argus,
     write_jj,
     write_table_file,
 )
 from dalenius.tables import audit as audit_table
-from dalenius.tables.keys import cell_names, fresh_key, keyed_uniforms
-from dalenius.tables.model import beside
-from dalenius.tables.page import table_page
+from dalenius.tables.keys import fresh_key
+from dalenius.tables.page import table_page, ways_page
 from dalenius.tables.protection import PrimaryRule
+from dalenius.tables.rules import default_rules
+from dalenius.tables.ways import WAYS, Settings
 
 app = typer.Typer(
     name="tables", help="Protect tables: suppression, audit, rounding, cell keys.", no_args_is_help=True
 )
 
-PERTURBATIONS = ("round", "controlled", "cellkey", "small")
+METHODS = {"round": "random rounding", "controlled": "controlled rounding", "cellkey": "cell keys",
+           "small": "small counts", "adjust": "adjusted", "budget": "budget"}  # fmt: skip
+KEYED = ("round", "cellkey", "small")
 
 
 @app.command("protect")
@@ -305,6 +304,17 @@ Base = Annotated[
 ]
 
 
+Epsilon = Annotated[float, typer.Option("--epsilon", help="Budget of differential privacy (method budget).")]
+Limit = Annotated[
+    float | None,
+    typer.Option("--limit", help="Most that one record may contribute to a sum (method budget)."),
+]
+Seconds = Annotated[float, typer.Option("--time-limit", help="Seconds for each integer program.")]
+PublicCodes = Annotated[
+    bool, typer.Option("--public-codes", help="The codes of the table are public knowledge (method budget).")
+]
+
+
 @app.command("perturb")
 def perturb_command(
     microdata: table.Microdata,
@@ -312,26 +322,43 @@ def perturb_command(
     formula: table.Formula = None,
     hier: table.Hier = None,
     freq: table.Freq = None,
+    value: table.Value = None,
+    contributor: table.Contributor = None,
+    rule: table.Rules = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="round, controlled, cellkey or small (small counts only).")
+        str, typer.Option("--method", "-m", help="round, controlled, cellkey, small, adjust or budget.")
     ] = "round",
     base: Base = 3,
+    epsilon: Epsilon = 1.0,
+    limit: Limit = None,
+    public_codes: PublicCodes = False,
+    time_limit: Seconds = 60.0,
     key_file: KeyFile = None,
     out: table.Out = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Round or perturb all counts instead of suppressing some; with a key file always in the same way."""
+    """Change values instead of suppressing some; with a key file always in the same way."""
     terminal = Terminal(quiet, as_json)
-    model = table.Source(microdata, by, formula, None, hier, freq).model(terminal)
-    counts = _perturbed(model, method, base, _key(key_file, terminal))
-    loss = information_loss(model, {method: counts})
+    if method not in METHODS:
+        raise OptionError(f"unknown method {method!r}; there are {', '.join(METHODS)}")
+    if method == "budget" and not public_codes:
+        raise OptionError(
+            "--method budget: say --public-codes if the codes of the table are public knowledge"
+        )
+    model = table.Source(microdata, by, formula, None, hier, freq, value, contributor).model(terminal)
+    rules = tuple(table.rules_of(rule, None)) or default_rules(model)
+    key = _key(key_file, terminal) if method in KEYED else fresh_key()
+    settings = Settings(rules, key, base, epsilon, limit, time_limit)
+    changed = WAYS[METHODS[method]](model, settings)
+    loss = information_loss(model, {method: changed})
+    terminal.say(str(changed))
     terminal.say(
         f"{method}: mean change {loss['mean_change'][0]:.3g}, largest {loss['largest_change'][0]:.3g}, "
         f"Hellinger distance {loss['hellinger'][0]:.3g}, {loss['not_additive'][0]} totals do not add up."
     )
     if out is not None:
-        _write(beside(model.cells, freq=counts), out, terminal)
+        _write(changed.to_frame(), out, terminal)
     terminal.emit(loss.to_dicts()[0])
 
 
@@ -340,42 +367,61 @@ def compare_command(
     microdata: table.Microdata,
     by: table.By = None,
     formula: table.Formula = None,
+    tables: table.Tables = None,
     hier: table.Hier = None,
     freq: table.Freq = None,
+    value: table.Value = None,
+    contributor: table.Contributor = None,
     rule: table.Rules = None,
+    way: Annotated[list[str] | None, typer.Option("--way", help="Only these ways; repeatable.")] = None,
     base: Base = 3,
+    epsilon: Epsilon = 1.0,
+    limit: Limit = None,
+    time_limit: Seconds = 20.0,
     key_file: KeyFile = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the figures here (CSV).")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the map of loss and risk here.")] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """What suppression, rounding, cell keys and noise would cost on the same frequency table, side by side."""
+    """All ways to protect one table side by side: time, loss, risk, audit."""
     terminal = Terminal(quiet, as_json)
+    model = table.Source(microdata, by, formula, tables, hier, freq, value, contributor).model(terminal)
     rules = table.rules_of(rule, None)
-    model = table.Source(microdata, by, formula, None, hier, freq).model(terminal)
-    key = _key(key_file, terminal)
-    methods: dict[str, Any] = {"suppression": protect(model, *rules)}
-    methods |= {name: _perturbed(model, name, base, key) for name in PERTURBATIONS}
-    loss = information_loss(model, methods)
-    terminal.say(_side_by_side(loss))
+    found = compare_ways(
+        model,
+        *rules,
+        ways=way,
+        key=_key(key_file, terminal),
+        base=base,
+        epsilon=epsilon,
+        limit=limit,
+        time_limit=time_limit,
+    )
+    terminal.block(_side_by_side(found.table))
     if out is not None:
-        _write(loss, out, terminal)
-    terminal.emit({"methods": loss.to_dicts()})
+        _write(found.table, out, terminal)
+    if html is not None:
+        with replacing(html) as path:
+            path.write_text(ways_page(found), encoding="utf-8")
+        terminal.note(f"page written to {html}")
+    terminal.emit({"ways": found.table.to_dicts()})
 
 
-def _side_by_side(loss: pl.DataFrame) -> str:
+def _side_by_side(ways: pl.DataFrame) -> str:
     """The figures as aligned text, narrow enough for a terminal."""
-    heads = ("method", "lost", "value lost %", "mean change", "largest", "Hellinger", "not additive")
+    heads = ("way", "CPU s", "lost", "changed", "error %", "known %", "not additive", "audit")
     keys = (
-        "method", "cells_lost", "value_lost_percent", "mean_change", "largest_change", "hellinger", "not_additive",
-    )  # fmt: skip
-    body = [
-        [
-            row["method"],
-            *(f"{row[key]:,.3g}" if isinstance(row[key], float) else f"{row[key]:,}" for key in keys[1:]),
-        ]
-        for row in loss.iter_rows(named=True)
-    ]
+        "way",
+        "seconds",
+        "cells_lost",
+        "cells_changed",
+        "error_percent",
+        "known_percent",
+        "not_additive",
+        "audit",
+    )
+    body = [[_short(row[key]) for key in keys] for row in ways.iter_rows(named=True)]
     widths = [max(len(line[i]) for line in (heads, *body)) for i in range(len(heads))]
     return "\n".join(
         "  ".join(
@@ -385,18 +431,8 @@ def _side_by_side(loss: pl.DataFrame) -> str:
     )
 
 
-def _perturbed(model: TableModel, method: str, base: int, key: bytes) -> Any:
-    """Counts of all cells after rounding or noise."""
-    if method == "round":
-        return round_table(model, base, key=key).counts
-    if method == "controlled":
-        return controlled_round(model, base)
-    if method == "small":
-        return small_count_noise(model, 2 * base, largest=base, variance=base / 2, key=key)
-    if method == "cellkey":
-        keys = keyed_uniforms(cell_names(model), key, "cell keys")
-        return np.asarray(model.frequency + PTable.make(base, base / 2).deviation(model.frequency, keys))
-    raise OptionError(f"unknown method {method!r}; there are {', '.join(PERTURBATIONS)}")
+def _short(value: Any) -> str:
+    return "–" if value is None else f"{value:,.3g}" if isinstance(value, float) else str(value)
 
 
 def _steps(show: Any, what: str) -> Callable[[int, int], None]:

@@ -1,12 +1,17 @@
 """Table protection: sensitivity rules, hierarchies, secondary suppression, audit, rounding and perturbation."""
 
 from dalenius.core.plugins import import_all
+from dalenius.tables.adjust import adjust
+from dalenius.tables.altered import Altered
 from dalenius.tables.audit import Audit, audit
+from dalenius.tables.budgeted import noisy_table
 from dalenius.tables.cellkey import PTable, inner_cell_keys, perturb, record_keys, small_count_noise
 from dalenius.tables.define import define
 from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.enough import Requirement
 from dalenius.tables.errors import TableError
+from dalenius.tables.explain import faults
+from dalenius.tables.fill import fill_in
 from dalenius.tables.foreign import read_suppressed
 from dalenius.tables.formats import (
     TableFile,
@@ -26,6 +31,7 @@ from dalenius.tables.linked import LinkedSuppression, protect_linked
 from dalenius.tables.loss import information_loss
 from dalenius.tables.model import TableModel
 from dalenius.tables.needed import exposed_by_publishing
+from dalenius.tables.optimal import protect_optimal
 from dalenius.tables.options import SingletonRules
 from dalenius.tables.protect import protect
 from dalenius.tables.protection import PrimaryRule, Protection
@@ -50,9 +56,14 @@ from dalenius.tables.rules import (
     SmallCount,
     default_rules,
 )
+from dalenius.tables.statistics import ProtectedStatistic, protect_statistic
+from dalenius.tables.sumkeys import perturb_sums
 from dalenius.tables.suppression import Suppression
+from dalenius.tables.ways import Ways, compare_ways
+from dalenius.tables.years import TwoYears, protect_years
 
 __all__ = [
+    "Altered",
     "Audit",
     "Disclosed",
     "Dominance",
@@ -65,6 +76,7 @@ __all__ = [
     "PPercent",
     "PTable",
     "PrimaryRule",
+    "ProtectedStatistic",
     "Protection",
     "Request",
     "Requirement",
@@ -74,22 +86,33 @@ __all__ = [
     "TableError",
     "TableFile",
     "TableModel",
+    "TwoYears",
+    "Ways",
+    "adjust",
     "aggregate_runs",
     "audit",
     "check_min_cases",
+    "compare_ways",
     "controlled_round",
     "default_rules",
     "define",
     "exposed_by_publishing",
     "exposure",
+    "faults",
     "feasibility_intervals",
+    "fill_in",
     "gauss_suppress",
     "information_loss",
     "inner_cell_keys",
+    "noisy_table",
     "parse_rule",
     "perturb",
+    "perturb_sums",
     "protect",
     "protect_linked",
+    "protect_optimal",
+    "protect_statistic",
+    "protect_years",
     "read_argus",
     "read_hierarchy",
     "read_jj",

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from dalenius.core.errors import OptionError
 from dalenius.tables.model import Floats, TableModel
@@ -27,6 +28,17 @@ def keyed_uniforms(names: Iterable[str], key: bytes, run_id: str = "") -> Floats
     >>> bool(a != b), bool(a == keyed_uniforms(["sex=f"], b"secret")[0])
     (True, True)
     """
+    return keyed_words(names, key, run_id).astype(np.float64) / 2.0**64
+
+
+def keyed_words(names: Iterable[str], key: bytes, run_id: str = "") -> npt.NDArray[np.uint64]:
+    """Random 64-bit words from names, by a keyed hash.
+
+    Examples
+    --------
+    >>> keyed_words(["a", "b", "a"], b"secret").tolist()[0] == keyed_words(["a"], b"secret").tolist()[0]
+    True
+    """
     if not key:
         raise OptionError(
             "the secret key is empty, so that anybody could take the noise away; make one with fresh_key()"
@@ -34,7 +46,7 @@ def keyed_uniforms(names: Iterable[str], key: bytes, run_id: str = "") -> Floats
     secret = hashlib.blake2b(key, digest_size=32).digest()
     salt = hashlib.blake2b(run_id.encode(), digest_size=16).digest()
     words = [hashlib.blake2b(name.encode(), key=secret, salt=salt, digest_size=8).digest() for name in names]
-    return np.frombuffer(b"".join(words), "<u8").astype(np.float64) / 2.0**64 if words else np.zeros(0)
+    return np.frombuffer(b"".join(words), "<u8").astype(np.uint64) if words else np.zeros(0, np.uint64)
 
 
 def cell_names(model: TableModel) -> list[str]:

@@ -9,11 +9,14 @@ import numpy.typing as npt
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.tables.altered import Altered
 from dalenius.tables.model import Floats, TableModel
 from dalenius.tables.suppression import Suppression
 
 
-def information_loss(model: TableModel, methods: Mapping[str, Suppression | npt.ArrayLike]) -> pl.DataFrame:
+def information_loss(
+    model: TableModel, methods: Mapping[str, Suppression | Altered | npt.ArrayLike]
+) -> pl.DataFrame:
     """Compare protected versions of one table.
 
     Columns: cells without a value (number and %), share of the table's inner value that is not shown (%),
@@ -27,7 +30,7 @@ def information_loss(model: TableModel, methods: Mapping[str, Suppression | npt.
     model
         The true table.
     methods
-        Name → `Suppression`, or the protected values of all cells (NaN where suppressed).
+        Name → `Suppression`, `Altered`, or the protected values of all cells (NaN where suppressed).
 
     Examples
     --------
@@ -38,7 +41,9 @@ def information_loss(model: TableModel, methods: Mapping[str, Suppression | npt.
     """
     rows = []
     for name, method in methods.items():
-        if isinstance(method, Suppression):
+        if isinstance(method, Altered):
+            shown = method.values
+        elif isinstance(method, Suppression):
             shown = np.where(method.suppressed | method.hidden, np.nan, model.amount)
         else:
             shown = np.asarray(method, np.float64)

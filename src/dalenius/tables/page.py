@@ -12,12 +12,13 @@ from dalenius.core.style import FONT
 from dalenius.tables.explain import cell_label, faults, relations_svg
 from dalenius.tables.formats.tablefile import UNCHECKED, UNSAFE
 from dalenius.tables.loss import information_loss
-from dalenius.tables.render import cross_table_html
+from dalenius.tables.render import CSS, cross_table_html
 from dalenius.tables.suppression import Suppression
 
 if TYPE_CHECKING:
     from dalenius.tables.audit import Audit
     from dalenius.tables.hierarchy import Hierarchy
+    from dalenius.tables.ways import Ways
 
 STYLE = f"""
 body {{ margin: 0; font: 15px/1.5 {FONT}; color: #1B1F24; background: #FFF; }}
@@ -150,3 +151,36 @@ def _cost(result: Suppression) -> str:
         f"<h2>What it costs</h2><p>{loss['cells_lost']:,} cells ({loss['cells_lost_percent']:.1f} %) and "
         f"{loss['value_lost_percent']:.1f} % of what the inner cells hold are not shown.</p>"
     )
+
+
+def ways_page(found: Ways, title: str = "Ways to protect a table") -> str:
+    """The map of loss and risk with its figures, as a page of its own.
+
+    Examples
+    --------
+    >>> from dalenius.tables import compare_ways, define, SmallCount
+    >>> model = define({"a": ["x", "y", "z"], "n": [1, 7, 9]}, by="a", freq="n")
+    >>> "Loss and risk" in ways_page(compare_ways(model, SmallCount(3), ways=["suppression"]))
+    True
+    """
+    chart = found.chart()
+    words = html.escape(str(chart.to_dict()["description"]), quote=True)
+    heads = "".join(
+        f"<th scope='col'>{html.escape(name.replace('_', ' '))}</th>" for name in found.table.columns
+    )
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>"
+        for row in found.table.iter_rows()
+    )
+    return (
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}</title>"
+        f"<style>{STYLE}{CSS}</style></head><body><main><h1>{html.escape(title)}</h1><h2>Loss and risk</h2>"
+        f"<figure role='img' aria-label='{words}'>{picture(chart)}</figure>"
+        "<div class='dalenius-scroll' tabindex='0' role='region' aria-label='Figures'>"
+        f"<table class='dalenius-table'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        "</main></body></html>\n"
+    )
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:,.3g}" if isinstance(value, float) else str(value)
