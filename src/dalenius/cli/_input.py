@@ -35,9 +35,10 @@ class Loaded:
         return self
 
 
-def load(path: Path, schema: Path | Schema | None, terminal: Terminal) -> Loaded:
-    """Read a file, by a schema when there is one."""
+def load(path: Path, schema: Path | Schema | None, terminal: Terminal, *, blind: bool = False) -> Loaded:
+    """Read a file, by a schema when there is one; ``blind`` for a method with a budget (see `Schema.blind`)."""
     wanted = Schema.from_yaml(schema) if isinstance(schema, Path) else schema
+    wanted = wanted.blind() if blind and wanted is not None else wanted
     with terminal.progress(f"reading {path.name}"):
         table = read(path, schema=wanted)
     if path.suffix.lower() in TEXT_FILES:

@@ -20,7 +20,7 @@ from dalenius.data.derived import Derivation
 from dalenius.data.exit import releasable
 from dalenius.data.table import Table
 from dalenius.synth import SYNTHESIZERS, load_model, make_synthesizer, save_model
-from dalenius.synth.base import Model, Synthesizer, choose_columns
+from dalenius.synth.base import Model, Synthesizer, choose_columns, is_private
 from dalenius.synth.sequential import Sequential, from_mapping
 
 app = typer.Typer()
@@ -71,8 +71,8 @@ def synth(
     terminal = Terminal(quiet, as_json)
     named = {"epsilon": epsilon, "target": target}
     options = _plan(plan) | assigned(option) | {k: v for k, v in named.items() if v is not None}
-    SYNTHESIZERS[method]  # a wrong name is told before a long file is read
-    loaded = load(data, schema, terminal)
+    # A wrong name is told before a long file is read.
+    loaded = load(data, schema, terminal, blind=is_private(method, options))
     loaded, finish = _prepared(loaded, entity, listed(columns), derive)
     synthesizer = _synthesizer(method, options, loaded.table)
     cost = synthesizer.cost(releasable(loaded.table).shape)

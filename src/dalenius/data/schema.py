@@ -88,6 +88,9 @@ class Column:
     release
         "as-is" lets values leave that few units hold (rare texts, exact dates and numbers): the steward's own decision.
         "guarded" keeps them in.
+    outside
+        What becomes of a value that is not in the declared domain: "nearest" (the nearest bound of a number), "missing",
+        or one of the levels (such as "other"). None: it is an error.
 
     Examples
     --------
@@ -112,6 +115,7 @@ class Column:
     partner: str | None = None
     note: str = ""
     release: Leaving = "guarded"
+    outside: Level | None = None
 
     @property
     def special(self) -> tuple[Level, ...]:
@@ -146,6 +150,10 @@ class Column:
             low, high = self.bounds
             if low > high:  # type: ignore[operator]
                 found.append(f"{where}: lower bound is above upper bound")
+        fitting = ("nearest", "missing") if self.kind.is_number else ("missing", *(self.levels or ()))
+        if self.outside is not None and self.outside not in fitting:
+            rule = "nearest or missing" if self.kind.is_number else "missing, or one of its levels"
+            found.append(f"{where}: outside must be {rule}")
         if self.decimals is not None and not 0 <= self.decimals <= 15:
             found.append(f"{where}: decimals must be between 0 and 15")
         if set(map(typed, self.missing)) & set(map(typed, self.not_applicable)):
@@ -248,6 +256,31 @@ class Schema:
             self[name]
         return replace(self, columns=tuple(new.get(c.name, c) for c in self.columns))
 
+    def declare(self, *columns: str) -> Schema:
+        """The schema with levels and bounds of these columns (of all, if none is named) as public knowledge.
+
+        Your word for it: nothing here can check that they were known before the data were seen.
+
+        Examples
+        --------
+        >>> Schema((Column("sex", Kind.CATEGORICAL, levels=("f", "m")),)).declare()["sex"].domain
+        'declared'
+        """
+        chosen = [self[name] for name in columns or self.names]
+        return self.replace_columns(*(replace(column, domain="declared", note="") for column in chosen))
+
+    def blind(self) -> Schema:
+        """The schema by which declared columns are read without an error that depends on the data.
+
+        A column with no rule of its own for values outside its domain takes the nearest bound (numbers) or missing.
+
+        Examples
+        --------
+        >>> Schema((Column("age", Kind.INTEGER, bounds=(0, 110), domain="declared"),)).blind()["age"].outside
+        'nearest'
+        """
+        return replace(self, columns=tuple(_blind(column) for column in self.columns))
+
     def with_roles(self, **roles: Sequence[str] | str | None) -> Schema:
         """Give roles to columns: ``with_roles(keys=[...], targets=[...], weight="w")``.
 
@@ -323,6 +356,13 @@ def typed(value: Level) -> tuple[str, Level]:
     False
     """
     return type(value).__name__, value
+
+
+def _blind(column: Column) -> Column:
+    listed = column.kind.is_number or column.kind is Kind.BOOLEAN or column.levels is not None
+    if column.domain != "declared" or column.outside is not None or not listed:
+        return column
+    return replace(column, outside="nearest" if column.kind.is_number else "missing")
 
 
 def _set_role(column: Column, role: Role, wanted: bool) -> Column:

@@ -27,12 +27,14 @@ role: key (an intruder may know it), target (it would hurt if learnt), identifie
 domain: declared (levels or bounds are public knowledge) or from-data (read off the confidential file)
 missing, not_applicable: codes that are no ordinary values, such as -9 or -8
 release: as-is lets values leave that fewer than min_units units hold (default 3); otherwise they stay
+outside: what becomes of a value that is not in a declared domain: nearest (bound of a number), missing, or a level;
+         left out, such a value is an error
 note: why the kind was chosen; nobody but you reads it
 """
 ENTRIES = ("version", "title", "min_units", "columns", "rules")
 FIELDS = {
     "kind", "role", "levels", "bounds", "domain", "missing", "not_applicable", "decimals", "format", "label",
-    "value_labels", "parent", "partner", "note", "release",
+    "value_labels", "parent", "partner", "note", "release", "outside",
 }  # fmt: skip
 
 
@@ -137,6 +139,8 @@ def _column_out(column: Column) -> CommentedMap:
         body["bounds"] = _flow([_value_out(bound) for bound in column.bounds])
     if column.levels is not None or column.bounds is not None or column.domain != "from-data":
         body["domain"] = column.domain
+    if column.outside is not None:
+        body["outside"] = _value_out(column.outside)
     for name in ("missing", "not_applicable"):
         if getattr(column, name):
             body[name] = _flow([_value_out(code) for code in getattr(column, name)])
@@ -217,7 +221,7 @@ def _column_in(name: str, body: Any, faults: list[str]) -> Column:
         _optional(body.get("parent")),
         _optional(body.get("partner")),
         str(body.get("note") or ""),
-        body.get("release", "guarded"),
+    "value_labels", "parent", "partner", "note", "release", "outside",
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from dalenius.core.cost import Shape
 from dalenius.core.errors import DataError, SchemaError, names
+from dalenius.data.declared import encode_declared
 from dalenius.data.decode import build_frame
 from dalenius.data.encode import encode
 from dalenius.data.frames import Backend, Origin, Raw, open_frame
@@ -68,7 +69,9 @@ class Table:
         faults: list[str] = []
         for raw in raws:
             try:
-                vectors[raw.name] = encode(raw, schema[raw.name])
+                column = schema[raw.name]
+                read = encode if column.outside is None else encode_declared
+                vectors[raw.name] = read(raw, column)
             except SchemaError as error:
                 faults += error.faults
         if faults:

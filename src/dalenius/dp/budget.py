@@ -92,6 +92,7 @@ class Budget:
     records: int = 1
     spends: list[Spend] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
+    exposed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         real_number("epsilon", self.epsilon)
@@ -172,6 +173,11 @@ class Budget:
         if what not in self.assumptions:
             self.assumptions.append(what)
 
+    def expose(self, what: str) -> None:
+        """Note what is released exactly because the user said so: it is not protected, whatever was paid."""
+        if what not in self.exposed:
+            self.exposed.append(what)
+
     @property
     def guarantee(self) -> str:
         """What was promised so far, in one line."""
@@ -189,6 +195,7 @@ class Budget:
             where = f" [{entry.part[0]}: {entry.part[1]}]" if entry.part else ""
             lines.append(f"  {entry.what}{where}: {entry.price}{f' ({entry.noise})' if entry.noise else ''}")
         lines += [f"  taken as public: {what}" for what in self.assumptions]
+        lines += [f"  NOT PROTECTED, by the user's wish: {what}" for what in self.exposed]
         found = 100 * best_attack(self.epsilon, 0.01, self.delta)
         lines.append(
             f"  in attack terms: accusing 1 % falsely finds at most {found:.3g} % of the people in the data"

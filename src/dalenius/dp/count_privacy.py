@@ -25,6 +25,8 @@ from dalenius.dp.count_laws import CountLaw, Poisson
 from dalenius.dp.noise import FloatArray
 
 Kind = Literal["dp", "pdp"]
+GUARANTEE = 1e-6
+"""Largest δ that is called a guarantee."""
 LARGEST_COUNT = 2000
 """Original counts up to which the worst case is looked for; beyond, neighbours are ever harder to tell apart."""
 _GRID_COUNT = 60
@@ -124,7 +126,7 @@ def _summed(epsilon: float, means: FloatArray, kind: Kind, law: CountLaw) -> Flo
 
 def calibrate_alpha(
     epsilon: float, wanted: float, *, kind: Kind = "dp", rule: Literal["first", "stable"] = "stable", law:
-    CountLaw | None = None, largest_alpha: float = 10.0, step: float = 0.001,
+    CountLaw | None = None, largest_alpha: float = 10.0, step: float = 0.001, copies: int = 1,
 ) -> float:  # fmt: skip
     """Smallest α whose δ is at most ``wanted``.
 
@@ -146,7 +148,7 @@ def calibrate_alpha(
         values = np.array([delta(epsilon, a, kind=kind, law=chosen, largest=largest) for a in alphas])
     else:
         alphas = np.arange(1, round(largest_alpha / step) + 1, dtype=np.float64) * step
-        worst = [_poisson(epsilon, a + alphas, a - 1 + alphas, kind) for a in range(1, _GRID_COUNT + 1)]
+        worst = [_poisson(epsilon, a + alphas, a - 1 + alphas, kind, copies) for a in range(1, _GRID_COUNT + 1)]
         values = np.max(worst, axis=0)
     met = values <= wanted
     if rule == "stable":
@@ -219,18 +221,18 @@ def privacy_curve(alpha: float, epsilons: Sequence[float], law: CountLaw | None 
     return pl.DataFrame(rows)
 
 
-def reading(epsilon: float, value: float, records: int) -> str:
-    """One plain sentence about a δ.
+def reading(epsilon: float, value: float, most: float = GUARANTEE) -> str:
+    """One plain sentence about a δ; it is called a guarantee up to ``most`` and no further.
 
     Examples
     --------
-    >>> reading(2.0, 0.0256, 5000)
-    'δ = 0.0256 at ε = 2: too large to be called a guarantee (it should be below 1 in 5,000 records)'
+    >>> reading(2.0, 0.0256)
+    'δ = 0.0256 at ε = 2: no guarantee, a δ of at most 1e-06 would be one'
     """
     shown = f"δ = {value:.3g} at ε = {epsilon:g}"
-    if value * max(records, 1) >= 1:
-        return f"{shown}: too large to be called a guarantee (it should be below 1 in {records:,} records)"
-    return f"{shown}: below 1 in {records:,} records, as is asked of a guarantee"
+    if value > most:
+        return f"{shown}: no guarantee, a δ of at most {most:g} would be one"
+    return f"{shown}: a guarantee (δ of at most {most:g})"
 
 
 def _check(epsilon: float, alpha: float, kind: str) -> None:

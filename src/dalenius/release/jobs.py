@@ -29,6 +29,7 @@ from dalenius.data.units import deal
 from dalenius.evaluation import Evaluation, evaluate, evaluate_pair
 from dalenius.release.plan import Candidate, Plan, Scenario
 from dalenius.synth import make_synthesizer
+from dalenius.synth.base import is_private
 
 Figures = dict[str, dict[str, Result]]
 """Results by scenario and measure."""
@@ -200,9 +201,10 @@ def load(path: Path, schema: Path | None) -> Table:
 
 def source(plan: Plan) -> tuple[Table, Table | None]:
     """The records the methods may see, and those set aside."""
-    whole = load(plan.input, plan.schema)
+    blind = any(is_private(c.method, c.options) for c in plan.candidates)
+    whole = load(plan.input, plan.schema, blind)
     if isinstance(plan.holdout, Path):
-        return whole, load(plan.holdout, plan.schema)
+        return whole, load(plan.holdout, plan.schema, blind)
     aside = int(whole.rows * plan.holdout)
     if aside == 0:
         return whole, None

@@ -23,7 +23,7 @@ from dalenius.counts.measure import MEASURES
 from dalenius.data import Schema, read
 from dalenius.release.policy import Rule
 from dalenius.synth import make_synthesizer
-from dalenius.synth.base import SYNTHESIZERS
+from dalenius.synth.base import SYNTHESIZERS, is_private
 
 ENTRIES = {
     "version", "title", "audience", "input", "schema", "holdout", "seed", "scenarios", "candidates", "measures",
@@ -58,7 +58,7 @@ class Candidate:
     @property
     def repeatable(self) -> bool:
         """Whether the same seed gives the same file; not where fresh noise is part of the guarantee."""
-        return SYNTHESIZERS[self.method].info.seedable and not self.options.get("epsilon")
+        return SYNTHESIZERS[self.method].info.seedable and not is_private(self.method, self.options)
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,11 @@ class Synthesizer(ABC):
     guards_itself: ClassVar[bool] = False
     """Whether the method itself gives no value out that few units hold: it then learns from the table as it is."""
 
+    @property
+    def private(self) -> bool:
+        """Whether a privacy budget is promised: the data are then read by their declaration alone."""
+        return False
+
     def fit(self, table: Table, *, seed: Seed = None) -> Model:
         """Learn from a table. Identifiers and unit columns are left out: they are never synthesized."""
         kept = releasable(table)
@@ -162,6 +167,18 @@ def make_synthesizer(method: str, **options: Any) -> Synthesizer:
     return kind(**options)
 
 
+def is_private(method: str, options: Mapping[str, Any]) -> bool:
+    """Whether a method with these options promises a privacy budget; see `Synthesizer.private`.
+
+    Examples
+    --------
+    >>> is_private("independent", {}), is_private("loglinear", {"epsilon": 1.0})
+    (False, True)
+    """
+    kind = SYNTHESIZERS[method]
+    return kind.private is not Synthesizer.private and make_synthesizer(method, **options).private
+
+
 def option_names(kind: type[Synthesizer]) -> list[str]:
     """Names of a synthesizer's options.
 
@@ -209,8 +226,8 @@ def synthesize(
     >>> len(out["sex"]), sorted(out)
     (4, ['age', 'sex'])
     """
-    table = Table.from_frame(frame, schema)
     synthesizer = make_synthesizer(method, **options)
+    table = Table.from_frame(frame, schema.blind() if schema is not None and synthesizer.private else schema)
     if not force:
         synthesizer.cost(table.shape).check(method)
     fit_seed, draw_seed = _root(seed).spawn(2)

@@ -28,11 +28,12 @@ def test_a_budget_protects_people_and_not_only_their_records():
     for synthesizer in (Saturated, LogLinear, MST, AIM):
         with pytest.raises(OptionError, match=r"'who' names units .* give contribution"):
             synthesizer(epsilon=1.0, domain="from-data").fit(table)
-        model = synthesizer(epsilon=1.0, domain="from-data", contribution=3).fit(table)
+        model = synthesizer(epsilon=1.0, domain="from-data", contribution=3, total="invariant").fit(table)
         assert model.sample(seed=1).names == ["place"]
         assert model.rows == 3 + 2 + 1 + 100, "three rows of p, and none without an owner"
         assert "units of up to 3 records" in model.ledger
-    assert "scale 3" in Saturated(epsilon=1.0, domain="from-data", contribution=3).fit(table).ledger
+    exact = Saturated(epsilon=1.0, domain="from-data", contribution=3, total="invariant")
+    assert "scale 3" in exact.fit(table).ledger
     assert Saturated().fit(table).rows == table.rows - 39, "without a budget p counts like the third largest"
     anonymous = Table.from_frame({"place": ["a", "b"] * 20})
     with pytest.raises(OptionError, match="no column has the role"):
@@ -46,7 +47,7 @@ def test_members_of_a_household_are_protected_one_by_one_or_together():
     table = Table.from_frame(data, Schema.infer(data).with_roles(household="home"))
     apart = Saturated(epsilon=1.0, domain="from-data").fit(table)
     assert any("not all records of column 'home' together" in note for note in apart.notes)
-    together = Saturated(epsilon=1.0, domain="from-data", contribution=2).fit(table)
+    together = Saturated(epsilon=1.0, domain="from-data", contribution=2, total="invariant").fit(table)
     assert together.rows == 4
     assert any("column 'home' is protected as a whole" in note for note in together.notes)
 
@@ -106,9 +107,9 @@ def test_a_noised_number_of_records_hides_which_strata_are_empty():
 
 def test_a_share_for_a_margin_that_is_not_fitted_is_refused(survey):
     wrong = LogLinear(
-        epsilon=1.0, domain="from-data", margins=[("sex", "region")], budget={("sex", "age"): 2.0}
+        epsilon=1.0, domain="from-data", margins=[("sex", "region")], shares={("sex", "age"): 2.0}
     )
-    with pytest.raises(OptionError, match=r"budget names .* is not fitted"):
+    with pytest.raises(OptionError, match=r"shares name .* is not fitted"):
         wrong.fit(survey.select(["sex", "region", "age"]))
 
 

@@ -58,7 +58,7 @@ class AIM(MarginalSynthesizer):
     --------
     >>> from dalenius.data import Table
     >>> table = Table.from_frame({"sex": ["f", "m"] * 200, "tall": ["no", "yes"] * 200, "old": ["y", "n"] * 200})
-    >>> AIM(epsilon=2.0, domain="from-data").fit(table).sample(seed=1).rows
+    >>> AIM(epsilon=2.0, domain="from-data", neighbours="replace").fit(table).sample(seed=1).rows
     400
     """
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -14,26 +14,31 @@ import numpy as np
 from dalenius.core.errors import DataError, OptionError, names
 from dalenius.core.option import one_of, whole_number
 from dalenius.core.random import Seed
+from dalenius.data.declared import declared_origin
 from dalenius.data.exit import releasable
 from dalenius.data.grouping import Method
 from dalenius.data.table import Table
-from dalenius.data.vector import IntArray
+from dalenius.data.vector import AnyArray, IntArray
 from dalenius.dp.budget import Budget, Neighbours
 from dalenius.dp.noise import add_gaussian, add_laplace
+from dalenius.dp.repair import simplex
 from dalenius.synth.base import Synthesizer
-from dalenius.synth.joint.coding import Coding, Groups
+from dalenius.synth.joint.coding import Coding, Groups, refuse_undeclared
 from dalenius.synth.joint.model import Distribution, JointModel, Stratum
 from dalenius.synth.joint.structure import Rule, Structure
 from dalenius.synth.joint.units import bound_units
 
 LOG = logging.getLogger("dalenius")
 Domain = Literal["declared", "from-data"]
-Total = Literal["public", "noised"]
+Total = Literal["public", "noised", "invariant"]
 Drawing = Literal["independent", "even"]
 Part: TypeAlias = tuple[tuple[int, ...], list[IntArray], int]
 """One stratum: codes of the stratifying columns, codes of the other columns, and its number of rows."""
 TOTAL_SHARE = 0.05
 """Share of the budget that a noised number of records costs."""
+READ_OFF = (
+    'the levels, bounds and breaks of the columns, which were read off the confidential data (domain="from-data")'
+)
 MOST_STRATA = 2**16
 """Combinations of strata, each of which is a model of its own."""
 
@@ -59,6 +64,10 @@ class Task:
         Lines for the reader; the fit adds its own.
     seed
         For what needs chance but no secrecy.
+    exact
+        Tables (positions of columns) that are kept exactly and not protected.
+    unsure
+        Variance of the total; 0 where it is known.
     """
 
     names: list[str]
@@ -72,6 +81,8 @@ class Task:
     part: tuple[str, str] | None
     seed: Seed
     notes: list[str] = field(default_factory=list)
+    exact: list[tuple[int, ...]] = field(default_factory=list)
+    unsure: float = 0.0
 
     def note(self, text: str, warn: bool = False) -> None:
         """Tell the reader, once; a warning is logged too."""
@@ -99,6 +110,16 @@ class Task:
         self.spend(what, price, f"discrete {'Gaussian' if gaussian else 'Laplace'}, scale {scale:.4g}")
         noisy = add_gaussian(table, scale) if gaussian else add_laplace(table, scale)
         return noisy, self.deviation(price) ** 2
+
+    def learn_total(self, tables: Iterable[AnyArray], variances: Iterable[float]) -> None:
+        """Every noisy table has a sum, which says something about a noised total too: the weighted mean of all."""
+        if not self.unsure:
+            return
+        held = [(self.total, self.unsure)]
+        held += [(float(t.sum()), t.size * v) for t, v in zip(tables, variances, strict=True)]
+        weights = np.array([1 / variance for _, variance in held])
+        self.total = float(max(round(float(np.dot(weights, [total for total, _ in held]) / weights.sum())), 0))
+        self.unsure = float(1 / weights.sum())
 
     def _noise(self, price: float) -> tuple[float, bool]:
         """Scale of the noise, and whether it is Gaussian: ρ = s² / (2 σ²) for an L2 sensitivity of s; ε = s / scale."""
@@ -131,16 +152,19 @@ class JointSynthesizer(Synthesizer):
         Privacy budget. None: no differential privacy. δ = 0: discrete Laplace noise; δ > 0: discrete Gaussian noise,
         zero-concentrated accounting.
     neighbours
-        "add-remove" protects whether a record is there, "replace" what it says (twice the noise scale).
+        "add-remove" protects whether a record is there, "replace" what it says (twice the noise scale). Default:
+        "add-remove", or "replace" where the total is public.
     domain
-        With a budget: "declared" refuses columns whose levels or bounds were read off the data; "from-data" accepts
-        the leak, and the notes say so.
+        With a budget: "declared" refuses columns that are not declared in the schema, levels or bounds, kind and codes;
+        "from-data" accepts the leak, and the notes say so.
     total
-        With a budget: the number of records is "public", or "noised" as one more query.
+        With a budget: the number of records is "noised" (a twentieth of the budget; the default with add-remove), or
+        "public" (the default with replace), or "invariant": kept exactly, and listed as not protected.
     groups, grouping, breaks, values
         How numbers are grouped, given breaks per column, and declared values that may be drawn within them.
     strata
-        Columns whose combinations are synthesized apart. Under a budget the largest stratum counts, not the sum.
+        Columns whose combinations are synthesized apart. Under a budget the largest stratum counts, not the sum; the
+        number of records of each is noised.
     drawing
         "independent": every row is a draw of its own. "even": each cell gets its expected number of rows, rounded up or
         down by chance, so that drawing adds hardly any error to that of the noise. It needs a budget (without one it
@@ -148,15 +172,18 @@ class JointSynthesizer(Synthesizer):
     contribution
         With a budget, where a column has the role entity or household: the most records one unit may have. Further ones
         are left out, and the noise grows with the number, so that the whole unit is protected.
+    invariants
+        With a budget: tables (lists of columns) that are kept exactly because you say so. They are not protected, and
+        the ledger lists them; so is the number of records, which they give away.
     structural_zeros
         Impossible combinations, for example ``[{"age": (0, 16), "marital": ["married", "widowed"]}]``.
     """
 
     epsilon: float | None = None
     delta: float = 0.0
-    neighbours: Neighbours = "add-remove"
+    neighbours: Neighbours | None = None
     domain: Domain = "declared"
-    total: Total = "public"
+    total: Total | None = None
     groups: int = 5
     grouping: Method = "quantile"
     breaks: Mapping[str, Sequence[float]] | None = None
@@ -164,6 +191,7 @@ class JointSynthesizer(Synthesizer):
     strata: Sequence[str] = ()
     drawing: Drawing = "independent"
     contribution: int | None = None
+    invariants: Sequence[Sequence[str]] = ()
     structural_zeros: Sequence[Rule] = ()
 
     uses_units = True
@@ -171,9 +199,9 @@ class JointSynthesizer(Synthesizer):
 
     def __post_init__(self) -> None:
         one_of("domain", self.domain, get_args(Domain))
-        one_of("total", self.total, get_args(Total))
+        one_of("total", self.total, (None, *get_args(Total)))
         one_of("drawing", self.drawing, get_args(Drawing))
-        one_of("neighbours", self.neighbours, get_args(Neighbours))
+        one_of("neighbours", self.neighbours, (None, *get_args(Neighbours)))
         if self.contribution is not None:
             whole_number("contribution", self.contribution, 1)
         if self.drawing == "even" and self.epsilon is None:
@@ -184,15 +212,41 @@ class JointSynthesizer(Synthesizer):
             raise OptionError("delta is given without epsilon; give both, or neither")
         if self.epsilon is None and self.contribution is not None:
             raise OptionError("contribution bounds the records of a unit under a budget; give epsilon too")
+        if self.epsilon is None and self.invariants:
+            raise OptionError("invariants are kept exactly under a budget; give epsilon too")
+        if self._size == "public" and (self._protects == "add-remove" or (self.contribution or 1) > 1):
+            raise OptionError(
+                "a public number of records tells whether a record (or how many of a unit) is there; use "
+                'neighbours="replace" without contribution, total="noised", or total="invariant" to keep it unprotected'
+            )
         self._budget()
-        Groups(self.groups, self.grouping, self.breaks, self.values)
+        self._groups  # noqa: B018 (checks them)
 
     @abstractmethod
     def _fit_task(self, task: Task) -> Distribution:
         """Distribution of one stratum."""
 
+    @property
+    def private(self) -> bool:
+        """Whether a budget is promised, so that nothing may be read off the data without paying."""
+        return self.epsilon is not None
+
+    @property
+    def _protects(self) -> Neighbours:
+        return self.neighbours or ("replace" if self.total == "public" else "add-remove")
+
+    @property
+    def _size(self) -> Total:
+        """What becomes of the number of records; an exact table would give it away anyway."""
+        if self.invariants:
+            return "invariant"
+        known = self._protects == "replace" and (self.contribution or 1) == 1
+        return self.total or ("public" if known else "noised")
+
     def _fit(self, table: Table, seed: Seed) -> JointModel:
         budget = self._budget()
+        if self.private and self.domain == "declared":
+            refuse_undeclared(table.schema, self._groups)
         bounded, said = (table, []) if budget is None else bound_units(table, self.contribution)
         kept = releasable(bounded)
         coding = self._coding(kept, budget)
@@ -200,55 +254,104 @@ class JointSynthesizer(Synthesizer):
         parts = _parts(coding, coding.encode(kept), split, kept.rows)
         inner = Coding(tuple(c for i, c in enumerate(coding.columns) if i not in split))
         structure = Structure.of(inner, self.structural_zeros)
+        exact = self._exact(coding, split, inner.names)
         notes = [*(self._say_strata(parts) if split else ()), *said]
         strata = []
         for place, codes, rows in parts:
             task = Task(
                 inner.names, inner.sizes, codes, rows, float(rows), structure, budget, budget.total if budget else 0.0,
-                ("strata", "/".join(map(str, place))) if split else None, seed, notes,
+                ("strata", "/".join(map(str, place))) if split else None, seed, notes, exact,
             )  # fmt: skip
             strata.append(self._fit_stratum(task, place))
         if budget is not None:
+            strata = self._sized(strata, kept.rows)
+            notes.append(f"number of records: {self._say_size(bool(split))}; {budget.protects}")
             notes.append(f"differential privacy: {budget.guarantee}, {budget.protects}")
-        rows = kept.rows if budget is None or self.total == "public" else sum(s.rows for s in strata)
         # The columns as the coding has them: under a declared domain they hold nothing that was read off the data.
         schema = kept.schema.replace_columns(*(c.column for c in coding.columns))
         return self.model(
-            schema, rows, coding, strata, split=split, notes=[*notes, *(budget.assumptions if budget else [])],
-            ledger=str(budget) if budget else "", origin=table.origin, poisson=self._poisson(),
-            even=self.drawing == "even",
+            schema, max(sum(s.rows for s in strata), 1) if self.private else kept.rows, coding, strata, split=split,
+            notes=[*notes, *(budget.assumptions if budget else [])], ledger=str(budget) if budget else "",
+            origin=declared_origin(table.origin, schema) if self.private else table.origin,
+            poisson=self._poisson(), even=self.drawing == "even",
         )  # fmt: skip
 
     def _budget(self) -> Budget | None:
         if self.epsilon is None:
             return None
-        return Budget(self.epsilon, self.delta, self.neighbours, records=self.contribution or 1)
+        return Budget(self.epsilon, self.delta, self._protects, records=self.contribution or 1)
+
+    def _exact(self, coding: Coding, split: tuple[int, ...], inner: Sequence[str]) -> list[tuple[int, ...]]:
+        """Tables that are kept exactly, as positions among the columns within a stratum."""
+        strata = {coding.names[i] for i in split}
+        result = []
+        for table in self.invariants:
+            absent = [name for name in table if name not in coding.names]
+            if absent or not table:
+                raise OptionError(f"invariants name {names(absent)}, which is no column of the data")
+            inside = tuple(sorted({inner.index(name) for name in table if name not in strata}))
+            if inside and strata - set(table):
+                raise OptionError(
+                    f"invariant {' × '.join(table)}: with strata, an exact table has all of them; add "
+                    f"{names(sorted(strata - set(table)))}, or leave strata out"
+                )
+            if inside:
+                result.append(inside)
+        return result
+
+    @property
+    def _exact_strata(self) -> bool:
+        """Whether the sizes of the strata follow from a table that is kept exactly."""
+        return any(set(self._strata) <= set(table) for table in self.invariants)
+
+    @property
+    def _strata(self) -> list[str]:
+        return [self.strata] if isinstance(self.strata, str) else list(dict.fromkeys(self.strata))
+
+    def _sized(self, strata: list[Stratum], rows: int) -> list[Stratum]:
+        """Strata whose sizes add up to the number of records where that is public."""
+        if self._size == "noised" or len(strata) == 1 or self._exact_strata:
+            return strata
+        noisy = np.array([stratum.rows for stratum in strata], dtype=np.float64)
+        fair = simplex(noisy, float(rows))
+        ends = np.floor(np.cumsum(fair) + 0.5).astype(np.int64)
+        sizes = np.diff(ends, prepend=0)
+        return [replace(s, rows=int(n)) for s, n in zip(strata, sizes, strict=True)]
+
+    def _say_size(self, split: bool) -> str:
+        said = {
+            "noised": "noised, part of the budget paid for it",
+            "public": "public, the same for all neighbours",
+            "invariant": "exact and not protected, as you asked for",
+        }[self._size]
+        return said + ("; that of each stratum is noised" if split and not self._exact_strata else "")
 
     def _say_strata(self, parts: Sequence[Part]) -> list[str]:
-        """How many strata there are; which of them are empty is told only where their sizes are public."""
+        """How many strata there are; which of them are empty is told only without a budget."""
         said = f"{len(parts)} strata, each fitted apart"
         empty = sum(1 for _, _, rows in parts if rows == 0)
-        if empty and (self.epsilon is None or self.total == "public"):
+        if empty and not self.private:
             said += f"; {empty} of them have no rows and get none"
         return [said]
 
     def _poisson(self) -> bool:
         return False
 
+    @property
+    def _groups(self) -> Groups:
+        return Groups(self.groups, self.grouping, self.breaks, self.values)
+
     def _coding(self, table: Table, budget: Budget | None) -> Coding:
-        groups = Groups(self.groups, self.grouping, self.breaks, self.values)
-        if budget is None:
-            return Coding.from_data(table, groups)
+        if not self.private:
+            return Coding.from_data(table, self._groups)
         if self.domain == "declared":
-            return Coding.declared(table, groups)
-        budget.assume(
-            "the levels, bounds and breaks of the columns, which were read off the confidential data "
-            '(domain="from-data")'
-        )
-        return Coding.from_data(table, groups, keep_values=False)
+            return Coding.declared(table, self._groups)
+        if budget is not None:
+            budget.assume(READ_OFF)
+        return Coding.from_data(table, self._groups, keep_values=False)
 
     def _split(self, coding: Coding) -> tuple[int, ...]:
-        wanted = [self.strata] if isinstance(self.strata, str) else list(dict.fromkeys(self.strata))
+        wanted = self._strata
         absent = [name for name in wanted if name not in coding.names]
         if absent:
             raise DataError(
@@ -272,26 +375,31 @@ class JointSynthesizer(Synthesizer):
         return tuple(coding.names.index(name) for name in wanted)
 
     def _fit_stratum(self, task: Task, place: tuple[int, ...]) -> Stratum:
-        if task.budget is None:
+        if not self.private:
             task.structure.refuse_contradiction(task.codes)
-        elif self.total == "noised" and not (_same_size(task.budget) and task.part is None):
-            price = TOTAL_SHARE * task.share
-            noisy, _ = task.measure("number of records", np.array([task.rows]), price)
-            task.total = float(max(int(noisy[0]), 0))
-            task.share -= price
-        else:
-            task.budget.assume("the number of records" + (" of every stratum" if task.part else ""))
-        if task.structure.masks and task.budget is not None:
+        if task.budget is not None:
+            self._know_size(task, task.budget)
+        if task.structure.masks and self.private:
             # An error would tell that somebody is in an impossible cell: under a guarantee such records are left out.
             possible = task.structure.allows(task.codes)
             task.codes = [codes[possible] for codes in task.codes]
             task.rows = int(np.count_nonzero(possible))
-        return Stratum(place, int(task.total), self._fit_task(task))
+        table = self._fit_task(task)  # may learn more about the total
+        return Stratum(place, int(task.total), table)
 
-
-def _same_size(budget: Budget) -> bool:
-    """Whether neighbouring tables have the same number of records."""
-    return budget.neighbours == "replace" and budget.records == 1
+    def _know_size(self, task: Task, budget: Budget) -> None:
+        """The number of records the model may know: exact where that is public or not protected, noisy otherwise."""
+        if self._size == "invariant" and (task.part is None or self._exact_strata):
+            budget.expose("the number of records" + (" of every stratum" if task.part else ""))
+        elif self._size == "public" and task.part is None:
+            budget.assume("the number of records")
+        else:
+            price = TOTAL_SHARE * task.share
+            noisy, task.unsure = task.measure("number of records", np.array([task.rows]), price)
+            task.total = float(max(int(noisy[0]), 0))
+            task.share -= price
+        for table in task.exact:
+            budget.expose(f"the exact table {' × '.join(task.names[v] for v in table)}")
 
 
 def _parts(coding: Coding, codes: list[IntArray], split: tuple[int, ...], rows: int) -> list[Part]:

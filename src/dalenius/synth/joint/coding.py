@@ -7,7 +7,6 @@ the group's bounds, or from a declared list. (Raab 2022.)
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,11 +16,12 @@ import numpy as np
 from dalenius.core.errors import DataError, OptionError, names
 from dalenius.core.option import real_number, whole_number
 from dalenius.core.random import Seed, generator
-from dalenius.data.encode import EPOCH, MICROSECOND
+from dalenius.data.declared import declared_bounds
 from dalenius.data.grouping import Grouping, Method
-from dalenius.data.schema import Column, Kind
+from dalenius.data.schema import Column, Kind, Level, Schema
 from dalenius.data.table import Table
 from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, BoolArray, IntArray, Vector, compact
+from dalenius.synth.base import NEVER_SYNTHESIZED
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -181,16 +181,10 @@ class Coding:
         DataError
             When a column's levels or bounds were read off the data.
         """
+        refuse_undeclared(table.schema, groups)
         _known(table, groups.breaks)
         _known(table, groups.values, "values")
-        lacking = [n for n in table.names if not _is_declared(table[n].column, groups)]
-        if lacking:
-            raise DataError(
-                f"column {names(lacking)}: levels or bounds were read off the confidential data, and they would leak; "
-                "declare them in "
-                'the schema (domain: declared), give breaks for numbers, or write domain="from-data" to accept the leak'
-            )
-        return cls(tuple(_from_schema(_public(table[name].column), groups) for name in table.names))
+        return cls(tuple(_from_schema(table[name].column, groups) for name in table.names))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -302,34 +296,48 @@ def _pool(values: AnyArray, edges: FloatArray) -> tuple[AnyArray, IntArray]:
     return pool, np.concatenate([[0], inner, [len(pool)]]).astype(np.int64)
 
 
+def refuse_undeclared(schema: Schema, groups: Groups) -> None:
+    """Error that names every column whose kind, codes, levels or bounds nobody declared.
+
+    Breaks give a number its bounds; that it is a whole number, its codes and its decimals must be declared all the same.
+
+    Examples
+    --------
+    >>> refuse_undeclared(Schema.infer({"age": [3, 4, 5]}), Groups(breaks={"age": [0, 5, 10]}))
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.DataError: column 'age': not declared, and what is read off the confidential data would leak; ...
+    """
+    # Where nothing is declared the roles were guessed too, so the error must not leave out a column because of one.
+    guessed = not any(c.domain == "declared" for c in schema)
+    named = [c for c in schema if guessed or not any(c.has(role) for role in NEVER_SYNTHESIZED)]
+    lacking = [c.name for c in named if not _is_declared(c, groups)]
+    if lacking:
+        raise DataError(
+            f"column {names(lacking, len(lacking))}: not declared, and what is read off the confidential data would "
+            "leak; give a schema with 'domain: declared' for them (kind and codes, with levels, bounds or breaks), or "
+            'write domain="from-data" to accept the leak'
+        )
+
+
 def _is_declared(column: Column, groups: Groups) -> bool:
-    if column.kind is Kind.BOOLEAN:
-        return True
-    if column.kind.is_number and column.name in (groups.breaks or {}):
-        return True
-    return (
-        column.domain == "declared"
-        and (column.bounds if column.kind.is_number else column.levels) is not None
-    )
-
-
-def _public(column: Column) -> Column:
-    """A column without what may have been read off the data: its extremes, its decimals and remarks on its values."""
-    if column.domain == "declared":
-        return column
-    decimals = None if column.kind is Kind.CONTINUOUS else column.decimals
-    return replace(column, bounds=None, decimals=decimals, note="")
+    if column.domain != "declared" or column.kind is Kind.TEXT:
+        return False
+    if column.kind.is_number:
+        return column.bounds is not None or column.name in (groups.breaks or {})
+    return column.levels is not None or column.kind is Kind.BOOLEAN
 
 
 def _from_schema(column: Column, groups: Groups) -> ColumnCode:
+    column = replace(column, note="", levels=column.levels or _truths(column))
     states = (*(SPECIAL + j for j in range(len(column.special))), MISSING)
     if not column.kind.is_number:
         return ColumnCode(column, None, states)
     given = (groups.breaks or {}).get(column.name)
     if given is not None:
         edges = Grouping.fit(breaks={column.name: given}, columns=[]).breaks[column.name]
-    elif column.bounds is not None:
-        low, high = (_bound(bound, column) for bound in column.bounds)
+    elif (bounds := declared_bounds(column)) is not None:
+        low, high = bounds
         edges = np.linspace(low, high if high > low else low + 1, groups.groups + 1)
     else:
         raise DataError(f"column {column.name!r}: declare bounds or give breaks")
@@ -339,8 +347,5 @@ def _from_schema(column: Column, groups: Groups) -> ColumnCode:
     return ColumnCode(column, edges, states, *_pool(chosen, edges))
 
 
-def _bound(bound: float | str, column: Column) -> float:
-    if isinstance(bound, str):
-        scale = 1000 if column.decimals == 9 else 1
-        return float(scale * ((dt.datetime.fromisoformat(bound) - EPOCH) // MICROSECOND))
-    return float(bound)
+def _truths(column: Column) -> tuple[Level, ...] | None:
+    return (False, True) if column.kind is Kind.BOOLEAN else None

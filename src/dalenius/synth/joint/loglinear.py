@@ -32,6 +32,7 @@ from dalenius.synth.joint.margins import (
     strongest,
     with_all_columns,
 )
+from dalenius.synth.joint.measured import EXACT
 from dalenius.synth.joint.model import JointModel
 
 Adjust = Literal["clip", "simplex", "consistent"]
@@ -60,7 +61,7 @@ class LogLinear(JointSynthesizer):
         table has at most 2^20 cells; beyond that, and without a budget, the strongest pairs that keep the model small.
     prior
         Number of records spread over the cells of each margin.
-    budget
+    shares
         Relative share of each margin in epsilon, by its columns; 1 where not named.
     adjust
         Repair of noisy margins: "consistent" (agreement and simplex), "simplex", or plain "clip" as in the paper.
@@ -86,7 +87,7 @@ class LogLinear(JointSynthesizer):
 
     margins: str | int | Sequence[Sequence[str]] = "auto"
     prior: float = 1.0
-    budget: Mapping[tuple[str, ...] | str, float] | None = None
+    shares: Mapping[tuple[str, ...] | str, float] | None = None
     adjust: Adjust = "consistent"
     floor: float = 0.0
     tol: float | None = None
@@ -115,15 +116,16 @@ class LogLinear(JointSynthesizer):
             raise OptionError("prior and floor must be finite numbers, 0 or more")
         if self.tol is not None and not 0 < self.tol < math.inf:
             raise OptionError(f"tol must be a finite number above 0, got {self.tol}")
-        for margin, weight in (self.budget or {}).items():
+        for margin, weight in (self.shares or {}).items():
             if not 0 < weight < math.inf:
                 named = margin if isinstance(margin, str) else " × ".join(sorted(margin))
                 raise OptionError(
-                    f"the budget of margin {named} must be a finite number above 0, got {weight}"
+                    f"the share of margin {named} must be a finite number above 0, got {weight}"
                 )
 
     def _fit_task(self, task: Task) -> TreeTable:
-        margins = with_all_columns(self._margins(task), task)
+        asked = self._margins(task)
+        margins = with_all_columns([*asked, *(m for m in task.exact if m not in asked)], task)
         tree = JunctionTree.of(task.sizes, [*margins, *task.structure.masks])
         refuse_large(tree, task, self.max_cells)
         if task.rows == 0 and task.budget is None:
@@ -155,14 +157,17 @@ class LogLinear(JointSynthesizer):
                 (table + extra) / (table.sum() + extra.sum())
                 for table, extra in zip(counted, raised, strict=True)
             ]
-        weights = self._weights(margins, task.names)
-        prices = task.share * weights / weights.sum()
+        weights = self._weights(margins, task.names) * [margin not in task.exact for margin in margins]
+        prices = task.share * weights / (weights.sum() or 1.0)
         noisy: dict[Clique, FloatArray] = {}
         variances: dict[Clique, float] = {}
         for margin, table, price, mask, extra in zip(margins, counted, prices, masks, raised, strict=True):
             what = " × ".join(task.names[v] for v in margin)
-            measured, variances[margin] = task.measure(what, table, float(price))
+            measured, variances[margin] = (
+                (table, EXACT) if margin in task.exact else task.measure(what, table, float(price))
+            )
             noisy[margin] = measured * mask + extra
+        task.learn_total(noisy.values(), variances.values())
         total = max(task.total, 1.0)
         if self.adjust == "consistent":
             repaired = consistent(noisy, variances, total)
@@ -176,11 +181,11 @@ class LogLinear(JointSynthesizer):
         """Relative share of each margin in the budget."""
         named = [frozenset(columns[v] for v in margin) for margin in margins]
         weights = dict.fromkeys(named, 1.0)
-        for held, weight in (self.budget or {}).items():
+        for held, weight in (self.shares or {}).items():
             margin = frozenset({held} if isinstance(held, str) else held)
             if margin not in weights:
                 raise OptionError(
-                    f"the budget names {' × '.join(sorted(margin))}, which is not fitted; name margins of the model"
+                    f"shares name {' × '.join(sorted(margin))}, which is not fitted; name margins of the model"
                 )
             weights[margin] = float(weight)
         return np.array([weights[margin] for margin in named])

@@ -20,6 +20,8 @@ from dalenius.synth.joint.base import JointSynthesizer, Task
 from dalenius.synth.joint.margins import count_margins
 from dalenius.synth.joint.merged import Merging
 
+EXACT = 1e-6
+"""Variance that stands for no noise, on tables that are kept exactly because the user said so."""
 LOOK = 200_000
 """Most rows drawn from a model to see what it says about every margin."""
 
@@ -65,13 +67,17 @@ class Measured:
     def one_way(cls, task: Task, price: float) -> Measured:
         """Measure every column alone for ``price`` together, and merge what is too small to tell from noise.
 
-        Columns that structural zeros speak of keep their levels, so that the rules keep their meaning.
+        Columns that structural zeros or exact tables speak of keep their levels, so that these keep their meaning.
         """
         made = cls(task)
-        ruled = {v for columns in task.structure.masks for v in columns}
+        raw: list[tuple[IntArray, float]] = []
+        ruled = {v for columns in (*task.structure.masks, *task.exact) for v in columns}
         singles = count_margins(task.codes, task.sizes, [(v,) for v in range(len(task.sizes))])
         for v, table in enumerate(singles):
-            noisy, variance = task.measure(task.names[v], table, price / len(singles))
+            if (v,) in task.exact:
+                noisy, variance = table, EXACT
+            else:
+                noisy, variance = task.measure(task.names[v], table, price / len(singles))
             deviation = float(np.sqrt(variance))
             merging = (
                 Merging.nothing(len(noisy)) if v in ruled else Merging.of(noisy.astype(np.float64), deviation)
@@ -79,11 +85,16 @@ class Measured:
             made.mergings.append(merging)
             made.tables[(v,)] = merging.fold(noisy)
             made.variances[(v,)] = variance
+            raw.append((noisy, variance))
         made.sizes = tuple(m.size for m in made.mergings)
         made.codes = [
             m.into[c].astype(np.uint16 if m.size < 2**16 else np.int64)
             for m, c in zip(made.mergings, task.codes, strict=True)
         ]
+        task.learn_total(*zip(*raw, strict=True))
+        for margin in task.exact:
+            made.tables[margin] = made.true_counts(margin).astype(np.float64)
+            made.variances[margin] = EXACT
         return made
 
     def true_counts(self, margin: Clique) -> IntArray:

@@ -83,7 +83,8 @@ class JointModel(Model):
             return [rows] + [0] * (len(own) - 1)
         if own.sum() == rows:
             return [stratum.rows for stratum in self.strata]
-        return [int(n) for n in rng.multinomial(rows, own / own.sum())]
+        shares = own / own.sum() if own.sum() else np.full(len(own), 1 / len(own))
+        return [int(n) for n in rng.multinomial(rows, shares)]
 
     def _stratum_codes(self, stratum: Stratum, rows: int, rng: np.random.Generator) -> list[IntArray]:
         inner = iter(stratum.table.sample(rows, rng, even=self.even))

@@ -55,11 +55,11 @@ class MST(MarginalSynthesizer):
     --------
     >>> from dalenius.data import Table
     >>> table = Table.from_frame({"sex": ["f", "m"] * 200, "tall": ["no", "yes"] * 200, "old": ["y", "n"] * 200})
-    >>> model = MST(epsilon=2.0, domain="from-data").fit(table)
+    >>> model = MST(epsilon=2.0, domain="from-data", neighbours="replace").fit(table)
     >>> model.sample(seed=1).rows
     400
     >>> print(model.ledger)
-    privacy budget: ε = 2, δ = 1e-09, add-remove neighbours, zcdp accounting
+    privacy budget: ε = 2, δ = 1e-09, replace neighbours, zcdp accounting
       sex: ρ = ...
     """
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DataError, OptionError
-from dalenius.core.option import one_of
+from dalenius.core.option import one_of, whole_number
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.keys import unravel
@@ -21,7 +21,7 @@ from dalenius.data.units import owner_column
 from dalenius.dp.count_laws import CountLaw, NegativeBinomial, Poisson, PoissonInverseGaussian
 from dalenius.dp.count_privacy import calibrate_alpha, delta, delta_without_zeros, reading
 from dalenius.synth.base import register
-from dalenius.synth.joint.base import JointSynthesizer, Task
+from dalenius.synth.joint.base import READ_OFF, JointSynthesizer, Task
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
@@ -30,7 +30,7 @@ Size = Literal["fixed", "poisson"]
 Law = Literal["poisson", "negative-binomial", "poisson-inverse-gaussian"]
 SHOWN_EPSILONS = (1.0, 2.0, 3.0)
 LISTED_CELLS = 2**22
-"""Overdispersed laws draw a mean for every cell, so the cells must be listed."""
+"""Overdispersed laws draw a mean for every cell, so the cells must be listed; and so many records α may invent."""
 
 
 class PoissonModel(JointModel):
@@ -38,7 +38,8 @@ class PoissonModel(JointModel):
 
     method = "poisson"
     contents = (
-        "every combination of values that occurs, with its count: treat the file like the confidential data"
+        "every combination of values, with its count; drawn already where α is above 0 (the notes say what that "
+        "protects), and otherwise the original one: treat the file like the confidential data"
     )
 
 
@@ -54,31 +55,36 @@ class PoissonCounts(JointSynthesizer):
     dispersion
         Of the last two: variance μ + dispersion · μ².
     alpha
-        Pseudo-count of every possible cell. Above 0 the model supports an (ε, δ) statement.
+        Pseudo-count of every possible cell. Above 0 the model supports an (ε, δ) statement: the table is then drawn
+        when the model is fitted, with randomness of the operating system, and whatever is drawn from the model later
+        (more rows, more files) says no more than that table. The columns must be declared, and values are drawn within
+        their groups. How many records there are is drawn as well, so ``seed`` does not repeat such a file.
     calibrate
-        (ε, δ) wanted: α is then the smallest that gives it (exact differential privacy, for one synthetic file).
+        (ε, δ) wanted: α is then the smallest that gives it (exact differential privacy).
+    copies
+        Tables drawn at the fit, for files that are to vary as the law says: δ is that of all of them together.
     size
-        "fixed": as many rows as asked for; "poisson": their number is drawn too, as a count model has it.
+        "fixed": as many rows as asked for; "poisson": their number is drawn too (as it always is with α above 0).
 
     Notes
     -----
-    A fixed number of rows is a random subset of a larger draw of the table, which is post-processing. Each
-    further file drawn from the model is a further release. δ is large for this family; the notes of the model
-    say when it is no guarantee.
+    δ is large for this family; the notes say when it is no guarantee.
 
     Examples
     --------
-    >>> from dalenius.data import Table
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 20, "smokes": [True, False, False, False] * 10})
+    >>> from dalenius.data import Column, Kind, Schema, Table
+    >>> schema = Schema((Column("sex", Kind.CATEGORICAL, levels=("f", "m")), Column("smokes", Kind.BOOLEAN))).declare()
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 20, "smokes": [True, False, False, False] * 10}, schema)
     >>> model = PoissonCounts(alpha=1.0).fit(table)
     >>> print(model.notes[-1])
-    δ = 0.00463 at ε = 3: below 1 in 40 records, as is asked of a guarantee
+    δ = 0.00463 at ε = 3: no guarantee, a δ of at most 1e-06 would be one
     """
 
     law: Law = "poisson"
     dispersion: float = 0.5
     alpha: float = 0.0
     calibrate: tuple[float, float] | None = None
+    copies: int = 1
     size: Size = "fixed"
 
     info = MethodInfo(
@@ -109,6 +115,9 @@ class PoissonCounts(JointSynthesizer):
             raise OptionError(f"alpha must be 0 or more, got {self.alpha}")
         if self.calibrate is not None and self.alpha:
             raise OptionError("give alpha or calibrate, not both")
+        whole_number("copies", self.copies, 1)
+        if self.copies > 1 and (not self.private or self.law != "poisson"):
+            raise OptionError("copies are accounted for with the Poisson law and alpha above 0; leave copies out")
 
     @property
     def count_law(self) -> CountLaw:
@@ -119,71 +128,101 @@ class PoissonCounts(JointSynthesizer):
             PoissonInverseGaussian(self.dispersion) if self.law == "poisson-inverse-gaussian" else Poisson()
         )
 
+    @property
+    def private(self) -> bool:
+        """Whether an (ε, δ) statement is made."""
+        return self.alpha > 0 or self.calibrate is not None
+
     def _poisson(self) -> bool:
-        return self.size == "poisson"
+        return self.size == "poisson" and not self.private
 
     def _fit(self, table: Table, seed: Seed) -> JointModel:
         model = super()._fit(table, seed)
+        if not self.private:
+            return model
         owner = owner_column(table.schema)
-        if owner is not None and (self.alpha > 0 or self.calibrate is not None):
+        if owner is not None:
             model.notes.append(
                 f"the (ε, δ) statement is for one record, not for all records of column {owner!r}"
             )
+        if self.domain == "from-data":
+            model.notes.append(f"no (ε, δ) statement covers {READ_OFF}")
+        model.even = True  # the table that was drawn is the file; nothing is drawn a second time
+        model.rows = round(model.rows / self.copies)
         return model
 
     def _fit_task(self, task: Task) -> Cells:
-        law = self.count_law
-        alpha = calibrate_alpha(*self.calibrate, law=law) if self.calibrate is not None else self.alpha
         possible = task.structure.cells(task.sizes)
+        if self.private:
+            return self._drawn(task, possible)
         if task.rows == 0:
             return Cells(
                 task.sizes, [np.zeros(0, np.int64) for _ in task.sizes], np.zeros(0), 0.0, task.structure
             )
-        keys, counts = tally(task.codes, task.sizes, task.rows, None)
-        codes = [unravel(keys, task.sizes, i) for i in range(len(task.sizes))]
-        cells = Cells(task.sizes, codes, counts + alpha, alpha * (possible - len(counts)), task.structure)
-        self._say(task, alpha, possible, len(counts), int(counts.min()))
-        return cells if isinstance(law, Poisson) else self._overdispersed(task, cells, law, alpha, possible)
+        cells = _counted(task)
+        self._say_bare(task, possible, len(cells.weights), int(cells.weights.min()))
+        if self.law == "poisson":
+            return cells
+        # A random mean for every cell: a fixed number of rows then falls into cells in proportion to it.
+        means = self.count_law.draw(cells.weights, generator(task.seed, "means")).astype(np.float64)
+        return cells if not means.any() else replace(cells, weights=means)
 
-    def _overdispersed(self, task: Task, cells: Cells, law: CountLaw, alpha: float, possible: int) -> Cells:
-        """A random mean for every cell: a fixed number of rows then falls into cells in proportion to it."""
-        empty = possible - len(cells.weights) if alpha > 0 else 0
-        if empty > LISTED_CELLS:
+    def _drawn(self, task: Task, possible: int) -> Cells:
+        """The table as it is released: a count drawn for every cell, with randomness that nobody can repeat."""
+        law = self.count_law
+        alpha = self.alpha or calibrate_alpha(*(self.calibrate or (1.0, 1.0)), law=law, copies=self.copies)
+        listed = possible if self.law != "poisson" else self.copies * alpha * possible
+        if listed > LISTED_CELLS:
             raise DataError(
-                f"the full table has {possible:,} cells ({largest_columns(task)}), and the {self.law} law needs a draw "
-                f'for each; use law="poisson", fewer columns, or alpha = 0 (at most {LISTED_CELLS:,} empty cells)'
+                f"the full table has {possible:,} cells ({largest_columns(task)}); α = {alpha:g} would draw for about "
+                f"{int(listed):,} of them; use fewer columns or groups, or a smaller alpha (at most {LISTED_CELLS:,})"
             )
-        rng = generator(task.seed, "means")
-        others = cells.empty_cells(empty, rng, different=True)
-        means = np.concatenate([cells.weights, np.full(empty, alpha)])
-        drawn = law.draw(means, rng).astype(np.float64)
-        if not drawn.any():
-            drawn = means
+        rng = np.random.default_rng()  # fresh entropy of the operating system: a seed could be tried out
+        cells = _counted(task)
+        drawn = law.draw(self.copies * (cells.weights + alpha), rng)
+        empty = possible - len(cells.weights)
+        if self.law == "poisson":
+            others = cells.empty_cells(int(rng.poisson(self.copies * alpha * empty)) if empty else 0, rng)
+            more = np.ones(len(others[0]))
+        else:
+            others = cells.empty_cells(empty, rng, different=True)
+            more = law.draw(np.full(empty, alpha), rng).astype(np.float64)
         codes = [np.concatenate([c, o]) for c, o in zip(cells.codes, others, strict=True)]
-        return Cells(task.sizes, codes, drawn, 0.0, task.structure)
+        weights = np.concatenate([drawn.astype(np.float64), more])
+        task.total = float(weights.sum())
+        self._say(task, alpha, possible)
+        return Cells(task.sizes, [c[weights > 0] for c in codes], weights[weights > 0], 0.0, task.structure)
 
-    def _say(self, task: Task, alpha: float, possible: int, occupied: int, smallest: int) -> None:
-        inflation = alpha * possible / max(task.rows, 1)
-        task.note(f"{self.law} counts with α = {alpha:g} on {possible:,} cells")
-        if inflation > 0.01:
-            task.note(
-                f"a full draw of the table has {100 * inflation:.3g} % more records than the data, all of them from α; "
-                "a file of the "
-                "original size holds that share of invented records",
-                warn=inflation > 1,
-            )
-        if alpha > 0:
-            for epsilon in SHOWN_EPSILONS if self.calibrate is None else self.calibrate[:1]:
-                task.note(reading(epsilon, delta(epsilon, alpha, law=self.count_law), task.rows))
-        elif occupied < possible:
+    def _say(self, task: Task, alpha: float, possible: int) -> None:
+        drawn = f", {self.copies} tables together" if self.copies > 1 else ""
+        task.note(
+            f"{self.law} counts with α = {alpha:g} on {possible:,} cells{drawn}: about {alpha * possible:.3g} records "
+            "of each file come from α alone"
+        )
+        for epsilon in SHOWN_EPSILONS if self.calibrate is None else self.calibrate[:1]:
+            task.note(reading(epsilon, delta(epsilon, alpha, law=self.count_law, copies=self.copies)))
+
+    def _say_bare(self, task: Task, possible: int, occupied: int, smallest: int) -> None:
+        task.note(f"{self.law} counts with α = 0 on {possible:,} cells")
+        if occupied < possible:
             task.note("α = 0 and some cells are empty: no (ε, δ) statement is possible")
         else:
-            found = delta_without_zeros(smallest, 2.0)["one person more"]
+            least = delta_without_zeros(smallest, 2.0)["one person more"]
             task.note(
-                f"α = 0: δ = {found:.3g} at ε = 2 for this table; it depends on the data and is not a DP guarantee"
+                f"α = 0: δ = {least:.3g} at ε = 2 for this table; it depends on the data and is no guarantee"
             )
 
     def cost(self, shape: Shape) -> Cost:
         """A sort of the rows."""
         cells = shape.rows * shape.columns
         return Cost(seconds=0.02 + 2e-7 * cells, bytes=60.0 * shape.rows + 20.0 * cells)
+
+
+def _counted(task: Task) -> Cells:
+    """The cells that occur, with their counts."""
+    if task.rows == 0:
+        keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    else:
+        keys, counts = tally(task.codes, task.sizes, task.rows, None)
+    codes = [unravel(keys, task.sizes, i) for i in range(len(task.sizes))]
+    return Cells(task.sizes, codes, counts.astype(np.float64), 0.0, task.structure)

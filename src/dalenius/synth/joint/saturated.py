@@ -100,6 +100,8 @@ class Saturated(JointSynthesizer):
         return self.size == "poisson"
 
     def _fit_task(self, task: Task) -> Cells:
+        if task.exact:
+            raise OptionError("saturated keeps no tables exactly but those of the strata; use loglinear, mst or aim")
         keys, counts = (
             tally(task.codes, task.sizes, task.rows, None) if task.codes[0].size else _nothing(task)
         )
@@ -139,7 +141,8 @@ class Saturated(JointSynthesizer):
         full[keys] = counts
         every = np.arange(len(full))
         kept = every[task.structure.allows(_columns(every, task.sizes))] if task.structure.masks else every
-        noisy, _ = task.measure("full table", full[kept], task.share)
+        noisy, variance = task.measure("full table", full[kept], task.share)
+        task.learn_total([noisy], [variance])
         return kept, np.where(noisy >= (self.threshold or 1), noisy, 0).astype(np.float64)
 
     def _sparse(
