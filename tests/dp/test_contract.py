@@ -48,7 +48,9 @@ def test_a_count_model_with_a_statement_takes_no_levels_off_the_data():
     data = with_row(people(), "rare", True, 40)
     with pytest.raises(DataError, match="not declared"):
         synthesize(data, "poisson", alpha=1.0)
-    blind = SCHEMA.replace_columns(Column("region", Kind.CATEGORICAL, levels=("n", "s", "w", "rare"), domain="declared"))
+    blind = SCHEMA.replace_columns(
+        Column("region", Kind.CATEGORICAL, levels=("n", "s", "w", "rare"), domain="declared")
+    )
     seen = ["rare" in synthesize(people(), "poisson", alpha=1.0, schema=blind)["region"] for _ in range(10)]
     assert any(seen), "a declared level comes out of files of people who do not have it, too"
 
@@ -68,7 +70,9 @@ def test_more_rows_or_files_of_a_count_model_cost_nothing_more():
     for _ in range(30):
         model = make_synthesizer("poisson", alpha=1.0).fit(table)
         held = model.strata[0].table
-        assert np.all(held.weights == np.round(held.weights)), "the model holds drawn counts, not the originals"
+        assert np.all(held.weights == np.round(held.weights)), (
+            "the model holds drawn counts, not the originals"
+        )
         drawn = pl.DataFrame(model.sample(5000, seed=1).to_frame("dict"))
         shares.append((drawn["a"] == "z").mean())
     assert np.std(shares) > 0.01, "ten times the rows repeat the noise instead of averaging it out"
@@ -125,7 +129,15 @@ def test_the_refusal_of_an_undeclared_table_depends_on_nothing_in_it():
 
 @pytest.mark.parametrize("method", PRIVATE)
 @pytest.mark.parametrize(
-    "row", [("elsewhere", True, 40), ("n", None, None), ("n", "maybe", 3.5), (3, True, -5), ("n", True, 1e300), ("n", 1, "?")]
+    "row",
+    [
+        ("elsewhere", True, 40),
+        ("n", None, None),
+        ("n", "maybe", 3.5),
+        (3, True, -5),
+        ("n", True, 1e300),
+        ("n", 1, "?"),
+    ],
 )
 def test_values_outside_the_domain_are_mapped_and_never_an_error(method, row):
     made = synthesize(with_row(people(), *row), method, schema=SCHEMA, **PRIVATE[method])
@@ -210,7 +222,9 @@ def test_invariants_are_kept_and_listed_as_unprotected():
     data = people(500)
     counts = pl.DataFrame(data)["region"].value_counts().sort("region").rows()
     for method in ("loglinear", "mst", "aim"):
-        model = make_synthesizer(method, **PRIVATE[method], invariants=[["region"]]).fit(Table.from_frame(data, SCHEMA))
+        model = make_synthesizer(method, **PRIVATE[method], invariants=[["region"]]).fit(
+            Table.from_frame(data, SCHEMA)
+        )
         table = model.strata[0].table
         held = table.table if hasattr(table, "mergings") else table
         assert np.allclose(500 * held.margin((0,))[:2], [n for _, n in counts], atol=0.5), method

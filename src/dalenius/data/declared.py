@@ -21,6 +21,7 @@ from dalenius.data.frames import Origin, Raw
 from dalenius.data.schema import Column, Kind, Level, Schema
 from dalenius.data.vector import MISSING, SPECIAL, VALUE, AnyArray, Vector, compact
 
+
 def encode_declared(raw: Raw, column: Column) -> Vector:
     """Hold a raw column as its declaration says; nothing about the data is an error.
 
@@ -47,7 +48,9 @@ def declared_bounds(column: Column) -> tuple[float, float] | None:
     if column.bounds is None:
         return None
     scale = 1000 if column.decimals == 9 and column.kind is Kind.DATETIME else 1
-    low, high = (b if isinstance(b, (int, float)) else scale * _count(_moment(b, None)) for b in column.bounds)
+    low, high = (
+        b if isinstance(b, (int, float)) else scale * _count(_moment(b, None)) for b in column.bounds
+    )
     return float(low), float(high)
 
 

@@ -89,8 +89,8 @@ class Column:
         "as-is" lets values leave that few units hold (rare texts, exact dates and numbers): the steward's own decision.
         "guarded" keeps them in.
     outside
-        What becomes of a value that is not in the declared domain: "nearest" (the nearest bound of a number), "missing",
-        or one of the levels (such as "other"). None: it is an error.
+        What becomes of a value that is not in the declared domain: "nearest" (the nearest bound of a number),
+        "missing", or one of the levels (such as "other"). None: it is an error.
 
     Examples
     --------

@@ -148,7 +148,9 @@ def calibrate_alpha(
         values = np.array([delta(epsilon, a, kind=kind, law=chosen, largest=largest) for a in alphas])
     else:
         alphas = np.arange(1, round(largest_alpha / step) + 1, dtype=np.float64) * step
-        worst = [_poisson(epsilon, a + alphas, a - 1 + alphas, kind, copies) for a in range(1, _GRID_COUNT + 1)]
+        worst = [
+            _poisson(epsilon, a + alphas, a - 1 + alphas, kind, copies) for a in range(1, _GRID_COUNT + 1)
+        ]
         values = np.max(worst, axis=0)
     met = values <= wanted
     if rule == "stable":

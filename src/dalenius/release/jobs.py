@@ -189,14 +189,15 @@ def _restored(name: str, stored: Mapping[str, Any]) -> Result:
 
 
 @cache
-def _loaded(path: str, schema: str | None, digest: str) -> Table:
-    return read(path, schema=Schema.from_yaml(schema) if schema else None)
+def _loaded(path: str, schema: str | None, digest: str, blind: bool) -> Table:
+    wanted = Schema.from_yaml(schema) if schema else None
+    return read(path, schema=wanted.blind() if wanted is not None and blind else wanted)
 
 
-def load(path: Path, schema: Path | None) -> Table:
-    """A file by its schema, read once as long as it does not change."""
+def load(path: Path, schema: Path | None, blind: bool = False) -> Table:
+    """A file by its schema, read once as long as it does not change; ``blind`` as `Schema.blind` says."""
     marks = [f"{p.stat().st_mtime_ns}:{p.stat().st_size}" for p in (path, schema) if p is not None]
-    return _loaded(str(path), str(schema) if schema else None, " ".join(marks))
+    return _loaded(str(path), str(schema) if schema else None, " ".join(marks), blind)
 
 
 def source(plan: Plan) -> tuple[Table, Table | None]:

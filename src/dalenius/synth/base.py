@@ -102,18 +102,13 @@ class Synthesizer(ABC):
         if self.guards_itself:
             return self._fit(table if self.uses_units else kept, seed)
         held = guard(
-            table, seed=seed, budget=self.budgeted, as_is=self.as_is(table), numbers=not self.info.copies_rows
+            table, seed=seed, budget=self.private, as_is=self.as_is(table), numbers=not self.info.copies_rows
         )
         model = self._fit(held.table if self.uses_units else releasable(held.table), seed)
-        if not self.rows_fixed:
+        if not self.rows_fixed and not self.private:  # under a budget the number is noised, or public
             model.rows = min(model.rows, held.rows)
         model.notes = [*model.notes, *held.notes]
         return model
-
-    @property
-    def budgeted(self) -> bool:
-        """Whether a privacy budget protects the records."""
-        return getattr(self, "epsilon", None) is not None
 
     @property
     def rows_fixed(self) -> bool:

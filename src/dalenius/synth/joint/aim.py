@@ -73,7 +73,7 @@ class AIM(MarginalSynthesizer):
         guarantee="(ε, δ)-differential privacy, if the levels and bounds of the columns are public",
         reference="McKenna, Mullins, Sheldon and Miklau 2022 (AIM)",
         seedable=False,
-        example_options={"domain": "from-data"},
+        example_options={"domain": "from-data", "neighbours": "replace"},
     )
     model = AIMModel
 

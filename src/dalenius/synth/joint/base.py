@@ -36,9 +36,7 @@ Part: TypeAlias = tuple[tuple[int, ...], list[IntArray], int]
 """One stratum: codes of the stratifying columns, codes of the other columns, and its number of rows."""
 TOTAL_SHARE = 0.05
 """Share of the budget that a noised number of records costs."""
-READ_OFF = (
-    'the levels, bounds and breaks of the columns, which were read off the confidential data (domain="from-data")'
-)
+READ_OFF = 'the levels, bounds and breaks, which were read off the confidential data (domain="from-data")'
 MOST_STRATA = 2**16
 """Combinations of strata, each of which is a model of its own."""
 
@@ -118,7 +116,9 @@ class Task:
         held = [(self.total, self.unsure)]
         held += [(float(t.sum()), t.size * v) for t, v in zip(tables, variances, strict=True)]
         weights = np.array([1 / variance for _, variance in held])
-        self.total = float(max(round(float(np.dot(weights, [total for total, _ in held]) / weights.sum())), 0))
+        self.total = float(
+            max(round(float(np.dot(weights, [total for total, _ in held]) / weights.sum())), 0)
+        )
         self.unsure = float(1 / weights.sum())
 
     def _noise(self, price: float) -> tuple[float, bool]:
@@ -199,9 +199,11 @@ class JointSynthesizer(Synthesizer):
 
     def __post_init__(self) -> None:
         one_of("domain", self.domain, get_args(Domain))
-        one_of("total", self.total, (None, *get_args(Total)))
+        if self.total is not None:
+            one_of("total", self.total, get_args(Total))
         one_of("drawing", self.drawing, get_args(Drawing))
-        one_of("neighbours", self.neighbours, (None, *get_args(Neighbours)))
+        if self.neighbours is not None:
+            one_of("neighbours", self.neighbours, get_args(Neighbours))
         if self.contribution is not None:
             whole_number("contribution", self.contribution, 1)
         if self.drawing == "even" and self.epsilon is None:
@@ -232,6 +234,11 @@ class JointSynthesizer(Synthesizer):
         return self.epsilon is not None
 
     @property
+    def _declared(self) -> bool:
+        """Whether the schema is all that may be known beforehand."""
+        return self.private and self.domain == "declared"
+
+    @property
     def _protects(self) -> Neighbours:
         return self.neighbours or ("replace" if self.total == "public" else "add-remove")
 
@@ -245,7 +252,7 @@ class JointSynthesizer(Synthesizer):
 
     def _fit(self, table: Table, seed: Seed) -> JointModel:
         budget = self._budget()
-        if self.private and self.domain == "declared":
+        if self._declared:
             refuse_undeclared(table.schema, self._groups)
         bounded, said = (table, []) if budget is None else bound_units(table, self.contribution)
         kept = releasable(bounded)
@@ -270,9 +277,9 @@ class JointSynthesizer(Synthesizer):
         # The columns as the coding has them: under a declared domain they hold nothing that was read off the data.
         schema = kept.schema.replace_columns(*(c.column for c in coding.columns))
         return self.model(
-            schema, max(sum(s.rows for s in strata), 1) if self.private else kept.rows, coding, strata, split=split,
+            schema, self._rows(strata) if self.private else kept.rows, coding, strata, split=split,
             notes=[*notes, *(budget.assumptions if budget else [])], ledger=str(budget) if budget else "",
-            origin=declared_origin(table.origin, schema) if self.private else table.origin,
+            origin=declared_origin(table.origin, schema) if self._declared else table.origin,
             poisson=self._poisson(), even=self.drawing == "even",
         )  # fmt: skip
 
@@ -318,6 +325,10 @@ class JointSynthesizer(Synthesizer):
         sizes = np.diff(ends, prepend=0)
         return [replace(s, rows=int(n)) for s, n in zip(strata, sizes, strict=True)]
 
+    def _rows(self, strata: list[Stratum]) -> int:
+        """Rows to draw by default; noise below 0 must not be an error, which would tell of few records."""
+        return sum(s.rows for s in strata) or int(self._size == "noised")
+
     def _say_size(self, split: bool) -> str:
         said = {
             "noised": "noised, part of the budget paid for it",
@@ -344,7 +355,7 @@ class JointSynthesizer(Synthesizer):
     def _coding(self, table: Table, budget: Budget | None) -> Coding:
         if not self.private:
             return Coding.from_data(table, self._groups)
-        if self.domain == "declared":
+        if self._declared:
             return Coding.declared(table, self._groups)
         if budget is not None:
             budget.assume(READ_OFF)

@@ -17,11 +17,11 @@ from dalenius.core.errors import DataError, OptionError, names
 from dalenius.core.option import real_number, whole_number
 from dalenius.core.random import Seed, generator
 from dalenius.data.declared import declared_bounds
+from dalenius.data.exit import NEVER_RELEASED
 from dalenius.data.grouping import Grouping, Method
 from dalenius.data.schema import Column, Kind, Level, Schema
 from dalenius.data.table import Table
 from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, BoolArray, IntArray, Vector, compact
-from dalenius.synth.base import NEVER_SYNTHESIZED
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -299,18 +299,18 @@ def _pool(values: AnyArray, edges: FloatArray) -> tuple[AnyArray, IntArray]:
 def refuse_undeclared(schema: Schema, groups: Groups) -> None:
     """Error that names every column whose kind, codes, levels or bounds nobody declared.
 
-    Breaks give a number its bounds; that it is a whole number, its codes and its decimals must be declared all the same.
+    Breaks give a number its bounds; that it is whole, its codes and its decimals must be declared all the same.
 
     Examples
     --------
     >>> refuse_undeclared(Schema.infer({"age": [3, 4, 5]}), Groups(breaks={"age": [0, 5, 10]}))
     Traceback (most recent call last):
     ...
-    dalenius.core.errors.DataError: column 'age': not declared, and what is read off the confidential data would leak; ...
+    dalenius.core.errors.DataError: column 'age': not declared, and what is read off the confidential data ...
     """
     # Where nothing is declared the roles were guessed too, so the error must not leave out a column because of one.
     guessed = not any(c.domain == "declared" for c in schema)
-    named = [c for c in schema if guessed or not any(c.has(role) for role in NEVER_SYNTHESIZED)]
+    named = [c for c in schema if guessed or not any(c.has(role) for role in NEVER_RELEASED)]
     lacking = [c.name for c in named if not _is_declared(c, groups)]
     if lacking:
         raise DataError(

@@ -72,7 +72,7 @@ class MST(MarginalSynthesizer):
         guarantee="(ε, δ)-differential privacy, if the levels and bounds of the columns are public",
         reference="McKenna, Miklau and Sheldon 2021 (Winning the NIST contest)",
         seedable=False,
-        example_options={"domain": "from-data"},
+        example_options={"domain": "from-data", "neighbours": "replace"},
     )
     model = MSTModel
 

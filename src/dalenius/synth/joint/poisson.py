@@ -117,7 +117,9 @@ class PoissonCounts(JointSynthesizer):
             raise OptionError("give alpha or calibrate, not both")
         whole_number("copies", self.copies, 1)
         if self.copies > 1 and (not self.private or self.law != "poisson"):
-            raise OptionError("copies are accounted for with the Poisson law and alpha above 0; leave copies out")
+            raise OptionError(
+                "copies are accounted for with the Poisson law and alpha above 0; leave copies out"
+            )
 
     @property
     def count_law(self) -> CountLaw:
@@ -221,8 +223,9 @@ class PoissonCounts(JointSynthesizer):
 def _counted(task: Task) -> Cells:
     """The cells that occur, with their counts."""
     if task.rows == 0:
-        keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    else:
-        keys, counts = tally(task.codes, task.sizes, task.rows, None)
+        return Cells(
+            task.sizes, [np.zeros(0, np.int64) for _ in task.sizes], np.zeros(0), 0.0, task.structure
+        )
+    keys, counts = tally(task.codes, task.sizes, task.rows, None)
     codes = [unravel(keys, task.sizes, i) for i in range(len(task.sizes))]
     return Cells(task.sizes, codes, counts.astype(np.float64), 0.0, task.structure)

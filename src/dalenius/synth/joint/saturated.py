@@ -101,7 +101,9 @@ class Saturated(JointSynthesizer):
 
     def _fit_task(self, task: Task) -> Cells:
         if task.exact:
-            raise OptionError("saturated keeps no tables exactly but those of the strata; use loglinear, mst or aim")
+            raise OptionError(
+                "saturated keeps no tables exactly but those of the strata; use loglinear, mst or aim"
+            )
         keys, counts = (
             tally(task.codes, task.sizes, task.rows, None) if task.codes[0].size else _nothing(task)
         )
