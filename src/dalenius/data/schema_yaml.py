@@ -139,16 +139,13 @@ def _column_out(column: Column) -> CommentedMap:
         body["bounds"] = _flow([_value_out(bound) for bound in column.bounds])
     if column.levels is not None or column.bounds is not None or column.domain != "from-data":
         body["domain"] = column.domain
-    if column.outside is not None:
-        body["outside"] = _value_out(column.outside)
     for name in ("missing", "not_applicable"):
         if getattr(column, name):
             body[name] = _flow([_value_out(code) for code in getattr(column, name)])
-    if column.decimals is not None:
-        body["decimals"] = column.decimals
-    for name in ("format", "label", "parent", "partner"):
-        if getattr(column, name) is not None and (name != "label" or column.label):
-            body[name] = _text(getattr(column, name))
+    for name in ("decimals", "outside", "format", "label", "parent", "partner"):
+        held = getattr(column, name)
+        if held is not None and (name != "label" or held):
+            body[name] = _text(held) if isinstance(held, str) else held
     if column.value_labels:
         body["value_labels"] = CommentedMap({_value_out(k): _text(v) for k, v in column.value_labels.items()})
     if column.note:
@@ -221,7 +218,8 @@ def _column_in(name: str, body: Any, faults: list[str]) -> Column:
         _optional(body.get("parent")),
         _optional(body.get("partner")),
         str(body.get("note") or ""),
-    "value_labels", "parent", "partner", "note", "release", "outside",
+        body.get("release", "guarded"),
+        None if body.get("outside") is None else _value_in(body["outside"]),
     )
 
 
