@@ -166,10 +166,7 @@ def _categories(raw: Raw, column: Column) -> Vector:
         found, codes = raw.levels, raw.data
     special = {level_key(code): j for j, code in enumerate(column.special)}
     levels = column.levels
-    if levels is None and column.kind is Kind.BOOLEAN and column.domain == "declared":
-        levels = (False, True)
-        column = replace(column, levels=levels)
-    if levels is None:
+    if levels is None and not (column.kind is Kind.BOOLEAN and raw.storage == "boolean"):
         # Levels that are about to be read off the data are not public, whatever the schema says.
         column = replace(column, domain="from-data")
     if not special and (levels is None or levels is found):
