@@ -3,12 +3,14 @@
 from dalenius.dp.accounting import delta_of_rho, epsilon_of_rho, rho_of_epsilon
 from dalenius.dp.audit import Audit, audit, compare
 from dalenius.dp.budget import Budget, Spend
+from dalenius.dp.ledger import Ledger, ledger_path, open_ledger
 from dalenius.dp.noise import add_gaussian, add_laplace, choose, draw_geometric
 from dalenius.dp.repair import clip, consistent, simplex
 
 __all__ = [
     "Audit",
     "Budget",
+    "Ledger",
     "Spend",
     "add_gaussian",
     "add_laplace",
@@ -20,6 +22,8 @@ __all__ = [
     "delta_of_rho",
     "draw_geometric",
     "epsilon_of_rho",
+    "ledger_path",
+    "open_ledger",
     "rho_of_epsilon",
     "simplex",
 ]

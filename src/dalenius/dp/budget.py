@@ -29,7 +29,8 @@ _SLACK = 1 + 1e-9
 class Spend:
     """One line of the ledger: what was released, at which price, and with how much noise.
 
-    ``epsilon``/``delta`` or ``rho`` is the price; ``part`` is (name of the split, which part) for disjoint records.
+    ``epsilon``/``delta`` or ``rho`` is the price; ``part`` is (name of the split, which part) for disjoint records;
+    ``output`` says what it went into, ``who`` and ``when`` who spent it.
 
     Examples
     --------
@@ -43,6 +44,9 @@ class Spend:
     rho: float = 0.0
     noise: str = ""
     part: tuple[str, str] | None = None
+    output: str = ""
+    who: str = ""
+    when: str = ""
 
     @property
     def price(self) -> str:
@@ -67,6 +71,8 @@ class Budget:
         Default: pure when δ is 0, otherwise zcdp.
     records
         Records that one protected unit has at most.
+    unit
+        Whom it protects: "record", or the column that names the unit.
 
     Examples
     --------
@@ -90,6 +96,7 @@ class Budget:
     neighbours: Neighbours = "add-remove"
     accounting: Accounting | None = None
     records: int = 1
+    unit: str = "record"
     spends: list[Spend] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     exposed: list[str] = field(default_factory=list)
@@ -149,7 +156,7 @@ class Budget:
 
     def spend(
         self, what: str, *, epsilon: float = 0.0, delta: float = 0.0, rho: float = 0.0, noise: str = "",
-        part: tuple[str, str] | None = None,
+        part: tuple[str, str] | None = None, output: str = "",
     ) -> None:  # fmt: skip
         """Write a spend into the ledger; an error, and no line, when it would be too much."""
         unit = rho if self.accounting == "zcdp" else epsilon
@@ -159,7 +166,7 @@ class Budget:
             )
         if not 0 <= delta < 1:  # a negative one would pay for another, and NaN is larger than nothing
             raise OptionError(f"{what!r}: delta must be at least 0 and below 1, got {delta}")
-        entry = Spend(what, epsilon, delta, rho, noise, part)
+        entry = Spend(what, epsilon, delta, rho, noise, part, output)
         after = _sum([*self.spends, entry], "rho" if self.accounting == "zcdp" else "epsilon")
         if after > self.total * _SLACK or _sum([*self.spends, entry], "delta") > self.delta * _SLACK:
             raise OptionError(
@@ -167,6 +174,33 @@ class Budget:
                 "or give a larger epsilon"
             )
         self.spends.append(entry)
+
+    def charge(self, other: Budget, what: str, output: str = "") -> None:
+        """Pay the whole of another budget (that of one file, one query) out of this one, in this one's unit.
+
+        ε-DP is ε²/2-zCDP (Bun and Steinke 2016, Proposition 1.4).
+
+        Examples
+        --------
+        >>> whole = Budget(2.0, 1e-6)
+        >>> whole.charge(Budget(0.5), "one file")
+        >>> round(whole.spent, 3)
+        0.125
+        """
+        if (other.neighbours, other.unit) != (self.neighbours, self.unit):
+            raise OptionError(
+                f"{what!r} protects by {other.neighbours} of a {other.unit}, the ledger by {self.neighbours} of a "
+                f"{self.unit}; they do not add up"
+            )
+        if self.accounting == "zcdp" and other.accounting != "approximate":
+            rho = other.total if other.accounting == "zcdp" else other.epsilon**2 / 2
+            self.spend(what, rho=rho, output=output)
+        elif self.accounting == "approximate" or other.accounting == "pure":
+            self.spend(what, epsilon=other.epsilon, delta=other.delta, output=output)
+        else:
+            raise OptionError(
+                f"{what!r} needs δ = {other.delta:g}, and the ledger has none; begin one with delta"
+            )
 
     def assume(self, what: str) -> None:
         """Note what is taken as public knowledge: no price, but the reader must know."""
@@ -193,7 +227,10 @@ class Budget:
         lines = [f"privacy budget: {head}, {self.protects}, {self.accounting} accounting"]
         for entry in self.spends:
             where = f" [{entry.part[0]}: {entry.part[1]}]" if entry.part else ""
-            lines.append(f"  {entry.what}{where}: {entry.price}{f' ({entry.noise})' if entry.noise else ''}")
+            into = f" → {entry.output}" if entry.output else ""
+            noise = f" ({entry.noise})" if entry.noise else ""
+            by = f", {entry.who} {entry.when}" if entry.who else ""
+            lines.append(f"  {entry.what}{where}: {entry.price}{noise}{into}{by}")
         lines += [f"  taken as public: {what}" for what in self.assumptions]
         lines += [f"  NOT PROTECTED, by the user's wish: {what}" for what in self.exposed]
         found = 100 * best_attack(self.epsilon, 0.01, self.delta)

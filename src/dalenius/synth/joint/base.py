@@ -18,8 +18,10 @@ from dalenius.data.declared import declared_origin
 from dalenius.data.exit import releasable
 from dalenius.data.grouping import Method
 from dalenius.data.table import Table
+from dalenius.data.units import owner_column
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.dp.budget import Budget, Neighbours
+from dalenius.dp.ledger import open_ledger
 from dalenius.dp.noise import add_gaussian, add_laplace
 from dalenius.dp.repair import simplex
 from dalenius.synth.base import Synthesizer
@@ -93,8 +95,10 @@ class Task:
         """Write a spend (ε, or ρ under zCDP) into the ledger, before anything is drawn for it."""
         if self.budget is None:
             raise OptionError("there is no privacy budget to spend")
-        unit = "rho" if self.budget.accounting == "zcdp" else "epsilon"
-        self.budget.spend(what, **{unit: price}, noise=noise, part=self.part)
+        rho = self.budget.accounting == "zcdp"
+        self.budget.spend(
+            what, epsilon=0.0 if rho else price, rho=price if rho else 0.0, noise=noise, part=self.part
+        )
         return self.budget
 
     def deviation(self, price: float) -> float:
@@ -175,6 +179,9 @@ class JointSynthesizer(Synthesizer):
     invariants
         With a budget: tables (lists of columns) that are kept exactly because you say so. They are not protected, and
         the ledger lists them; so is the number of records, which they give away.
+    ledger
+        With a budget: the ledger of the data set (a `Budget`, or its file), out of which this fit is paid before it
+        draws any noise.
     structural_zeros
         Impossible combinations, for example ``[{"age": (0, 16), "marital": ["married", "widowed"]}]``.
     """
@@ -192,6 +199,7 @@ class JointSynthesizer(Synthesizer):
     drawing: Drawing = "independent"
     contribution: int | None = None
     invariants: Sequence[Sequence[str]] = ()
+    ledger: str | Budget | None = None
     structural_zeros: Sequence[Rule] = ()
 
     uses_units = True
@@ -214,6 +222,8 @@ class JointSynthesizer(Synthesizer):
             raise OptionError("delta is given without epsilon; give both, or neither")
         if self.epsilon is None and self.contribution is not None:
             raise OptionError("contribution bounds the records of a unit under a budget; give epsilon too")
+        if self.epsilon is None and self.ledger is not None:
+            raise OptionError("a ledger pays for a budget; give epsilon too")
         if self.epsilon is None and self.invariants:
             raise OptionError("invariants are kept exactly under a budget; give epsilon too")
         if self._size == "public" and (self._protects == "add-remove" or (self.contribution or 1) > 1):
@@ -252,6 +262,8 @@ class JointSynthesizer(Synthesizer):
 
     def _fit(self, table: Table, seed: Seed) -> JointModel:
         budget = self._budget()
+        if budget is not None and self.contribution is not None:
+            budget.unit = owner_column(table.schema) or "record"
         if self._declared:
             refuse_undeclared(table.schema, self._groups)
         bounded, said = (table, []) if budget is None else bound_units(table, self.contribution)
@@ -263,6 +275,9 @@ class JointSynthesizer(Synthesizer):
         structure = Structure.of(inner, self.structural_zeros)
         exact = self._exact(coding, split, inner.names)
         notes = [*(self._say_strata(parts) if split else ()), *said]
+        if budget is not None and self.ledger is not None:
+            pays = self.ledger if isinstance(self.ledger, Budget) else open_ledger(self.ledger)
+            pays.charge(budget, f"{self.info.name}: {', '.join(coding.names)}", "synthetic file")
         strata = []
         for place, codes, rows in parts:
             task = Task(
