@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test slow check format bench docs clean
+.PHONY: help demo test slow mutations check format bench docs clean
 
 help:
 	@echo "make demo   example survey, every method, figures and a report"
 	@echo "make test   all tests but the slow ones, in a few minutes"
 	@echo "make slow   the slow tests: simulations, audits, browsers"
+	@echo "make mutations  faults put in by hand, and whether tests notice (long)"
 	@echo "make check  lint, format, types, import layers"
 	@echo "make bench  benchmarks against peers (slow)"
 	@echo "make docs   documentation site in site/"
@@ -39,6 +40,9 @@ test: $(VENV)/.installed-test
 
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 -m slow
+
+mutations: $(VENV)/.installed-test
+	$(BIN)/python -m tests.mutations.run
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
