@@ -262,4 +262,4 @@ def test_a_name_is_taken_once_but_a_file_may_be_loaded_again():
         with pytest.raises(OptionError, match="registered twice"):
             measure(info)(other)
     finally:
-        del MEASURES._items["toy"]
+        MEASURES.remove("toy")

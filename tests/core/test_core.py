@@ -42,6 +42,12 @@ def test_children_of_one_seed_differ():
     assert generator(first, "x").random() != generator(second, "x").random()
 
 
+@given(st.integers(1, 2**63))
+def test_a_negative_seed_is_a_seed_of_its_own(seed):
+    assert generator(seed).random() != generator(-seed).random()
+    assert generator(-seed).random() == generator(-seed).random()
+
+
 def test_costs_add_up_and_refuse():
     total = Cost(2, 10) + Cost(3, 7)
     assert (total.seconds, total.bytes) == (5, 10)

@@ -97,6 +97,13 @@ def test_groups_cover_every_number(values, method):
     assert np.all(np.diff(categories.codes[order].astype(int)) >= 0), "groups follow the order of the numbers"
 
 
+def test_a_number_on_a_break_belongs_above_it():
+    grouping = Grouping({"age": np.array([0.0, 18.0, 65.0, 99.0])})
+    pair = Pair({"age": [17, 18, 64, 65]}, {"age": [18, 17, 65, 64]}, grouping=grouping)
+    assert pair.categories("age").original.codes.tolist() == [0, 1, 1, 2]
+    assert pair.categories("age").original.labels[1] == "18 to below 65"
+
+
 def test_breaks_come_from_the_original_only():
     pair = Pair({"x": list(range(100))}, {"x": list(range(1000, 1100))})
     assert pair.counts(["x"]).protected.counts.tolist() == [100]

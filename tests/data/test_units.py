@@ -61,6 +61,13 @@ def test_a_person_with_several_rows_is_single():
     assert replicated_uniques(Pair(original, protected, unit="record")).value == 0
 
 
+def test_rows_without_an_owner_are_their_own():
+    table = Table.from_frame({"who": ["a", None, "a", None, "b"]})
+    units = units_of(table.with_schema(table.schema.with_roles(entity="who")))
+    assert units.count == 4
+    assert len(set(units.owners_of_rows[[1, 3]])) == 2
+
+
 def test_entity_before_household_before_record():
     counts = {str(roles): table(roles).units.count for roles in ROLES}
     people, rows = 60, visits(60, 1).height

@@ -22,7 +22,7 @@ class Fault:
         return self.file.split("/")[0]
 
 
-CORE, UNITS, EXIT = "tests/core/test_core.py", "tests/data/test_units.py", "tests/exit"
+CORE, UNITS, EXIT = "tests/core/test_core.py", "tests/data/test_units.py", "tests/exit/test_guard.py"
 DISCLOSURE, WORKED = "tests/risk/test_disclosure.py", "tests/risk/test_worked_examples.py"
 DP, RULES, POLICY = (
     "tests/dp/test_noise_and_budget.py",

@@ -160,6 +160,10 @@ class Registry(Generic[T]):
         self._items[name] = item
         return item
 
+    def remove(self, name: str) -> None:
+        """Forget a name: for a trial in a notebook that should leave no trace."""
+        self._items.pop(name, None)
+
     def __getitem__(self, name: str) -> T:
         if name in self._all:
             return self._all[name]
