@@ -14,7 +14,7 @@ import numpy as np
 
 from dalenius.data import Column, Kind, Schema, Table
 from dalenius.data.schema import Role
-from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, Sequential, syntheses
+from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, Sequential
 from dalenius.utility.inference import combine
 
 VARIABLES = ("M", "C1", "C2", "B1", "B2")
@@ -101,7 +101,7 @@ def run(
         bias["original sample"].append(mean - truth)
         hit["original sample"].append(np.abs(mean - truth) <= 1.96 * np.sqrt(variance))
         for name, (synthesizer, factor, rule) in chosen.items():
-            made = syntheses(table, files, synthesizer, rows=factor * SAMPLE, seed=i)
+            made = synthesizer.make(table, files, rows=factor * SAMPLE, seed=i)
             weighted = "w" in made.tables[0]
             found = [means(t, t["w"].data if weighted else None) for t in made]
             q, v = np.array([f[0] for f in found]), np.array([f[1] for f in found])

@@ -28,6 +28,7 @@ from dalenius.evaluation import Evaluation as Evaluation
 from dalenius.evaluation import benchmark as benchmark
 from dalenius.evaluation import compare as compare
 from dalenius.evaluation import evaluate as evaluate
+from dalenius.evaluation import sweep_epsilon as sweep_epsilon
 from dalenius.preparation import Findings as Findings
 from dalenius.preparation import Recipe as Recipe
 from dalenius.preparation import check as check
@@ -38,11 +39,12 @@ from dalenius.release import run_plan as run_plan
 from dalenius.release import verify_pack as verify_pack
 from dalenius.release import write_pack as write_pack
 from dalenius.report import write_report as write_report
-from dalenius.synth import SYNTHESIZERS as SYNTHESIZERS
+from dalenius.synth import METHODS as METHODS
+from dalenius.synth import Candidate as Candidate
+from dalenius.synth import Made as Made
 from dalenius.synth import load_model as load_model
 from dalenius.synth import make_synthesizer as make_synthesizer
 from dalenius.synth import save_model as save_model
-from dalenius.synth import sweep_epsilon as sweep_epsilon
 from dalenius.synth import synthesize as synthesize
 
 __version__: str

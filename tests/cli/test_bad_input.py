@@ -49,7 +49,7 @@ FILES = {
 @pytest.mark.parametrize("command", ["evaluate", "compare", "risk"])
 def test_files_without_rows(tmp_path, command):
     path = write(tmp_path, "a,b\n")
-    extra = ["--keys", "a", "--target", "b"] if command == "risk" else []
+    extra = ["--keys", "a", "--targets", "b"] if command == "risk" else []
     assert "at least one row" in fails(command, path, path, *extra)
 
 
@@ -98,7 +98,7 @@ def test_unknown_names(tmp_path):
     assert "did you mean 'bootstrap'" in fails("synth", path, "-m", "bootstrp")
     assert "'zzz'" in fails("evaluate", path, path, "-k", "zzz")
     assert "unknown measure" in fails("evaluate", path, path, "-m", "nothing")
-    assert "name=value" in fails("synth", path, "-m", "independent", "--option", "oops")
+    assert "owner.option=value" in fails("synth", path, "-m", "independent", "--option", "oops")
 
 
 def test_bad_schema_lists_all_faults(tmp_path):

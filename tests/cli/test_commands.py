@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from dalenius.cli import app
 from dalenius.data import Schema, examples
-from dalenius.synth import SYNTHESIZERS
+from dalenius.synth import METHODS
 
 runner = CliRunner()
 
@@ -34,7 +34,7 @@ def test_version_and_methods():
     assert run("version").startswith("dalenius ")
     assert json.loads(run("version", "--json"))["polars"]
     listed = json.loads(run("methods", "--json"))
-    assert {m["name"] for m in listed["synthesizers"]} == set(SYNTHESIZERS)
+    assert {m["name"] for m in listed["methods"]} == set(METHODS)
     assert "replicated-uniques" in {m["name"] for m in listed["measures"]}
     assert "bootstrap" in run("methods")
 
@@ -91,7 +91,7 @@ def test_dry_run_writes_nothing(survey, tmp_path):
 def test_plan_file_and_options(survey, tmp_path):
     plan = tmp_path / "plan.yaml"
     plan.write_text("nonsense: 1\n")
-    result = runner.invoke(app, ["synth", str(survey), "-m", "independent", "--plan", str(plan)])
+    result = runner.invoke(app, ["synth", str(survey), "-m", "independent", "--candidate", str(plan)])
     assert result.exit_code == 2
     assert "no option 'nonsense'" in result.stderr
 

@@ -80,7 +80,7 @@ def test_compare_with_replicates(messy: Path, tmp_path: Path) -> None:
     assert report.stat().st_size > 1000
     result = runner.invoke(app, ["evaluate", str(messy), str(messy), "--option", "pca=3"])
     assert result.exit_code == 2
-    assert "name.option=value" in result.stderr
+    assert "pca.option=value" in result.stderr
 
 
 def test_benchmark_and_ablation(messy: Path, tmp_path: Path) -> None:

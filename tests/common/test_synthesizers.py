@@ -17,9 +17,9 @@ from dalenius.core.cost import Shape
 from dalenius.core.errors import DataError, OptionError
 from dalenius.data import Schema, Table, examples
 from dalenius.data.vector import MISSING
-from dalenius.synth import SYNTHESIZERS, load_model, make_synthesizer, save_model, synthesize
+from dalenius.synth import METHODS, load_model, make_synthesizer, save_model, synthesize
 
-NAMES = list(SYNTHESIZERS)
+NAMES = list(METHODS)
 ROWS = 300
 
 
@@ -58,16 +58,16 @@ def schema_of(frame: pl.DataFrame) -> Schema:
 
 
 def maker(name: str):
-    return make_synthesizer(name, **SYNTHESIZERS[name].info.example_options)
+    return make_synthesizer(name, **METHODS[name].info.example_options)
 
 
 def cut(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    limit = SYNTHESIZERS[name].info.max_columns
+    limit = METHODS[name].info.max_columns
     return frame if limit is None else frame.select(frame.columns[:limit])
 
 
 def made(name: str, frame: object, rows: int | None = None, seed: int = 1) -> object:
-    return synthesize(frame, name, rows=rows, seed=seed, **SYNTHESIZERS[name].info.example_options)
+    return synthesize(frame, name, rows=rows, seed=seed, **METHODS[name].info.example_options)
 
 
 def same(first: Table, second: Table) -> bool:
@@ -157,7 +157,7 @@ def test_many_levels(name):
     assert set(out["code"].drop_nulls()) <= set(frame["code"])
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if SYNTHESIZERS[name].info.seedable])
+@pytest.mark.parametrize("name", [name for name in NAMES if METHODS[name].info.seedable])
 def test_same_seed_same_rows_whatever_the_threads(name):
     table = Table.from_frame(cut(name, all_kinds()))
     threads = numba.get_num_threads()
@@ -209,7 +209,7 @@ def test_the_callers_own_frame_type_comes_back(name):
 def test_identifiers_are_never_synthesized(name):
     frame = examples.survey(200, seed=1).select("person_id", "household_id", "sex", "age")
     schema = examples.survey_schema().select(frame.columns)
-    out = synthesize(frame, name, schema=schema, seed=0, **SYNTHESIZERS[name].info.example_options)
+    out = synthesize(frame, name, schema=schema, seed=0, **METHODS[name].info.example_options)
     assert out.columns == ["sex", "age"]
 
 
@@ -221,7 +221,7 @@ def test_margins_are_kept(name):
         name,
         schema=examples.survey_schema().select(frame.columns),
         seed=2,
-        **SYNTHESIZERS[name].info.example_options,
+        **METHODS[name].info.example_options,
     )
     for column in frame.columns:
         before = frame[column].value_counts(normalize=True)
@@ -240,11 +240,11 @@ def test_cost_grows_with_the_table(name):
 
 
 def test_metadata_is_complete():
-    for kind in SYNTHESIZERS.values():
+    for kind in METHODS.values():
         info = kind.info
         assert info.title
         assert info.meaning.endswith(".")
         assert info.guarantee
         assert info.reference
-        assert kind.model.method in SYNTHESIZERS
+        assert kind.model.method in METHODS
         assert ">>>" in (kind.__doc__ or ""), "a synthesizer's docstring has a runnable example"

@@ -90,7 +90,12 @@ def test_benchmark(people: pl.DataFrame) -> None:
     with pytest.raises(OptionError, match="adjust"):
         benchmark(people, methods, measures=["two-way-utility"])
     found = benchmark(
-        people, ["independent", "bootstrap"], replicates=2, holdout=0.3, measures=["two-way-utility"], seed=1
+        people,
+        ["independent", "bootstrap"],
+        replicates=2,
+        holdout_share=0.3,
+        measures=["two-way-utility"],
+        seed=1,
     )
     scores = dict(found.comparison.table.iter_rows())
     assert scores["rows drawn again"] < scores["independent"] < scores["values drawn evenly"]
@@ -100,7 +105,7 @@ def test_benchmark(people: pl.DataFrame) -> None:
         people,
         ["independent"],
         replicates=2,
-        holdout=0.3,
+        holdout_share=0.3,
         measures=["two-way-utility"],
         references=False,
         seed=1,

@@ -15,14 +15,14 @@ from typer.testing import CliRunner
 import dalenius
 from dalenius.cli import app
 from dalenius.data import Column, Kind, Schema, Table
-from dalenius.synth import SYNTHESIZERS, make_synthesizer, save_model
+from dalenius.synth import METHODS, make_synthesizer, save_model
 
-NAMES = [name for name in SYNTHESIZERS if not SYNTHESIZERS[name].info.copies_rows]
+NAMES = [name for name in METHODS if not METHODS[name].info.copies_rows]
 SALT = "a long secret"
 
 
 def options(name: str) -> dict[str, object]:
-    return dict(SYNTHESIZERS[name].info.example_options)
+    return dict(METHODS[name].info.example_options)
 
 
 def people(rows: int = 320, seed: int = 3) -> pl.DataFrame:
@@ -52,7 +52,7 @@ def held_by_one(values: pl.Series, made: pl.Series) -> float:
     return made.cast(values.dtype).is_in(once.implode()).fill_null(False).mean()
 
 
-@pytest.mark.parametrize("name", list(SYNTHESIZERS))
+@pytest.mark.parametrize("name", list(METHODS))
 def test_index_of_personal_numbers_stays(name):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 200), "age": rng.integers(18, 90, 200)})

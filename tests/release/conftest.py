@@ -22,7 +22,7 @@ PLAN = """\
 title: "Survey <b>&"
 input: people.csv
 schema: schema.yaml
-holdout: 0.2
+holdout_share: 0.2
 seed: 3
 scenarios:
   neighbour: {about: "somebody next door", keys: [sex, age, region], targets: [diagnosis, health]}
@@ -30,7 +30,7 @@ scenarios:
 candidates:
   independent: {}
   saturated: {}
-  cart: {minbucket: [5, 50]}
+  cart: {minbucket: {each: [5, 50]}}
   loglinear: {}
 measures: [replicated-uniques, disco, two-way-utility]
 policy: ["repU <= original + 0 points", "DiSCO <= holdout + 40 points", "mean S_pMSE <= 60", "expected repU <= 50 %"]

@@ -29,7 +29,7 @@ def test_trials_are_a_part_of_the_data():
 
 
 def test_every_candidate_is_forecast_and_nothing_is_written(tmp_path):
-    few = PLAN.replace("  saturated: {}\n  cart: {minbucket: [5, 50]}\n", "")
+    few = PLAN.replace("  saturated: {}\n  cart: {minbucket: {each: [5, 50]}}\n", "")
     path = make_plan(tmp_path, 300, few)
     before = sorted(tmp_path.rglob("*"))
     plan = read_plan(path)

@@ -148,7 +148,7 @@ def test_nobody_meets_the_policy(tmp_path):
         tmp_path,
         300,
         PLAN.replace("mean S_pMSE <= 60", "mean S_pMSE <= 0.001").replace(
-            "cart: {minbucket: [5, 50]}", "bootstrap: {}"
+            "cart: {minbucket: {each: [5, 50]}}", "bootstrap: {}"
         ),
     )
     result = invoke("release", str(path), "--workers", "1", "--json", "-q")
@@ -171,7 +171,7 @@ def test_output_that_is_no_pack_is_not_deleted(released, tmp_path):
 
 def test_private_noise_is_kept_and_written_down(tmp_path):
     """Fresh noise is part of the guarantee: made once, never again, with its ledger in the pack."""
-    text = PLAN.replace("  cart: {minbucket: [5, 50]}\n  loglinear: {}\n", "").replace(
+    text = PLAN.replace("  cart: {minbucket: {each: [5, 50]}}\n  loglinear: {}\n", "").replace(
         "  independent: {}\n", ""
     )
     text = text.replace(

@@ -22,7 +22,8 @@ from .conftest import invoke, make_plan
 def test_all_faults_of_a_plan_at_once(tmp_path):
     path = make_plan(tmp_path, 100)
     path.write_text(
-        "input: people.csv\nseed: -1\nholdout: 2\nwhat: 1\nreplicates: 0\nchoose: disco\noutput: .\nformats: [exe]\n"
+        "input: people.csv\nseed: -1\nholdout_share: 2\nwhat: 1\nreplicates: 0\nchoose: disco\noutput: .\n"
+        "formats: [exe]\n"
         "scenarios: {a: {keys: [nobody], targets: [sex]}, b: {keys: [sex], targets: [sex], population_share: 7}}\n"
         "candidates: {cart: {minbuckets: 3}, nothing: {}}\npolicy: [rubbish, 'repU <= moon', 'mean S_pMSE <= 10 %']\n"
         "measures: [no]\n"
@@ -33,7 +34,7 @@ def test_all_faults_of_a_plan_at_once(tmp_path):
     for part in (
         "'what'",
         "seed",
-        "holdout",
+        "holdout_share",
         "replicates",
         "choose",
         "output",

@@ -10,11 +10,9 @@ import re
 
 import pytest
 
-from dalenius.release.knobs import KNOBS
-from dalenius.release.plainly import PLAIN
+from dalenius.core.option import knobs
 from dalenius.report.people import in_people
-from dalenius.synth import SYNTHESIZERS
-from dalenius.synth.base import option_names
+from dalenius.synth import METHODS
 
 QUESTIONS = ("What was released?", "What could go wrong?", "How likely is that?", "What may it be used for?")
 JARGON = (
@@ -59,7 +57,7 @@ def test_what_was_released_is_told_with_this_runs_numbers(page, released):
     assert "320 people who do not exist" in text
     assert "7 facts" in text
     assert all(name in text for name in ("region", "income", "diagnosis"))
-    assert PLAIN[released.chosen.candidate.method] in text
+    assert METHODS[released.chosen.candidate.method].info.plain in text
 
 
 def test_what_could_go_wrong_names_what_is_known_and_wanted(page, released):
@@ -97,15 +95,18 @@ def test_every_word_of_the_field_is_explained_on_the_first_page(page):
 
 
 def test_every_method_has_plain_words_and_true_knobs():
-    offered = {name for name in SYNTHESIZERS if not SYNTHESIZERS[name].info.copies_rows}
-    assert offered <= set(PLAIN)
-    for text in PLAIN.values():
-        assert not [w for w in JARGON if re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text)]
-    for method, knobs in KNOBS.items():
-        defaults = SYNTHESIZERS[method]() if knobs else None
-        for knob in knobs:
-            assert knob.name in option_names(SYNTHESIZERS[method])
-            assert getattr(defaults, knob.name) == knob.default
+    offered = [kind for kind in METHODS.values() if not kind.info.copies_rows]
+    for kind in offered:
+        assert kind.info.plain
+        said = [kind.info.plain, kind.info.promise, *(k.option.meaning for k in knobs(kind))]
+        assert not [w for w in JARGON if re.search(rf"(?<!\w){re.escape(w)}(?!\w)", kind.info.plain)], said
+        for knob in knobs(kind):
+            assert knob.option.title
+            assert knob.option.meaning
+            assert getattr(kind(), knob.name) == knob.default
+    assert [k.name for k in knobs(METHODS["cart"])] == ["minbucket", "diversity"]
+    assert [k.name for k in knobs(METHODS["parametric"])] == []
+    assert {k.name for k in knobs(METHODS["mst"])} == {"epsilon", "groups", "domain"}
 
 
 def test_the_markdown_report_tells_the_same(released):

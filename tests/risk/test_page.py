@@ -102,7 +102,7 @@ def write(tmp_path: Path) -> list[str]:
 def test_command(tmp_path: Path) -> None:
     first, second, third = write(tmp_path)
     page = tmp_path / "page.md"
-    call = ["risk", first, second, "--keys", "town,age", "--target", "ill", "--holdout", third]
+    call = ["risk", first, second, "--keys", "town,age", "--targets", "ill", "--holdout", third]
     shown = CliRunner().invoke(app, [*call, "--output", str(page)])
     assert shown.exit_code == 0, shown.output
     assert "DiSCO" in shown.output
@@ -160,7 +160,19 @@ def test_second_looks_are_complete_and_silent() -> None:
 def json_call(folder: Path, keys: str) -> list[str]:
     """Words of a call that answers with JSON alone."""
     first, second, third = write(folder)
-    return ["risk", first, second, "--keys", keys, "--target", "ill", "--holdout", third, "--quiet", "--json"]
+    return [
+        "risk",
+        first,
+        second,
+        "--keys",
+        keys,
+        "--targets",
+        "ill",
+        "--holdout",
+        third,
+        "--quiet",
+        "--json",
+    ]
 
 
 def test_command_writes_records_and_leaves_disclosures_out(tmp_path: Path) -> None:
@@ -181,7 +193,7 @@ def test_command_writes_records_and_leaves_disclosures_out(tmp_path: Path) -> No
     assert wrong.exit_code == 2
     alone = tmp_path / "alone"
     one = CliRunner().invoke(
-        app, ["risk", call[1], "--keys", "town,age", "--target", "ill", "--records", str(alone)]
+        app, ["risk", call[1], "--keys", "town,age", "--targets", "ill", "--records", str(alone)]
     )
     assert one.exit_code == 0, one.output
     assert sorted(path.stem for path in alone.iterdir()) == [
@@ -292,7 +304,7 @@ def test_audit_command(tmp_path: Path) -> None:
     assert pl.read_csv(rows).columns == ["row", "exposure"]
     assert CliRunner().invoke(app, ["audit", str(file), "--method", "nothing"]).exit_code == 2
     with_control = CliRunner().invoke(
-        app, [*call, "--keys", "region,age", "--target", "income", "--json", "--quiet"]
+        app, [*call, "--keys", "region,age", "--targets", "income", "--json", "--quiet"]
     )
     rows = json.loads(with_control.stdout)["control"]
     assert [row["figure"] for row in rows] == ["DiSCO", "dcap"]

@@ -19,7 +19,7 @@ def test_page_of_one_file(tmp_path: Path) -> None:
     people = examples.survey(400, seed=1)
     file, page = tmp_path / "people.csv", tmp_path / "page.md"
     people.write_csv(file)
-    call = ["risk", str(file), "--keys", "region,sex,age", "--target", "health"]
+    call = ["risk", str(file), "--keys", "region,sex,age", "--targets", "health"]
     plain = CliRunner().invoke(app, [*call, "--json", "--quiet"])
     found = json.loads(plain.stdout)["results"]
     assert sorted(found) == [

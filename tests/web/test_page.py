@@ -138,11 +138,11 @@ def test_intruders_options_stop_continue_and_restart(tmp_path, browsing):
         page.fill("#s-1-share", "5")
         choose_methods(page, "cart", "independent", "forest")
         page.locator('.method:has(input[value="cart"]) summary').click()
-        page.fill("#o-cart-minbucket", "5, 40")
+        page.fill("#o-cart-minbucket", "each: 5, 40")
         page.fill('input[name="p-repU-limit"]', "a lot")
         page.click("#run")
         page.wait_for_selector("text=the limit of repU must be a number")
-        assert page.input_value("#o-cart-minbucket") == "5, 40", "what was typed is still there"
+        assert page.input_value("#o-cart-minbucket") == "each: 5, 40", "what was typed is still there"
         assert ["400" in line for line in seen.noise] == [True], "the browser notes the refused form"
         seen.noise.clear()
         loosen(page)
@@ -179,7 +179,7 @@ def test_intruders_options_stop_continue_and_restart(tmp_path, browsing):
         seen.drawn()
         page.click("text=Change and run again")  # a new run: what came of the first is kept
         page.wait_for_selector("text=What are the columns?")
-        assert page.input_value("#o-cart-minbucket") == "5, 40"
+        assert page.input_value("#o-cart-minbucket") == "each: 5, 40"
         page.goto(host_of(address))
         assert page.locator("tbody tr").count() == 2
     assert seen.noise == []

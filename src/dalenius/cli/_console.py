@@ -15,7 +15,6 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from dalenius.cli._group import visible
-from dalenius.core.errors import OptionError
 from dalenius.core.result import figure
 
 
@@ -99,40 +98,3 @@ def listed(values: list[str] | None) -> list[str] | None:
     if not values:
         return None
     return [part.strip() for value in values for part in value.split(",") if part.strip()]
-
-
-def assigned(values: list[str] | None) -> dict[str, Any]:
-    """``name=value`` options, values read as JSON where they are JSON.
-
-    Examples
-    --------
-    >>> assigned(["minbucket=5", "visit=age"])
-    {'minbucket': 5, 'visit': 'age'}
-    """
-    found: dict[str, Any] = {}
-    for item in values or []:
-        name, equals, value = item.partition("=")
-        if not equals or not name:
-            raise OptionError(f"option {item!r} should be written name=value")
-        try:
-            found[name.strip()] = json.loads(value)
-        except json.JSONDecodeError:
-            found[name.strip()] = value
-    return found
-
-
-def options_by_name(items: list[str] | None) -> dict[str, dict[str, Any]]:
-    """``name.option=value`` options of measures or methods, by name.
-
-    Examples
-    --------
-    >>> options_by_name(["k-marginal.by=region", "k-marginal.order=3"])
-    {'k-marginal': {'by': 'region', 'order': 3}}
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for place, value in assigned(items).items():
-        measure, dot, name = place.partition(".")
-        if not dot or not name:
-            raise OptionError(f"option {place!r} should be written name.option=value")
-        found.setdefault(measure, {})[name] = value
-    return found

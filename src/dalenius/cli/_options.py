@@ -18,9 +18,7 @@ Keys = Annotated[
 ]
 Targets = Annotated[
     list[str] | None,
-    typer.Option(
-        "--targets", "--target", "-t", help="Columns that would hurt if learnt, separated by commas."
-    ),
+    typer.Option("--targets", "-t", help="Columns that would hurt if learnt, separated by commas."),
 ]
 Holdout = Annotated[
     Path | None, typer.Option("--holdout", help="Records of the same population that were not used.")
@@ -28,15 +26,31 @@ Holdout = Annotated[
 Measures = Annotated[
     list[str] | None, typer.Option("--measures", "-m", help="Names of measures; see 'dalenius methods'.")
 ]
-MeasureOption = Annotated[
+Options = Annotated[
     list[str] | None,
-    typer.Option("--option", help="Option of a measure: k-marginal.by=region (values as JSON)."),
+    typer.Option(
+        "--option", help="Option of a method or measure: cart.minbucket=5, k-marginal.by=region; repeatable."
+    ),
 ]
 AllMeasures = Annotated[bool, typer.Option("--all", help="Run every measure, also the slow ones.")]
 Report = Annotated[Path | None, typer.Option("--report", "-r", help="Write an HTML report to this file.")]
 Original = Annotated[Path, typer.Argument(help="Confidential data: CSV, Parquet, Excel, SPSS, Stata, SAS …")]
-Method = Annotated[str, typer.Option("--method", "-m", help="Synthesizer; see 'dalenius methods'.")]
-MethodOption = Annotated[list[str] | None, typer.Option("--option", help="Option of the method, name=value.")]
+METHOD_HELP = "Way to protect the file; see 'dalenius methods'."
+Method = Annotated[str, typer.Option("--method", "-m", help=METHOD_HELP)]
+Columns = Annotated[
+    list[str] | None, typer.Option("--columns", "-c", help="Only these columns, separated by commas.")
+]
+Entity = Annotated[
+    str | None, typer.Option("--entity", help="Column that says whose rows they are: who is protected.")
+]
+Replicates = Annotated[int, typer.Option("--replicates", help="Files made by each candidate.", min=1)]
+HoldoutShare = Annotated[
+    float, typer.Option("--holdout-share", help="Share of the records no method sees.", min=0.0, max=0.9)
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would cost.")]
+Chart = Annotated[
+    Path | None, typer.Option("--chart", help="Write the chart to this file (.html, .svg, .png).")
+]
 Epsilon = Annotated[
     float | None, typer.Option("--epsilon", help="Privacy budget, for methods that take one.")
 ]

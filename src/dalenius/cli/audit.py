@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, assigned, listed, shown_table
+from dalenius.cli._console import Terminal, listed, shown_table
 from dalenius.cli._input import load
 from dalenius.core.errors import OptionError
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.data.atomic import replacing
 from dalenius.risk.membership.shadow import shadow_audit
 from dalenius.risk.split import train_control_risk
-from dalenius.synth import SYNTHESIZERS, make_synthesizer
+from dalenius.synth import Candidate
 
 app = typer.Typer()
 
@@ -24,7 +25,7 @@ def audit(
     data: opt.Original,
     method: opt.Method = "cart",
     epsilon: opt.Epsilon = None,
-    option: opt.MethodOption = None,
+    option: opt.Options = None,
     schema: opt.SchemaFile = None,
     keys: opt.Keys = None,
     targets: opt.Targets = None,
@@ -38,31 +39,29 @@ def audit(
             "--exposed", help="Write row numbers, the most exposed first, as CSV: for the data holder."
         ),
     ] = None,
-    seed: opt.SeedOption = 0,
+    seed: opt.SeedOption = DEFAULT_SEED,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Tell members from outsiders by repeated syntheses: the strongest membership attack, on the method itself.
 
-    With --keys and --target also: how much of what can be read off comes from having been in the data (a fifth of it is
-    kept away from the method).
+    With --keys and --targets also: how much of what can be read off comes from having been in the data (a fifth of it
+    is kept away from the method).
     """
     terminal = Terminal(quiet, as_json)
     if bool(keys) != bool(targets):
-        raise OptionError("--keys and --target go together: what is known, and what would be learnt from it")
-    SYNTHESIZERS[method]  # a wrong name is told before a long file is read
-    options = assigned(option) | ({} if epsilon is None else {"epsilon": epsilon})
-    synthesizer = make_synthesizer(method, **options)
+        raise OptionError("--keys and --targets go together: what is known, and what would be learnt from it")
+    typed = Candidate.parse(method, option).options
+    candidate = Candidate(method, {**typed, **({} if epsilon is None else {"epsilon": epsilon})})
+    candidate.check()
     table = load(data, schema, terminal).table
     with terminal.progress("synthesizing") as show:
         found = shadow_audit(
-            table, synthesizer, runs=runs, candidates=candidates, seed=seed,
+            table, candidate, runs=runs, candidates=candidates, seed=seed,
             progress=lambda done, every: show(f"{done} of {every} syntheses"),
         )  # fmt: skip
         known, wanted = listed(keys), listed(targets)
-        control = (
-            train_control_risk(table, synthesizer, known, wanted, seed=seed) if known and wanted else None
-        )
+        control = train_control_risk(table, candidate, known, wanted, seed=seed) if known and wanted else None
     result = found.result()
     terminal.say(result.sentence)
     if control is not None:

@@ -10,15 +10,17 @@ import typer
 from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed, options_by_name
+from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load, load_like
 from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import OptionError
 from dalenius.core.later import altair as alt
+from dalenius.core.option import parse
 from dalenius.core.pictures import drawable
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import figure
 from dalenius.core.style import configured
-from dalenius.counts.measure import MEASURES
+from dalenius.counts.measure import MEASURES, measure_functions
 from dalenius.counts.pair import Pair
 from dalenius.data.atomic import replacing
 from dalenius.data.table import Table
@@ -26,6 +28,8 @@ from dalenius.evaluation import Benchmark, ablation
 from dalenius.evaluation import benchmark as try_methods
 from dalenius.preparation import Recipe
 from dalenius.report import write_report
+from dalenius.synth import METHODS
+from dalenius.synth.candidate import DEFAULT_METHOD
 from dalenius.utility.tables import cell_chart, table_statistics_of, worst_cells
 
 app = typer.Typer()
@@ -37,18 +41,13 @@ def benchmark(
     method: Annotated[
         list[str] | None, typer.Option("--method", "-m", help="Synthesizers to try, separated by commas.")
     ] = None,
-    replicates: Annotated[int, typer.Option("--replicates", help="Files made by each method.", min=1)] = 3,
-    holdout: Annotated[
-        float, typer.Option("--holdout", help="Share of the rows no method sees.", min=0.0, max=0.9)
-    ] = 0.0,
+    replicates: opt.Replicates = 3,
+    holdout_share: opt.HoldoutShare = 0.0,
     recipe: Annotated[
         Path | None,
         typer.Option("--recipe", help="Try one method on the file raw and cleaned by this recipe instead."),
     ] = None,
-    option: opt.MeasureOption = None,
-    method_option: Annotated[
-        list[str] | None, typer.Option("--method-option", help="Option of a method: cart.minbucket=10.")
-    ] = None,
+    option: opt.Options = None,
     schema: opt.SchemaFile = None,
     keys: opt.Keys = None,
     targets: opt.Targets = None,
@@ -57,14 +56,16 @@ def benchmark(
     ] = None,
     every: opt.AllMeasures = False,
     report: opt.Report = None,
-    seed: opt.SeedOption = 0,
+    seed: opt.SeedOption = DEFAULT_SEED,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Try several methods on one file, each several times, and compare them with intervals and references."""
     terminal = Terminal(quiet, as_json)
     loaded = load(data, schema, terminal)
-    names, chosen = listed(method) or ["cart"], options_by_name(method_option)
+    names = listed(method) or [DEFAULT_METHOD]
+    given = parse(option, {**{name: METHODS[name] for name in names}, **measure_functions()})
+    chosen = {name: given.pop(name, {}) for name in names}
     common: dict[str, Any] = {
         "replicates": replicates, "measures": list(MEASURES) if every else listed(measures), "seed": seed,
     }  # fmt: skip
@@ -73,8 +74,8 @@ def benchmark(
             found = _cleaned(loaded.table, recipe, names, chosen, {**common, "progress": show})
         else:
             found = try_methods(
-                loaded.table, {name: chosen.get(name, {}) for name in names}, None, listed(keys), listed(targets),
-                holdout=holdout, options=options_by_name(option), progress=show, **common,
+                loaded.table, chosen, None, listed(keys), listed(targets), holdout_share=holdout_share, options=given,
+                progress=show, **common,
             )  # fmt: skip
     _show(found, terminal)
     terminal.emit(found.to_dict())
@@ -110,9 +111,7 @@ def cells(
     protected: Annotated[Path, typer.Argument(help="Protected file.")],
     columns: Annotated[list[str], typer.Option("--columns", "-c", help="Columns of the table, by commas.")],
     limit: Annotated[int, typer.Option("--limit", help="Cells to show.", min=1)] = 20,
-    chart: Annotated[
-        Path | None, typer.Option("--chart", help="Write the chart to this file (.html, .svg, .png).")
-    ] = None,
+    chart: opt.Chart = None,
     schema: opt.SchemaFile = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,

@@ -14,11 +14,12 @@ from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal
 from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import DaleniusError
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.data import examples, write
 from dalenius.data.table import Table
 from dalenius.evaluation import HEADLINES, compare
 from dalenius.report import write_report
-from dalenius.synth import SYNTHESIZERS, make_synthesizer
+from dalenius.synth import METHODS, Candidate
 
 app = typer.Typer()
 
@@ -37,7 +38,7 @@ def demo(
     ),
     rows: Annotated[int, typer.Option("--rows", "-n", help="Size of the example survey.", min=100)] = 2000,
     method: Annotated[list[str] | None, typer.Option("--method", help="Only these synthesizers.")] = None,
-    seed: opt.SeedOption = 1,
+    seed: opt.SeedOption = DEFAULT_SEED,
     quiet: opt.Quiet = False,
 ) -> None:
     """Make an example survey, synthesize it with every method, measure, and write a report."""
@@ -48,7 +49,7 @@ def demo(
     write(original, output / "survey.csv")
     original.schema.to_yaml(output / "schema.yaml")
     made: dict[str, Table] = {}
-    for name in method or list(SYNTHESIZERS):
+    for name in method or list(METHODS):
         table = _synthetic(name, original, seed, terminal)
         if table is not None:
             made[name] = table
@@ -77,11 +78,10 @@ def demo_survey(rows: int, seed: int) -> tuple[Table, Table]:
 
 def _synthetic(name: str, original: Table, seed: int, terminal: Terminal) -> Table | None:
     started = time.perf_counter()
-    synthesizer = make_synthesizer(name, **SYNTHESIZERS[name].info.example_options)
+    candidate = Candidate(name, METHODS[name].info.example_options)
     try:
         with terminal.progress(name):
-            model = synthesizer.fit(original, seed=np.random.SeedSequence([seed, 0]))
-            table = model.sample(seed=np.random.SeedSequence([seed, 1, 0]))
+            table = candidate.make(original, seed=seed).table
     except DaleniusError as error:
         terminal.note(f"{name}: left out, {error}")
         return None

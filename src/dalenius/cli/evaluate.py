@@ -11,12 +11,13 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, dim, listed, options_by_name
+from dalenius.cli._console import Terminal, dim, listed
 from dalenius.cli._input import load, load_like
 from dalenius.core.errors import OptionError
+from dalenius.core.option import parse
 from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import THRESHOLD
-from dalenius.counts.measure import MEASURES
+from dalenius.counts.measure import MEASURES, measure_functions
 from dalenius.evaluation import Comparison, Evaluation
 from dalenius.evaluation import compare as compare_files
 from dalenius.report import write_report
@@ -42,7 +43,7 @@ def evaluate(
     holdout: opt.Holdout = None,
     measures: opt.Measures = None,
     every: opt.AllMeasures = False,
-    option: opt.MeasureOption = None,
+    option: opt.Options = None,
     report: opt.Report = None,
     threshold: Threshold = THRESHOLD,
     as_json: opt.Json = False,
@@ -60,7 +61,7 @@ def evaluate(
         comparison = compare_files(
             first.table, {name: [one.table for one in files] for name, files in named.items()}, None, listed(keys),
             listed(targets), third.table if third else None, measures=list(MEASURES) if every else listed(measures),
-            options=options_by_name(option), threshold=threshold, progress=show,
+            options=parse(option, measure_functions()), threshold=threshold, progress=show,
         )  # fmt: skip
     if len(protected) == 1:
         only = next(iter(comparison.evaluations.values()))

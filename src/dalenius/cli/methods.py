@@ -12,9 +12,9 @@ from rich.table import Table as Grid
 import dalenius
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal
+from dalenius.core.option import declared
 from dalenius.counts.measure import MEASURES
-from dalenius.synth import SYNTHESIZERS
-from dalenius.synth.base import option_names
+from dalenius.synth import METHODS
 
 app = typer.Typer()
 
@@ -23,12 +23,12 @@ LIBRARIES = ("numpy", "scipy", "numba", "polars", "pyarrow", "narwhals", "duckdb
 
 @app.command()
 def methods(as_json: opt.Json = False, quiet: opt.Quiet = False) -> None:
-    """List synthesizers and measures with what they guarantee or mean."""
+    """List methods and measures with what they guarantee or mean."""
     terminal = Terminal(quiet, as_json)
-    made = Grid("synthesizer", "what it does", "guarantee", "options", box=None, header_style="bold")
-    for kind in SYNTHESIZERS.values():
+    made = Grid("method", "what it does", "guarantee", "options", box=None, header_style="bold")
+    for kind in METHODS.values():
         made.add_row(
-            kind.info.name, kind.info.meaning, kind.info.guarantee, ", ".join(option_names(kind)) or "none"
+            kind.info.name, kind.info.meaning, kind.info.guarantee, ", ".join(declared(kind)) or "none"
         )
     figures = Grid("measure", "family", "better", "what it means", "needs", box=None, header_style="bold")
     for measure in MEASURES.values():
@@ -39,7 +39,7 @@ def methods(as_json: opt.Json = False, quiet: opt.Quiet = False) -> None:
     terminal.say(figures)
     terminal.emit(
         {
-            "synthesizers": [asdict(kind.info) for kind in SYNTHESIZERS.values()],
+            "methods": [asdict(kind.info) for kind in METHODS.values()],
             "measures": [{**asdict(m.info), "needs": sorted(m.info.needs)} for m in MEASURES.values()],
         }
     )

@@ -9,10 +9,12 @@ import typer
 from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed, options_by_name, shown_table
+from dalenius.cli._console import Terminal, listed, shown_table
 from dalenius.cli._input import load, load_like
 from dalenius.core.errors import OptionError
+from dalenius.core.option import parse
 from dalenius.core.result import figure
+from dalenius.counts.measure import measure_functions
 from dalenius.counts.pair import Pair
 from dalenius.data.atomic import replacing
 from dalenius.data.grouping import Grouping
@@ -63,7 +65,7 @@ def risk(
     targets: opt.Targets = None,
     holdout: opt.Holdout = None,
     measures: opt.Measures = None,
-    option: opt.MeasureOption = None,
+    option: opt.Options = None,
     attacks: Attacks = False,
     further: Further = False,
     groups: Groups = None,
@@ -102,7 +104,7 @@ def risk(
         third = load_like(holdout, first, terminal).table if holdout is not None else None
         grouping = Grouping.fit(first, groups=groups) if groups else None
         pair = Pair(first, second, third, keys=listed(keys), targets=listed(targets), grouping=grouping)
-        options = options_by_name(option)
+        options = parse(option, measure_functions())
         with terminal.progress("measuring") as show:
             page = risk_page(
                 pair, listed(measures), attacks=attacks, further=further, grouped=groups is not None, reveal=reveal,

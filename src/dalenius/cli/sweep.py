@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table as RichTable
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, assigned, listed
+from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
 from dalenius.core.errors import OptionError
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import figure
 from dalenius.core.style import configured
 from dalenius.data.atomic import replacing
+from dalenius.evaluation import sweep_epsilon
+from dalenius.synth import Candidate
 from dalenius.synth.base import choose_columns
-from dalenius.synth.joint.sweep import sweep_epsilon
 
 app = typer.Typer()
 
@@ -32,18 +33,12 @@ def sweep(
     method: Annotated[
         str, typer.Option("--method", "-m", help="saturated, loglinear, mst or aim.")
     ] = "loglinear",
-    columns: Annotated[
-        list[str] | None, typer.Option("--columns", "-c", help="Columns to use, separated by commas.")
-    ] = None,
-    replicates: Annotated[
-        int, typer.Option("--replicates", help="Synthetic files for each epsilon.", min=1)
-    ] = 5,
-    option: opt.MethodOption = None,
-    chart: Annotated[
-        Path | None, typer.Option("--chart", help="Write the chart to this file (.html, .svg, .png).")
-    ] = None,
+    columns: opt.Columns = None,
+    replicates: opt.Replicates = 5,
+    option: opt.Options = None,
+    chart: opt.Chart = None,
     schema: opt.SchemaFile = None,
-    seed: opt.SeedOption = 0,
+    seed: opt.SeedOption = DEFAULT_SEED,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -55,7 +50,7 @@ def sweep(
     table = load(data, schema, terminal).table
     if columns:
         table = choose_columns(table, listed(columns) or [])
-    options = assigned(option)
+    options = Candidate.parse(method, option).options
     with terminal.progress(f"trying {method}") as tell:
         result = sweep_epsilon(
             table, method, wanted or [0.1, 0.5, 1.0, 2.0, 10.0], replicates=replicates, seed=seed, progress=tell,

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal
+from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.data import write
+from dalenius.synth.base import draw as draw_copy
 from dalenius.synth.syndiffix import BucketStore
 
 app = typer.Typer(
@@ -32,9 +34,7 @@ def build(
     also: Annotated[
         list[str] | None, typer.Option("--also", help="A further set of columns, a,b,c,d.")
     ] = None,
-    entity: Annotated[
-        str | None, typer.Option("--entity", help="Column that names the unit of protection.")
-    ] = None,
+    entity: opt.Entity = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Anonymise a file into a bucket store; the file itself is no longer needed afterwards."""
@@ -52,16 +52,15 @@ def build(
 def draw(
     store: Store,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
-    columns: Annotated[str | None, typer.Option("--columns", help="Columns, a,b,c; all by default.")] = None,
+    columns: opt.Columns = None,
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Rows to draw.", min=0)] = None,
-    seed: opt.SeedOption = 0,
+    seed: opt.SeedOption = DEFAULT_SEED,
     quiet: opt.Quiet = False,
 ) -> None:
     """Draw a synthetic table of some columns from a store."""
     terminal = Terminal(quiet, False)
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
-    model = BucketStore.open(store).model(names)
-    write(model.sample(rows, seed=seed), output)
+    model = BucketStore.open(store).model(listed(columns))
+    write(draw_copy(model, rows, seed), output)
     for note in model.notes:
         terminal.note(note)
     terminal.say(f"{output}: {rows if rows is not None else model.rows:,} rows")

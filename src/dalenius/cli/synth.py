@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, assigned, listed
-from dalenius.cli._input import Loaded, load
-from dalenius.core.cost import Cost
+from dalenius.cli._console import Terminal, listed
+from dalenius.cli._input import load
 from dalenius.core.errors import FileError, OptionError, counted
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.data import write
-from dalenius.data.derived import Derivation
-from dalenius.data.exit import releasable
 from dalenius.data.table import Table
-from dalenius.synth import SYNTHESIZERS, load_model, make_synthesizer, save_model
-from dalenius.synth.base import Model, Synthesizer, choose_columns, is_private
-from dalenius.synth.sequential import Sequential, from_mapping
+from dalenius.synth import METHODS, Candidate, load_model, save_model
+from dalenius.synth.base import draw
+from dalenius.synth.candidate import DEFAULT_METHOD
 
 app = typer.Typer()
 
@@ -31,117 +27,79 @@ Output = Annotated[
 Rows = Annotated[
     int | None, typer.Option("--rows", "-n", help="Rows to draw; default: as many as in the data.")
 ]
-
-Entity = Annotated[
-    str | None, typer.Option("--entity", help="Column that says whose rows they are: who is protected.")
-]
-Target = Annotated[
-    str | None, typer.Option("--target", help="Column to be predicted, for methods that take one.")
-]
+Copies = Annotated[int, typer.Option("--copies", help="How many files to make.", min=1)]
 
 
 @app.command()
 def synth(
     data: opt.Original,
-    method: opt.Method = "cart",
+    method: Annotated[str | None, typer.Option("--method", "-m", help=opt.METHOD_HELP)] = None,
     output: Output = None,
     schema: opt.SchemaFile = None,
-    columns: Annotated[list[str] | None, typer.Option("--columns", help="Only these columns.")] = None,
+    columns: opt.Columns = None,
     derive: Annotated[
         bool,
         typer.Option("--derive", help="Compute what the schema's rules define (total == a + b) afterwards."),
     ] = False,
     rows: Rows = None,
-    copies: Annotated[int, typer.Option("--copies", help="How many synthetic files to make.", min=1)] = 1,
+    copies: Copies = 1,
     epsilon: opt.Epsilon = None,
-    entity: Entity = None,
-    target: Target = None,
-    option: opt.MethodOption = None,
-    plan: Annotated[Path | None, typer.Option("--plan", help="Options of the method in a YAML file.")] = None,
+    entity: opt.Entity = None,
+    option: opt.Options = None,
+    candidate: Annotated[
+        Path | None,
+        typer.Option("--candidate", help="Method, options and columns in a YAML file, as a plan has them."),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save-model", help="Also save the fitted model here.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would cost.")] = False,
+    dry_run: opt.DryRun = False,
     force: Annotated[bool, typer.Option("--force", help="Run even when memory may not suffice.")] = False,
-    seed: opt.SeedOption = 0,
+    seed: opt.SeedOption = DEFAULT_SEED,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Make a synthetic version of a file."""
     terminal = Terminal(quiet, as_json)
-    named = {"epsilon": epsilon, "target": target}
-    options = _plan(plan) | assigned(option) | {k: v for k, v in named.items() if v is not None}
-    # A wrong name is told before a long file is read.
-    loaded = load(data, schema, terminal, blind=is_private(method, options))
-    loaded, finish = _prepared(loaded, entity, listed(columns), derive)
-    synthesizer = _synthesizer(method, options, loaded.table)
-    cost = synthesizer.cost(releasable(loaded.table).shape)
-    if dry_run:
-        _forecast(method, loaded, cost, terminal)
-        return
-    if not force:
-        cost.check(method)
-    model = _fitted(synthesizer, loaded, _sequence(seed, 0), terminal)
-
-    def model_of(copy: int) -> Model:
-        # Proper synthesis draws the models' parameters too, so each copy needs a fit of its own.
-        again = copy > 0 and getattr(synthesizer, "proper", False)
-        return _fitted(synthesizer, loaded, _sequence(seed, 0, copy), terminal) if again else model
-
-    if save is not None:
-        _save(model, save, derive, terminal)
-    path = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
-    written = _drawn(model_of, path, rows, copies, seed, terminal, finish)
-    terminal.emit(
-        {
-            "method": method,
-            "seed": seed,
-            "files": [str(file) for file in written],
-            "rows": model.rows if rows is None else rows,
-        }
-    )
-
-
-def _sequence(seed: int, *path: int) -> np.random.SeedSequence:
-    """Seed of one step; NumPy takes no negative ones, so their sign is a word of its own."""
-    return np.random.SeedSequence([seed, *path] if seed >= 0 else [-seed, 2**32 - 1, *path])
-
-
-def _save(model: Model, path: Path, derived: bool, terminal: Terminal) -> None:
-    if derived:
+    asked = {
+        "method": method, "columns": listed(columns), "derive": derive or None, "rows": rows, "entity": entity,
+        "epsilon": epsilon,
+    }  # fmt: skip
+    chosen = _candidate(_facts(candidate), {k: v for k, v in asked.items() if v is not None}, option)
+    if save is not None and chosen.derive:
         raise OptionError("a saved model cannot hold derived columns; leave out --derive or --save-model")
-    save_model(model, path)
-    terminal.note(f"model saved to {path}; it holds {model.contents}")
+    chosen.check()  # before a long file is read
+    table = load(data, schema, terminal, blind=chosen.private).table
+    chosen.check(table)
+    if dry_run:
+        cost = chosen.cost(table)
+        terminal.say(f"{chosen.method} on {counted(table.rows, 'row')}: {cost}; nothing was written")
+        terminal.emit(
+            {"method": chosen.method, "rows": table.rows, "seconds": cost.seconds, "bytes": cost.bytes}
+        )
+        return
+    with terminal.progress(f"making {METHODS[chosen.method].info.title}") as tell:
+        made = chosen.make(table, copies, seed=seed, progress=tell, force=force)
+    for line in (*made.notes, *made.ledger.splitlines()):
+        terminal.note(line)
+    if save is not None and made.model is not None:
+        save_model(made.model, save)
+        terminal.note(f"model saved to {save}; it holds {made.model.contents}")
+    path = output or data.with_name(f"{data.stem}.synthetic{data.suffix}")
+    _written(chosen.method, made.tables, path, seed, terminal)
 
 
-def _synthesizer(method: str, options: dict[str, Any], table: Table) -> Synthesizer:
-    """The method with its options; every fault of a sequential plan for this table is told at once."""
-    if issubclass(SYNTHESIZERS[method], Sequential):
-        return from_mapping(options, method, releasable(table))
-    return make_synthesizer(method, **options)
+def _candidate(facts: dict[str, Any], asked: dict[str, Any], texts: list[str] | None) -> Candidate:
+    """What the file says, and over it what the command line says."""
+    method = str(asked.get("method") or facts.get("method") or DEFAULT_METHOD)
+    typed = Candidate.parse(method, texts).options
+    read = Candidate.from_mapping({**facts, **typed, **asked, "method": method})
+    if len(read) > 1:
+        raise OptionError("synth takes one value of each option; 'each' is for benchmarks and plans")
+    return read[0]
 
 
-def _forecast(method: str, loaded: Loaded, cost: Cost, terminal: Terminal) -> None:
-    rows = loaded.table.rows
-    terminal.say(f"{method} on {counted(rows, 'row')}: {cost}; nothing was written")
-    terminal.emit({"method": method, "rows": rows, "seconds": cost.seconds, "bytes": cost.bytes})
-
-
-def _prepared(
-    loaded: Loaded, entity: str | None, columns: list[str] | None, derive: bool
-) -> tuple[Loaded, Callable[[Table], Table] | None]:
-    """The columns to model, with whose rows they are, and what makes the others afterwards."""
-    table = loaded.table
-    if entity is not None:
-        table = table.with_schema(table.schema.with_roles(entity=entity))
-    table = table if columns is None else choose_columns(table, columns)
-    if not derive:
-        return replace(loaded, table=table), None
-    derivation = Derivation.of(table)
-    return replace(loaded, table=derivation.drop(table)), derivation.restore
-
-
-def _plan(path: Path | None) -> dict[str, Any]:
+def _facts(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     from ruamel.yaml import YAML  # noqa: PLC0415
@@ -150,51 +108,23 @@ def _plan(path: Path | None) -> dict[str, Any]:
     try:
         content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileError(f"{path}: cannot read the plan ({error.strerror})") from None
+        raise FileError(f"{path}: cannot read the candidate ({error.strerror})") from None
     except (YAMLError, UnicodeDecodeError):
         raise FileError(f"{path}: not valid YAML") from None
     if not isinstance(content, dict):
-        raise OptionError(f"{path}: a plan is a list of 'option: value' lines")
+        raise OptionError(f"{path}: a candidate is a list of 'option: value' lines")
     return {str(name): value for name, value in content.items()}
 
 
-def _fitted(
-    synthesizer: Synthesizer, loaded: Loaded, seed: np.random.SeedSequence, terminal: Terminal
-) -> Model:
-    left_out = [name for name in loaded.table.names if name not in releasable(loaded.table).names]
-    if left_out:
-        terminal.note(f"left out, never synthesized: {', '.join(left_out)}")
-    with terminal.progress(f"fitting {synthesizer.info.title}") as tell:
-        if isinstance(synthesizer, Sequential):
-            synthesizer = replace(
-                synthesizer, progress=lambda name, done, of: tell(f"{name}, {done} of {of} columns done")
-            )
-        model = synthesizer.fit(loaded.table, seed=seed)
-    for line in (*getattr(model, "notes", ()), *getattr(model, "ledger", "").splitlines()):
-        terminal.note(line)
-    return model
-
-
-def _drawn(
-    model_of: Callable[[int], Model],
-    target: Path,
-    rows: int | None,
-    copies: int,
-    seed: int,
-    terminal: Terminal,
-    finish: Callable[[Table], Table] | None = None,
-) -> list[Path]:
-    written = []
-    for copy in range(copies):
-        path = target if copies == 1 else target.with_name(f"{target.stem}.{copy + 1}{target.suffix}")
-        with terminal.progress(f"drawing {path.name}"):
-            made: Table = model_of(copy).sample(rows, seed=_sequence(seed, 1, copy))
-        if finish is not None:
-            made = finish(made)
-        write(made, path)
-        terminal.say(f"{counted(made.rows, 'synthetic row')} written to {path}")
-        written.append(path)
-    return written
+def _written(method: str, tables: Sequence[Table], target: Path, seed: int, terminal: Terminal) -> None:
+    """Write each copy to a file of its own, numbered from 1 where there are several."""
+    paths = []
+    for number, table in enumerate(tables, 1):
+        path = target if len(tables) == 1 else target.with_name(f"{target.stem}.{number}{target.suffix}")
+        write(table, path)
+        terminal.say(f"{counted(table.rows, 'synthetic row')} written to {path}")
+        paths.append(str(path))
+    terminal.emit({"method": method, "seed": seed, "files": paths, "rows": tables[0].rows})
 
 
 @app.command()
@@ -202,20 +132,14 @@ def sample(
     model: Annotated[Path, typer.Argument(help="Model file made with 'synth --save-model'.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
     rows: Rows = None,
-    copies: Annotated[int, typer.Option("--copies", help="How many synthetic files to make.", min=1)] = 1,
-    seed: opt.SeedOption = 0,
+    copies: Copies = 1,
+    seed: opt.SeedOption = DEFAULT_SEED,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Draw synthetic rows from a saved model, without the original data."""
     terminal = Terminal(quiet, as_json)
     opened = load_model(model)
-    written = _drawn(lambda copy: opened, output, rows, copies, seed, terminal)
-    terminal.emit(
-        {
-            "method": opened.method,
-            "seed": seed,
-            "files": [str(p) for p in written],
-            "rows": opened.rows if rows is None else rows,
-        }
-    )
+    with terminal.progress("drawing"):
+        tables = [draw(opened, rows, seed, copy) for copy in range(copies)]
+    _written(opened.method, tables, output, seed, terminal)

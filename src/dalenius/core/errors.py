@@ -7,6 +7,7 @@ confidential value: column names, row numbers and counts are enough to find the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 
 class DaleniusError(Exception):
@@ -19,6 +20,22 @@ class DaleniusError(Exception):
     ...
     dalenius.core.errors.DaleniusError: column 'age': all values are missing; drop the column
     """
+
+    def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.faults = tuple(faults) or (message,)
+
+    @classmethod
+    def from_faults(cls, where: str, faults: Sequence[str]) -> Self:
+        """Join all faults of one place into one error.
+
+        Examples
+        --------
+        >>> str(SchemaError.from_faults("schema.yaml", ["column 'a': unknown kind 'x'", "column 'b': two names"]))
+        "schema.yaml: 2 faults: column 'a': unknown kind 'x'; column 'b': two names"
+        """
+        count = f"{len(faults)} faults: " if len(faults) > 1 else ""
+        return cls(f"{where}: {count}{'; '.join(faults)}", faults)
 
 
 class FileError(DaleniusError):
@@ -49,23 +66,7 @@ class MissingExtraError(DaleniusError):
 
 
 class SchemaError(DaleniusError):
-    """A schema is wrong, or data do not follow it; ``faults`` lists every fault found.
-
-    Examples
-    --------
-    >>> str(SchemaError.from_faults("schema.yaml", ["column 'a': unknown kind 'x'", "column 'b': two names"]))
-    "schema.yaml: 2 faults: column 'a': unknown kind 'x'; column 'b': two names"
-    """
-
-    def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.faults = tuple(faults) or (message,)
-
-    @classmethod
-    def from_faults(cls, where: str, faults: Sequence[str]) -> SchemaError:
-        """Join all faults of one place into one error."""
-        count = f"{len(faults)} faults: " if len(faults) > 1 else ""
-        return cls(f"{where}: {count}{'; '.join(faults)}", faults)
+    """A schema or plan is wrong, or data do not follow it; ``faults`` lists every fault found."""
 
 
 def counted(count: int, noun: str) -> str:

@@ -141,7 +141,6 @@ class Declared:
 REQUIRED: Any = MISSING
 
 
-@cache
 def declared(owner: Any) -> Mapping[str, Declared]:
     """Options of a dataclass (or an instance's class), or of a function, by name.
 
@@ -153,6 +152,11 @@ def declared(owner: Any) -> Mapping[str, Declared]:
     >>> list(declared(share))
     ['rows', 'weight']
     """
+    return _declared_by(owner)
+
+
+@cache
+def _declared_by(owner: Any) -> Mapping[str, Declared]:
     if is_dataclass(owner):
         defaults = {
             f.name: f.default_factory() if f.default_factory is not MISSING else f.default
@@ -178,6 +182,11 @@ def _declared(name: str, hint: Any, default: Any) -> Declared:
         option = next((extra for extra in extras if isinstance(extra, Option)), Option())
         return Declared(name, kind, default, option)
     return Declared(name, hint, default, Option())
+
+
+def knobs(owner: Any) -> list[Declared]:
+    """The few options that a steward may want to turn."""
+    return [each for each in declared(owner).values() if each.option.knob]
 
 
 def faults(owner: Any, options: Mapping[str, Any]) -> list[str]:
@@ -213,11 +222,15 @@ def check(owner: str, declaration: Any, options: Mapping[str, Any]) -> None:
     refuse(owner, faults(declaration, options))
 
 
+def check_fields(owner: str, instance: Any) -> None:
+    """Raise when a dataclass holds something it does not declare; for ``__post_init__``."""
+    check(owner, type(instance), {name: getattr(instance, name) for name in declared(type(instance))})
+
+
 def refuse(owner: str, wrong: Sequence[str]) -> None:
     """Raise one error that lists the faults, if there are any."""
     if wrong:
-        count = f"{len(wrong)} faults: " if len(wrong) > 1 else ""
-        raise OptionError(f"{owner}: {count}{'; '.join(wrong)}")
+        raise OptionError.from_faults(owner, wrong)
 
 
 def parse(texts: Iterable[str] | None, owners: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -243,6 +256,8 @@ def parse(texts: Iterable[str] | None, owners: Mapping[str, Any]) -> dict[str, d
                 f"option {item!r} should be written owner.option=value, such as cart.minbucket=5"
             )
         if not dot:
+            if name in owners:
+                raise OptionError(f"option {item!r} should be written {name}.option=value")
             if len(owners) != 1:
                 raise OptionError(
                     f"option {item!r}: say whose it is, such as {next(iter(owners), 'cart')}.{item}"

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from dalenius.core.errors import OptionError
 
 Seed: TypeAlias = int | np.random.SeedSequence | None
+DEFAULT_SEED = 0
+"""Seed of whatever makes files, where none is given: in Python, on the command line, in plans and on the page."""
 
 
 def generator(seed: Seed, *path: str | int) -> np.random.Generator:

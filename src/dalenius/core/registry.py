@@ -26,7 +26,8 @@ Dimension = Literal["copying", "attribution", "singling out", "membership"]
 class MethodInfo:
     """What a steward must know about a synthesizer or masker before choosing it.
 
-    ``guarantee`` says in words what is promised ("none" is an answer); ``kinds`` are the column kinds it takes;
+    ``meaning`` says what it does to somebody trained, ``plain`` to anybody; ``guarantee`` says what is promised ("none"
+    is an answer), ``promise`` the same to people who get a file; ``kinds`` are the column kinds it takes;
     ``max_columns`` is where it stops being sensible. ``copies_rows`` and ``keeps_joint`` tell the report, and the
     common checks, what to expect: whole original rows come out, or the dependence between columns is modelled.
     ``seedable`` is false where fresh noise is part of the guarantee, so that the same seed gives other rows.
@@ -43,6 +44,8 @@ class MethodInfo:
     meaning: str
     guarantee: str
     reference: str
+    plain: str = ""
+    promise: str = "The method itself promises nothing; how safe the file is was measured."
     kinds: tuple[str, ...] = ()
     copies_rows: bool = False
     keeps_joint: bool = True

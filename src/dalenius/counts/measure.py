@@ -97,6 +97,11 @@ class _Wearer:
 MEASURES: Registry[Measure[...]] = Registry("measure", "measures")
 
 
+def measure_functions() -> dict[str, Callable[..., Result]]:
+    """What declares the options of each measure, by name."""
+    return {each.info.name: each.function for each in MEASURES.values()}
+
+
 def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[Measure[...]]:
     """Measures of these names, and those that options are given for.
 

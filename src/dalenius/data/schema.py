@@ -163,6 +163,26 @@ class Column:
         return found
 
 
+def unrelated(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """Columns without their relations (parent, partner) to columns that are not among them.
+
+    Examples
+    --------
+    >>> unrelated([Column("district", Kind.CATEGORICAL, parent="region")])[0].parent is None
+    True
+    """
+    held = list(columns)
+    there = {column.name for column in held}
+    return tuple(
+        replace(
+            c, parent=c.parent if c.parent in there else None, partner=c.partner if c.partner in there else None
+        )
+        if (c.parent or c.partner) and not {c.parent, c.partner} - {None} <= there
+        else c
+        for c in held
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order, and the rules between them.
@@ -235,16 +255,8 @@ class Schema:
 
     def select(self, wanted: Iterable[str]) -> Schema:
         """The schema of some columns, in the order asked for, with the rules that speak of no other column."""
-        chosen = tuple(self[name] for name in wanted)
-        kept = {column.name for column in chosen}
-        loose = tuple(
-            replace(
-                c,
-                parent=c.parent if c.parent in kept else None,
-                partner=c.partner if c.partner in kept else None,
-            )
-            for c in chosen
-        )
+        loose = unrelated([self[name] for name in wanted])
+        kept = {column.name for column in loose}
         gone = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in self.names if name not in kept]
         rules = tuple(rule for rule in self.rules if not any(name.search(rule) for name in gone))
         return replace(self, columns=loose, rules=rules)

@@ -20,7 +20,7 @@ from dalenius.data.declared import encode_declared
 from dalenius.data.decode import build_frame
 from dalenius.data.encode import encode
 from dalenius.data.frames import Backend, Origin, Raw, open_frame
-from dalenius.data.schema import Column, Kind, Schema
+from dalenius.data.schema import Column, Kind, Schema, unrelated
 from dalenius.data.units import Units, units_of
 from dalenius.data.vector import BoolArray, IntArray, Vector
 
@@ -84,7 +84,7 @@ class Table:
         cls, vectors: Iterable[Vector], rows: int, origin: Origin | None = None, schema: Schema | None = None
     ) -> Table:
         """A table of finished vectors (what synthesizers make)."""
-        held = {vector.column.name: vector for vector in vectors}
+        held = _unrelated(vectors)
         for name, vector in held.items():
             if len(vector) != rows:
                 raise DataError(f"column {name!r} has {len(vector)} rows where {rows} are expected")
@@ -118,7 +118,7 @@ class Table:
     def select(self, wanted: Iterable[str]) -> Table:
         """Some columns, in the order asked for."""
         chosen = list(wanted)
-        vectors = {name: self[name] for name in chosen}
+        vectors = _unrelated(self[name] for name in chosen)
         return replace(self, schema=self.schema.select(chosen), vectors=MappingProxyType(vectors))
 
     def drop(self, unwanted: Iterable[str]) -> Table:
@@ -167,6 +167,16 @@ class Table:
     def nbytes(self) -> int:
         """Bytes held by the encoded columns."""
         return sum(v.data.nbytes + (0 if v.state is None else v.state.nbytes) for v in self.vectors.values())
+
+
+def _unrelated(vectors: Iterable[Vector]) -> dict[str, Vector]:
+    """Vectors by name, without relations to columns that are not among them."""
+    held = {vector.column.name: vector for vector in vectors}
+    loose = unrelated(vector.column for vector in held.values())
+    return {
+        c.name: v if v.column is c else replace(v, column=c)
+        for c, v in zip(loose, held.values(), strict=True)
+    }
 
 
 def _reads_alike(wanted: Column, held: Column) -> bool:

@@ -3,6 +3,7 @@
 from dalenius.evaluation.benchmarking import Benchmark, ablation, benchmark
 from dalenius.evaluation.comparing import HEADLINES, Comparison, averaged, compare
 from dalenius.evaluation.measuring import Evaluation, evaluate, evaluate_pair
+from dalenius.evaluation.sweeping import sweep_epsilon
 
 __all__ = [
     "HEADLINES",
@@ -15,4 +16,5 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_pair",
+    "sweep_epsilon",
 ]

@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DaleniusError, DataError, OptionError
-from dalenius.core.random import Seed, generator, sequence
+from dalenius.core.option import Option, need
+from dalenius.core.random import DEFAULT_SEED, Seed, generator, sequence
 from dalenius.counts.measure import MEASURES
 from dalenius.data.exit import releasable
 from dalenius.data.schema import Schema
@@ -25,12 +26,12 @@ from dalenius.data.units import deal
 from dalenius.evaluation.comparing import Comparison, compare
 from dalenius.evaluation.measuring import Options, Progress
 from dalenius.preparation.recipe import Recipe
-from dalenius.synth.base import make_synthesizer
+from dalenius.synth import Candidate, Made
 
-Maker = Callable[[Table, Seed], tuple[Table, float]]
-"""From the original and a seed to a protected table, and the seconds that fitting took."""
-Methods = Sequence[str] | Mapping[str, Mapping[str, Any]]
-"""Names of synthesizers, or by a name of one's own the options of one: ``{"big leaves": {"method": "cart", …}}``."""
+Maker = Callable[[Table, int], Made]
+"""From the original and the number of a copy to that copy."""
+Methods = Sequence[str | Candidate] | Mapping[str, Mapping[str, Any]]
+"""Names of methods, candidates, or by a name what a plan says of one: ``{"big leaves": {"method": "cart", …}}``."""
 EVEN, ROWS = "values drawn evenly", "rows drawn again"
 """Names of the two references."""
 
@@ -101,103 +102,91 @@ def benchmark(
     targets: Sequence[str] | None = None,
     *,
     replicates: int = 3,
-    holdout: float = 0.0,
+    holdout_share: float = 0.0,
     references: bool = True,
     measures: Sequence[str] | None = None,
     options: Options | None = None,
-    seed: Seed = 0,
+    seed: Seed = DEFAULT_SEED,
     progress: Progress | None = None,
 ) -> Benchmark:
-    """Make and measure protected files by several methods, each ``replicates`` times with its own seed.
+    """Make and measure protected files by several methods, each ``replicates`` times: copy r with the seeds of copy r.
 
     Parameters
     ----------
     original
         A frame of any supported type, or a table.
     methods
-        Which synthesizers, with which options (`Methods`). A method that fails is listed with the reason.
-    holdout
+        Which methods, with which options (`Methods`). A method that fails is listed with the reason.
+    holdout_share
         Share of the rows that no method sees; measures that need or profit from a holdout get it.
     references
         Whether the two references are measured too.
     """
     if replicates < 1:
         raise OptionError("a benchmark makes at least one file per method; give replicates of 1 or more")
-    if not 0 <= holdout < 1:
-        raise OptionError(f"holdout is {holdout}; use a share of the rows, from 0 to below 1")
+    need("holdout_share", holdout_share, Annotated[float, Option(at_least=0, below=1)])
     if not methods:
         raise OptionError("name at least one method; 'dalenius methods' lists them")
     whole = Table.from_frame(original, schema)
-    aside, table = int(holdout * whole.rows), releasable(whole)
+    aside = int(holdout_share * whole.rows)
     kept, outside = deal(whole, aside, seed, "benchmark holdout")
-    base, held = table.take(kept), table.take(outside)
-    makers = {name: _maker(*chosen) for name, chosen in _methods(methods).items()}
-    made, costs, failed = _made(base, makers, replicates, seed, progress)
+    seen, held = whole.take(kept), releasable(whole).take(outside)
+    candidates = _candidates(methods)
+    for candidate in candidates:
+        candidate.check()
+    made, costs, failed = _made(seen, {c.name: _maker(c, seed) for c in candidates}, replicates, progress)
     if references:
-        plain: dict[str, Maker] = {EVEN: lambda t, s: (evenly(t, s), 0.0), ROWS: _again}
-        made |= _made(base, plain, replicates, seed, progress)[0]
+        plain = {EVEN: _even(seed), ROWS: _maker(Candidate("bootstrap"), seed)}
+        made |= _made(seen, plain, replicates, progress)[0]
     if not made:
         raise DataError(f"no method made a file: {'; '.join(f'{n}: {why}' for n, why in failed.items())}")
     comparison = compare(
-        base, made, None, keys, targets, held if aside else None, measures=measures, options=options,
+        releasable(seen), made, None, keys, targets, held if aside else None, measures=measures, options=options,
         progress=progress,
     )  # fmt: skip
     return Benchmark(comparison, costs, failed)
 
 
-def _methods(methods: Methods) -> dict[str, tuple[str, dict[str, Any]]]:
+def _candidates(methods: Methods) -> list[Candidate]:
     if not isinstance(methods, Mapping):
-        return {name: (name, {}) for name in methods}
-    found = {}
-    for name, given in methods.items():
-        facts = dict(given)
-        found[name] = (str(facts.pop("method", name)), facts)
-    return found
+        return [m if isinstance(m, Candidate) else Candidate(m) for m in methods]
+    return [one for name, facts in methods.items() for one in Candidate.from_mapping(facts, name)]
 
 
-def _maker(method: str, options: Mapping[str, Any]) -> Maker:
-    synthesizer = make_synthesizer(method, **options)
-
-    def make(table: Table, seed: Seed) -> tuple[Table, float]:
-        begin = time.perf_counter()
-        model = synthesizer.fit(table, seed=sequence(seed, "fit"))
-        seconds = time.perf_counter() - begin
-        return model.sample(seed=sequence(seed, "sample")), seconds
-
-    return make
+def _maker(candidate: Candidate, seed: Seed) -> Maker:
+    return lambda table, copy: candidate.make(table, seed=seed, first=copy, force=True)
 
 
-def _again(table: Table, seed: Seed) -> tuple[Table, float]:
-    return make_synthesizer("bootstrap").fit(table, seed=seed).sample(seed=seed), 0.0
+def _even(seed: Seed) -> Maker:
+    return lambda table, copy: Made((evenly(releasable(table), sequence(seed, "draw", copy)),), table.rows)
 
 
 def _made(
-    base: Table, makers: Mapping[str, Maker], replicates: int, seed: Seed, progress: Progress | None
+    base: Table, makers: Mapping[str, Maker], replicates: int, progress: Progress | None
 ) -> tuple[dict[str, list[Table]], pl.DataFrame, dict[str, str]]:
     """Files of each method, what they cost, and which methods failed."""
-    made: dict[str, list[Table]] = {}
+    tables: dict[str, list[Table]] = {}
     rows: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     for name, make in makers.items():
         for i in range(replicates):
             if progress is not None:
                 progress(f"making {name}, {i + 1} of {replicates}")
-            begin, cpu = time.perf_counter(), time.process_time()
+            cpu = time.process_time()
             try:
-                table, fitting = make(base, sequence(seed, name, i))
+                made = make(base, i)
             except DaleniusError as error:
                 failed[name] = str(error)
-                made.pop(name, None)
+                tables.pop(name, None)
                 break
-            made.setdefault(name, []).append(table)
-            sampling = time.perf_counter() - begin - fitting
+            tables.setdefault(name, []).append(made.table)
             rows.append(
-                {"candidate": name, "file": i + 1, "fit seconds": fitting, "sample seconds": sampling,
+                {"candidate": name, "file": i + 1, "fit seconds": made.fit_seconds, "sample seconds": made.draw_seconds,
                  "CPU seconds": time.process_time() - cpu}
             )  # fmt: skip
     schema = {"candidate": pl.String, "file": pl.Int64}
     schema |= dict.fromkeys(("fit seconds", "sample seconds", "CPU seconds"), pl.Float64)
-    return made, pl.DataFrame(rows, schema=schema), failed
+    return tables, pl.DataFrame(rows, schema=schema), failed
 
 
 def evenly(table: Table, seed: Seed = 0) -> Table:
@@ -226,7 +215,7 @@ def ablation(
     *,
     replicates: int = 3,
     measures: Sequence[str] | None = None,
-    seed: Seed = 0,
+    seed: Seed = DEFAULT_SEED,
     progress: Progress | None = None,
     **options: Any,
 ) -> Benchmark:
@@ -252,17 +241,17 @@ def ablation(
         "codes declared": Recipe(codes, tuple(table.names)),
         "cleaned": Recipe(tuple(there), tuple(table.names)),
     }
-    make = _maker(method, options)
+    make = _maker(Candidate(method, options), seed)
 
     def through(steps: Recipe) -> Maker:
-        def clean_make_undo(data: Table, own: Seed) -> tuple[Table, float]:
-            synthetic, seconds = make(steps.apply(data), own)
-            return steps.undo(synthetic), seconds
+        def clean_make_undo(data: Table, copy: int) -> Made:
+            made = make(steps.apply(data), copy)
+            return replace(made, tables=(steps.undo(made.table),))
 
         return clean_make_undo
 
     makers = {name: through(steps) for name, steps in versions.items()}
-    made, costs, failed = _made(_uncoded(table, recipe), makers, replicates, seed, progress)
+    made, costs, failed = _made(_uncoded(table, recipe), makers, replicates, progress)
     if not made:
         raise DataError(f"{method} made no file: {next(iter(failed.values()))}")
     comparison = compare(table, made, None, measures=measures, progress=progress)

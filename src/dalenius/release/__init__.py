@@ -3,14 +3,13 @@
 from dalenius.release.forecast import Forecast, forecast
 from dalenius.release.outcome import Judged, Release, summary
 from dalenius.release.pack import write_pack
-from dalenius.release.plan import Candidate, Plan, Scenario, read_plan
+from dalenius.release.plan import Plan, Scenario, read_plan
 from dalenius.release.policy import Rule
 from dalenius.release.run import run_plan
 from dalenius.release.template import template
 from dalenius.release.verify import verify_pack
 
 __all__ = [
-    "Candidate",
     "Forecast",
     "Judged",
     "Plan",

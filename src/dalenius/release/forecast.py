@@ -16,11 +16,11 @@ import numpy as np
 
 from dalenius.core.cost import Cost, extrapolate
 from dalenius.core.errors import DaleniusError
-from dalenius.core.random import generator, sequence
+from dalenius.core.random import generator
 from dalenius.data import Table
 from dalenius.release.jobs import measured, source
-from dalenius.release.plan import Candidate, Plan
-from dalenius.synth import make_synthesizer
+from dalenius.release.plan import Plan
+from dalenius.synth import Candidate
 
 SMALLEST = 60
 """Rows of the smallest trial; smaller ones measure only how long things take to start."""
@@ -66,8 +66,7 @@ def forecast(plan: Plan) -> dict[str, Forecast]:
 
 
 def _candidate(plan: Plan, candidate: Candidate, original: Table, holdout: Table | None) -> Forecast:
-    synthesizer = make_synthesizer(candidate.method, **candidate.options)
-    memory = synthesizer.cost(original.shape).bytes
+    cost = candidate.cost(original)
     sizes = trial_sizes(original.rows)
     order = generator(plan.seed, "forecast").permutation(original.rows)
     trials: list[tuple[int, float, float]] = []
@@ -83,10 +82,10 @@ def _candidate(plan: Plan, candidate: Candidate, original: Table, holdout: Table
         if sum(trials[-1][1:]) > LONG_ENOUGH:
             break
     if not trials:
-        return Forecast(synthesizer.cost(original.shape).seconds * plan.replicates, 0.0, memory)
+        return Forecast(cost.seconds * plan.replicates, 0.0, cost.bytes)
     tried, making, measuring = zip(*trials, strict=True)
     make, measure = (extrapolate(tried, spent, original.rows) for spent in (making, measuring))
-    return Forecast(make * plan.replicates, measure * plan.replicates, memory)
+    return Forecast(make * plan.replicates, measure * plan.replicates, cost.bytes)
 
 
 def trial_sizes(rows: int) -> list[int]:
@@ -104,9 +103,7 @@ def trial_sizes(rows: int) -> list[int]:
 
 
 def _trial(plan: Plan, candidate: Candidate, some: Table, holdout: Table | None) -> tuple[float, float]:
-    seed = sequence(plan.seed, "forecast", candidate.name)
-    synthesizer = make_synthesizer(candidate.method, **candidate.options)
-    made, making = _timed(lambda: synthesizer.fit(some, seed=seed).sample(seed=seed))
+    made, making = _timed(lambda: candidate.make(some, seed=plan.seed, force=True).table)
     _, measuring = _timed(lambda: measured(plan, some, made, holdout))
     return making, measuring
 

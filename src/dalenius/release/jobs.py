@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.core.errors import DataError
-from dalenius.core.random import sequence
 from dalenius.core.result import Result
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
@@ -27,9 +26,8 @@ from dalenius.data.atomic import write_text
 from dalenius.data.exit import releasable
 from dalenius.data.units import deal
 from dalenius.evaluation import Evaluation, evaluate, evaluate_pair
-from dalenius.release.plan import Candidate, Plan, Scenario
-from dalenius.synth import make_synthesizer
-from dalenius.synth.base import is_private
+from dalenius.release.plan import Plan, Scenario
+from dalenius.synth import Candidate
 
 Figures = dict[str, dict[str, Result]]
 """Results by scenario and measure."""
@@ -82,12 +80,10 @@ def job_stage(path: Path) -> str:
 
 
 def _make(plan: Plan, candidate: Candidate, replicate: int, original: Table, path: Path) -> None:
-    synthesizer = make_synthesizer(candidate.method, **candidate.options)
-    seed = sequence(plan.seed, candidate.name, replicate)
-    model = synthesizer.fit(original, seed=sequence(seed, "fit"))
-    table = model.sample(seed=sequence(seed, "sample"))
-    write_text(path.with_suffix(".ledger"), str(getattr(model, "ledger", "") or ""))
-    write(table, path.with_suffix(".parquet"))
+    """Copy number ``replicate`` of the candidate, with the seed of the plan."""
+    made = candidate.make(original, seed=plan.seed, first=replicate, force=True)
+    write_text(path.with_suffix(".ledger"), made.ledger)
+    write(made.table, path.with_suffix(".parquet"))
 
 
 def read_ledger(path: Path) -> str:
@@ -202,16 +198,16 @@ def load(path: Path, schema: Path | None, blind: bool = False) -> Table:
 
 def source(plan: Plan) -> tuple[Table, Table | None]:
     """The records the methods may see, and those set aside."""
-    blind = any(is_private(c.method, c.options) for c in plan.candidates)
+    blind = any(candidate.private for candidate in plan.candidates)
     whole = load(plan.input, plan.schema, blind)
-    if isinstance(plan.holdout, Path):
+    if plan.holdout is not None:
         return whole, load(plan.holdout, plan.schema, blind)
-    aside = int(whole.rows * plan.holdout)
+    aside = int(whole.rows * plan.holdout_share)
     if aside == 0:
         return whole, None
     if whole.rows - aside < 2:
         raise DataError(
-            f"{plan.input.name} has {whole.rows} rows: too few to set a holdout aside; write 'holdout: 0'"
+            f"{plan.input.name} has {whole.rows} rows: too few to set a holdout aside; write 'holdout_share: 0'"
         )
     # a person with several rows, and everybody of one household, are set aside together
     kept, held = deal(whole, aside, plan.seed, "holdout")

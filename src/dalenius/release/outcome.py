@@ -17,8 +17,9 @@ from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
 from dalenius.release.jobs import Figures, job_path, read_figures, read_ledger
-from dalenius.release.plan import Candidate, Plan
+from dalenius.release.plan import Plan
 from dalenius.release.policy import Finding, judge
+from dalenius.synth import Candidate
 
 if TYPE_CHECKING:
     import altair as alt

@@ -30,7 +30,7 @@ from dalenius.release.tell import internal_story, public_story, rare_values, rel
 from dalenius.report import Provenance, render_report
 from dalenius.report.markdown import render_markdown
 from dalenius.report.story import Story
-from dalenius.synth import SYNTHESIZERS
+from dalenius.synth import METHODS
 
 MANIFEST, SIGNATURE, CHECKSUMS = "manifest.json", "manifest.sig", "checksums.txt"
 REPORTS = ("report.html", "report.md")
@@ -216,7 +216,7 @@ def _write_public(
     folder: Path, release: Release, chosen: Judged, comparison: Comparison, released: Table, original: Table,
     threshold: int,
 ) -> None:  # fmt: skip
-    plan, info = release.plan, SYNTHESIZERS[chosen.candidate.method].info
+    plan, info = release.plan, METHODS[chosen.candidate.method].info
     dropped = [name for name in original.names if name not in released.names]
     book = codebook(released, info, dropped)
     write_text(folder / "codebook.json", _json(book))

@@ -6,10 +6,8 @@ A plan is a YAML file that a steward can read aloud. Every fault of it is report
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,16 +17,17 @@ from ruamel.yaml.error import YAMLError
 
 import dalenius.evaluation  # noqa: F401 (registers the measures that policy lines name)
 from dalenius.core.errors import DaleniusError, FileError, SchemaError
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Schema, read
 from dalenius.release.policy import Rule
-from dalenius.synth import make_synthesizer
-from dalenius.synth.base import SYNTHESIZERS, is_private
+from dalenius.synth import Candidate
 
 ENTRIES = {
-    "version", "title", "audience", "input", "schema", "holdout", "seed", "scenarios", "candidates", "measures",
-    "replicates", "policy", "choose", "output", "formats",
+    "version", "title", "audience", "input", "schema", "holdout", "holdout_share", "seed", "scenarios", "candidates",
+    "measures", "replicates", "policy", "choose", "output", "formats",
 }  # fmt: skip
+HOLDOUT_SHARE = 0.2
 FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
 
 
@@ -48,27 +47,13 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """One way of making the protected file."""
-
-    name: str
-    method: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether the same seed gives the same file; not where fresh noise is part of the guarantee."""
-        return SYNTHESIZERS[self.method].info.seedable and not is_private(self.method, self.options)
-
-
-@dataclass(frozen=True)
 class Plan:
     """A release plan, checked.
 
     Attributes
     ----------
-    holdout
-        Share of the records that is set aside and never shown to a method, or a file with such records; 0 for none.
+    holdout, holdout_share
+        A file of records that no method sees; or the share of the input that is set aside as such, 0 for none.
     choose
         Utility measure by which the best of the safe candidates is picked.
     """
@@ -81,8 +66,9 @@ class Plan:
     output: Path
     schema: Path | None = None
     audience: str = ""
-    holdout: float | Path = 0.2
-    seed: int = 1
+    holdout: Path | None = None
+    holdout_share: float = HOLDOUT_SHARE
+    seed: int = DEFAULT_SEED
     measures: tuple[str, ...] = ()
     replicates: int = 1
     choose: str = "two-way-utility"
@@ -99,8 +85,7 @@ class Plan:
     @property
     def sources(self) -> list[Path]:
         """The confidential files the plan reads."""
-        held = [self.input, self.schema, self.holdout if isinstance(self.holdout, Path) else None]
-        return [path for path in held if path is not None]
+        return [path for path in (self.input, self.schema, self.holdout) if path is not None]
 
     @property
     def digest(self) -> str:
@@ -108,8 +93,8 @@ class Plan:
         facts = {
             "version": version("dalenius"),
             "scenarios": [(s.name, s.keys, s.targets) for s in self.scenarios],
-            "candidates": [(c.name, c.method, dict(c.options)) for c in self.candidates],
-            "holdout": str(self.holdout),
+            "candidates": [asdict(c) for c in self.candidates],
+            "holdout": [str(self.holdout), self.holdout_share],
             "seed": self.seed,
             "measures": sorted(self.measured),
             "replicates": self.replicates,
@@ -177,8 +162,9 @@ class _Reader:
             candidates=tuple(self._candidates()),
             scenarios=tuple(self._scenarios(known)),
             policy=tuple(self._policy()),
-            holdout=self._holdout(),
-            seed=int(self._number("seed", 1, 0)),
+            holdout=self._file("holdout"),
+            holdout_share=self._holdout_share(),
+            seed=int(self._number("seed", DEFAULT_SEED, 0)),
             measures=tuple(self._measures()),
             replicates=int(self._number("replicates", 1, 1)),
             choose=self._choose(),
@@ -227,13 +213,14 @@ class _Reader:
             return default
         return value
 
-    def _holdout(self) -> float | Path:
-        value = self.content.get("holdout", 0.2)
-        if isinstance(value, str):
-            return self._file("holdout") or 0.0
-        share = self._number("holdout", 0.2, 0)
+    def _holdout_share(self) -> float:
+        if self.content.get("holdout") is not None:
+            if "holdout_share" in self.content:
+                self.faults.append("give holdout (a file) or holdout_share, not both")
+            return 0.0
+        share = self._number("holdout_share", HOLDOUT_SHARE, 0)
         if share >= 0.9:
-            self.faults.append("holdout must be a share below 0.9, or a file")
+            self.faults.append("holdout_share must be below 0.9")
         return share
 
     def _candidates(self) -> list[Candidate]:
@@ -241,23 +228,19 @@ class _Reader:
         if not isinstance(listed, dict) or not listed:
             self.faults.append("no candidates: name at least one method")
             return []
-        found: list[Candidate] = []
+        read: list[Candidate] = []
         for name, body in listed.items():
-            options = dict(body) if isinstance(body, dict) else {}
-            method = str(options.pop("method", name))
-            for label, chosen in _grid(str(name), options):
-                try:
-                    make_synthesizer(method, **chosen)
-                    found.append(Candidate(label, method, chosen))
-                except DaleniusError as error:
-                    self.faults.append(f"candidate {label!r}: {error}")
-                except (TypeError, ValueError):
-                    self.faults.append(
-                        f"candidate {label!r}: an option of {method} has a value it cannot take"
-                    )
-        if len({c.name for c in found}) < len(found):
+            try:
+                entry = Candidate.from_mapping(body if isinstance(body, dict) else {}, str(name))
+            except DaleniusError as error:
+                self.faults.append(f"candidate {str(name)!r}: {error}")
+                continue
+            read += entry
+            for candidate in entry:
+                self.faults += [f"candidate {candidate.name!r}: {fault}" for fault in candidate.faults()]
+        if len({c.name for c in read}) < len(read):
             self.faults.append("two candidates have the same name")
-        return found
+        return read
 
     def _scenarios(self, known: list[str] | None) -> list[Scenario]:
         listed = self.content.get("scenarios")
@@ -301,25 +284,3 @@ class _Reader:
         if name not in MEASURES or MEASURES[name].info.family != "utility":
             self.faults.append(f"choose must be a utility measure, not {name!r}")
         return name
-
-
-def _grid(name: str, options: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """One candidate per combination of listed values.
-
-    Examples
-    --------
-    >>> [label for label, _ in _grid("cart", {"minbucket": [5, 20], "smoothing": True})]
-    ['cart minbucket=5', 'cart minbucket=20']
-    """
-    grids = {
-        k: v for k, v in options.items() if isinstance(v, list) and v and not isinstance(v[0], (list, str))
-    }
-    fixed = {k: v for k, v in options.items() if k not in grids}
-    if not grids:
-        return [(name, fixed)]
-    found = []
-    for values in itertools.product(*grids.values()):
-        chosen = dict(zip(grids, values, strict=True))
-        label = " ".join([name, *(f"{k}={v}" for k, v in chosen.items())])
-        found.append((label, {**fixed, **chosen}))
-    return found

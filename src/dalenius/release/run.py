@@ -22,7 +22,8 @@ from dalenius.data.atomic import private_folder, write_text
 from dalenius.data.lock import locked
 from dalenius.release.jobs import do_job, file_digest, job_path, job_stage
 from dalenius.release.outcome import Release, conclude
-from dalenius.release.plan import Candidate, Plan
+from dalenius.release.plan import Plan
+from dalenius.synth import Candidate
 
 Progress = Callable[[str, int, int], None]
 Job = tuple[Candidate, int]

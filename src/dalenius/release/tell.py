@@ -11,12 +11,11 @@ from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Table
 from dalenius.release.outcome import Judged, Release
-from dalenius.release.plainly import plainly, promise
 from dalenius.release.plan import Plan
 from dalenius.report.people import with_percent
 from dalenius.report.story import Intruder, PolicyRow, Story, chances, joined, likely_lines, wrong_lines
 from dalenius.report.uses import use_lines
-from dalenius.synth import SYNTHESIZERS
+from dalenius.synth import METHODS
 
 
 def internal_story(
@@ -72,7 +71,7 @@ def public_story(release: Release, chosen: Judged, original: Table, released: Ta
 
 def release_title(chosen: Judged) -> str:
     """What the method of the chosen file is called."""
-    return SYNTHESIZERS[chosen.candidate.method].info.title
+    return METHODS[chosen.candidate.method].info.title
 
 
 def _common(plan: Plan, chosen: Judged, original: Table, released: Table) -> Story:
@@ -98,13 +97,13 @@ def _risks(figures: Mapping[str, Result]) -> list[Result]:
 
 
 def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> list[str]:
-    method = chosen.candidate.method
-    private = not chosen.candidate.repeatable
+    method = chosen.candidate.build()
     dropped = [name for name in original.names if name not in released.names]
     lines = [
         f"A file about {released.rows:,} people who do not exist, with {len(released.names)} facts about each.",
-        f"A computer program made them up after the pattern of {original.rows:,} real people. {plainly(method)}",
-        promise(method, private),
+        f"A computer program made them up after the pattern of {original.rows:,} real people. "
+        + (method.info.plain or method.info.meaning),
+        method.promise,
         f"The facts: {joined(released.names)}.",
     ]
     if dropped:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dalenius.core.option import knobs
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.data import Kind, Table
 from dalenius.data.exit import NEVER_RELEASED
-from dalenius.release.knobs import knobs_of
-from dalenius.release.plan import Scenario
-from dalenius.synth.base import SYNTHESIZERS
+from dalenius.release.plan import HOLDOUT_SHARE, Scenario
+from dalenius.synth.base import METHODS
 
 PREFERRED = ("cart", "loglinear", "saturated", "syndiffix", "independent", "ctree", "parametric", "forest")
 """From close to the data to far from it; a board sees what more protection costs."""
@@ -49,8 +50,8 @@ class Draft:
     policy: Sequence[str] = POLICY
     measures: Sequence[str] = MEASURED
     replicates: int = 2
-    holdout: float = 0.2
-    seed: int = 1
+    holdout_share: float = HOLDOUT_SHARE
+    seed: int = DEFAULT_SEED
     output: str = "release"
 
     def text(self) -> str:
@@ -67,7 +68,7 @@ class Draft:
             f"audience: {_text(self.audience)}        # who will get the file, under which conditions",
             f"input: {_text(str(self.data))}",
             schema or "# schema: schema.yaml   # from 'dalenius schema', corrected",
-            f"holdout: {self.holdout:g}         "
+            f"holdout_share: {self.holdout_share:g}   "
             "# share of the records no method may see; it tells a leak from general knowledge",
             f"seed: {self.seed}",
         ]
@@ -92,13 +93,15 @@ class Draft:
     def _methods(self) -> list[str]:
         lines = [
             "",
-            "# Ways to make the file. A list of values makes one candidate for each, for example minbucket: [5, 20].",
+            "# Ways to make the file. To try several values, write for example minbucket: {each: [5, 20]}.",
             "candidates:",
         ]
         for name, options in self.candidates.items():
             method = str(options.get("method", name))
-            lines += [f"  # {SYNTHESIZERS[method].info.meaning}"]
-            lines += [f"  #   {k.name} ({k.shown or 'none'}): {k.meaning}" for k in knobs_of(method)]
+            lines += [f"  # {METHODS[method].info.meaning}"]
+            lines += [
+                f"  #   {k.name} ({k.shown or 'none'}): {k.option.meaning}" for k in knobs(METHODS[method])
+            ]
             lines += [f"  {_text(name)}: {_text(dict(options))}"]
         return lines
 
@@ -138,7 +141,7 @@ def template(
         ACQUAINTANCE,
     )
     chosen = list(methods) if methods is not None else sensible_methods(table)
-    candidates = {name: {"method": name, **SYNTHESIZERS[name].info.example_options} for name in chosen}
+    candidates = {name: {"method": name, **METHODS[name].info.example_options} for name in chosen}
     return Draft(data, [scenario], candidates, schema, policy=policy).text()
 
 
@@ -179,11 +182,12 @@ def roles(table: Table) -> tuple[list[str], list[str]]:
 
 def sensible_methods(table: Table, most: int = 5) -> list[str]:
     """Up to five methods that fit the table and never copy whole rows."""
-    fitting = [
-        name
-        for name in PREFERRED
-        if name in SYNTHESIZERS
-        and not SYNTHESIZERS[name].info.copies_rows
-        and len(table.names) <= (SYNTHESIZERS[name].info.max_columns or len(table.names))
-    ]
-    return fitting[:most]
+    there = fitting_methods(table)
+    return [name for name in PREFERRED if name in there][:most]
+
+
+def fitting_methods(table: Table) -> list[str]:
+    """Methods that fit the table and never copy whole rows."""
+    columns = len(table.names)
+    infos = [kind.info for kind in METHODS.values()]
+    return [i.name for i in infos if not i.copies_rows and columns <= (i.max_columns or columns)]

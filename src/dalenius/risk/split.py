@@ -6,7 +6,7 @@ training part and with the control part as the people at risk. What both share i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -16,14 +16,14 @@ from dalenius.core.random import Seed, sequence
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.units import deal
-from dalenius.risk.membership.shadow import Fits, as_release
+from dalenius.risk.membership.shadow import Release
 from dalenius.risk.sampling import SEED
 from dalenius.risk.tabular.disclosure import disclosure, specific_risk
 
 
 def train_control_risk(
     data: Any,
-    synthesizer: Fits | Callable[[Table, Seed], Table],
+    method: Release,
     keys: Sequence[str],
     targets: Sequence[str],
     *,
@@ -31,14 +31,14 @@ def train_control_risk(
     figures: Sequence[str] = ("DiSCO", "dcap"),
     seed: Seed = SEED,
 ) -> pl.DataFrame:
-    """Risk of people whom the synthesizer saw, of people it did not see, and the part that comes from being seen.
+    """Risk of people whom the method saw, of people it did not see, and the part that comes from being seen.
 
     Parameters
     ----------
-    synthesizer
-        A `Synthesizer`, or a callable (table, seed) -> table.
+    method
+        A method, a `Candidate`, or any callable (table, seed) -> table.
     control
-        Share of the rows that is kept away from the synthesizer.
+        Share of the rows that is kept away from the method.
     figures
         Figures of `disclosure`: DiSCO, DiSDiO, dcap, tcap_found, …
 
@@ -58,7 +58,7 @@ def train_control_risk(
     table = Table.from_frame(data)
     kept, held = deal(table, max(1, round(control * table.rows)), seed, "control")
     inside, outside = table.take(kept), table.take(held)
-    made = as_release(synthesizer)(inside, sequence(seed, "synthesis"))
+    made = method(inside, sequence(seed, "synthesis"))
     pairs = [Pair(people, made, keys=keys, targets=targets) for people in (inside, outside)]
     rows = []
     for target in targets:

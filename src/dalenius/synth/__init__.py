@@ -1,22 +1,27 @@
 """Synthesizers: fit a model to a table, sample new rows from it."""
 
 from dalenius.core.plugins import import_all
-from dalenius.synth.base import SYNTHESIZERS, Model, Synthesizer, make_synthesizer, register, synthesize
+from dalenius.synth.base import METHODS, Method, Model, Synthesizer, make_synthesizer, register
 from dalenius.synth.bootstrap import Bootstrap
+from dalenius.synth.candidate import Candidate, synthesize
 from dalenius.synth.independent import Independent
-from dalenius.synth.joint import AIM, MST, LogLinear, PoissonCounts, Saturated, sweep_epsilon
+from dalenius.synth.joint import AIM, MST, LogLinear, PoissonCounts, Saturated
+from dalenius.synth.made import Made
 from dalenius.synth.model_file import load_model, save_model
 from dalenius.synth.sequential import CartSynthesizer, Sequential
 from dalenius.synth.syndiffix import SynDiffix
 
 __all__ = [
     "AIM",
+    "METHODS",
     "MST",
-    "SYNTHESIZERS",
     "Bootstrap",
+    "Candidate",
     "CartSynthesizer",
     "Independent",
     "LogLinear",
+    "Made",
+    "Method",
     "Model",
     "PoissonCounts",
     "Saturated",
@@ -27,7 +32,6 @@ __all__ = [
     "make_synthesizer",
     "register",
     "save_model",
-    "sweep_epsilon",
     "synthesize",
 ]
 

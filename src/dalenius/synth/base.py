@@ -1,4 +1,4 @@
-"""`Synthesizer` and `Model`: fit on a table, sample new rows, save and reopen.
+"""`Method` and `METHODS`: ways to protect a file; `Synthesizer` and `Model`: fit on a table, sample new rows.
 
 A new synthesizer is one file: a dataclass of options with ``_fit`` and ``cost``, decorated with `register`, and a model
 with ``_draw`` and its parts. The command line, the docs and the common checks find it by its name.
@@ -7,25 +7,28 @@ with ``_draw`` and its parts. The command line, the docs and the common checks f
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar
+from time import perf_counter
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import DataError
-from dalenius.core.option import check, declared, whole_number
-from dalenius.core.random import Seed, sequence
+from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.option import check, check_fields, refuse, whole_number
+from dalenius.core.random import DEFAULT_SEED, Seed, sequence
 from dalenius.core.registry import MethodInfo, Registry
 from dalenius.data.exit import guard, leave, releasable
 from dalenius.data.frames import Origin
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.data.units import owner_columns
+from dalenius.synth.made import Made
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+Progress: TypeAlias = Callable[[str], None]
+"""Called with a few words on how far something is."""
 
 
 class Model(ABC):
@@ -72,10 +75,66 @@ class Model(ABC):
         """Rebuild the model from its parts."""
 
 
-class Synthesizer(ABC):
-    """A way of making synthetic rows. Options are dataclass fields of the subclass."""
+class Method(ABC):
+    """A way to protect a file: a synthesizer, a masking method, an adapter.
+
+    Options are dataclass fields of the subclass. Everything there is to know about a method is in its class: ``info``,
+    the options with their `Option`, ``cost``.
+    """
 
     info: ClassVar[MethodInfo]
+
+    def __post_init__(self) -> None:
+        check_fields(self.info.name, self)
+        refuse(self.info.name, self.conflicts())
+
+    def conflicts(self) -> list[str]:
+        """Faults of options that are fine each on its own and do not go together."""
+        return []
+
+    def faults_for(self, table: Table) -> list[str]:
+        """Faults of the options that show only beside a table, and what the method cannot do with it."""
+        limit, columns = self.info.max_columns, len(releasable(table).names)
+        if not columns:
+            return ["the table has no columns to synthesize (identifiers and unit columns are left out)"]
+        if limit is not None and columns > limit:
+            return [f"it takes at most {limit} columns, the table has {columns}; choose some"]
+        return []
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same seed gives the same file; not where fresh noise is part of the guarantee."""
+        return self.info.seedable
+
+    @property
+    def private(self) -> bool:
+        """Whether a privacy budget is promised: the data are then read by their declaration alone."""
+        return False
+
+    @property
+    def promise(self) -> str:
+        """What the method itself promises, before anything is measured, for people who get a file."""
+        return self.info.promise
+
+    @abstractmethod
+    def make(
+        self, table: Table, copies: int = 1, *, rows: int | None = None, seed: Seed = DEFAULT_SEED, first: int = 0,
+        progress: Progress | None = None,
+    ) -> Made:  # fmt: skip
+        """Protected versions of a table: ``copies`` of them, numbered from ``first``; see `Candidate.make`."""
+
+    def __call__(self, table: Table, seed: Seed = DEFAULT_SEED) -> Table:
+        """One protected version of a table."""
+        return self.make(table, seed=seed).table
+
+    @abstractmethod
+    def cost(self, shape: Shape) -> Cost:
+        """Expected time and memory for a table of this shape."""
+
+
+class Synthesizer(Method):
+    """A way of making synthetic rows."""
+
     model: ClassVar[type[Model]]
     uses_units: ClassVar[bool] = False
     """Whether ``_fit`` sees the unit columns too (to protect units with several rows); they are never drawn."""
@@ -83,24 +142,17 @@ class Synthesizer(ABC):
     """Whether the method itself gives no value out that few units hold: it then learns from the table as it is."""
 
     @property
-    def private(self) -> bool:
-        """Whether a privacy budget is promised: the data are then read by their declaration alone."""
+    def draws_parameters(self) -> bool:
+        """Whether a fit draws the model's parameters too, so that each copy needs a fit of its own."""
         return False
 
     def fit(self, table: Table, *, seed: Seed = None) -> Model:
         """Learn from a table. Identifiers and unit columns are left out: they are never synthesized."""
-        kept = releasable(table)
-        if not kept.names:
-            raise DataError(
-                "the table has no columns to synthesize (identifiers and unit columns are left out)"
-            )
-        limit = self.info.max_columns
-        if limit is not None and len(kept.names) > limit:
-            raise DataError(
-                f"{self.info.name} takes at most {limit} columns, the table has {len(kept.names)}; choose some"
-            )
+        wrong = self.faults_for(table)
+        if wrong:
+            raise DataError.from_faults(self.info.name, wrong)
         if self.guards_itself:
-            return self._fit(table if self.uses_units else kept, seed)
+            return self._fit(table if self.uses_units else releasable(table), seed)
         held = guard(
             table, seed=seed, budget=self.private, as_is=self.as_is(table), numbers=not self.info.copies_rows
         )
@@ -122,31 +174,69 @@ class Synthesizer(ABC):
     @abstractmethod
     def _fit(self, table: Table, seed: Seed) -> Model: ...
 
-    @abstractmethod
-    def cost(self, shape: Shape) -> Cost:
-        """Expected time and memory for a table of this shape."""
+    def telling(self, progress: Progress) -> Synthesizer:
+        """The same method, telling how far it is, where it can."""
+        return self
+
+    def make(
+        self, table: Table, copies: int = 1, *, rows: int | None = None, seed: Seed = DEFAULT_SEED, first: int = 0,
+        progress: Progress | None = None,
+    ) -> Made:  # fmt: skip
+        """Fit once (for each copy where parameters are drawn too), and draw each copy with a seed of its own.
+
+        Copy r has the seeds (seed, "fit", r or 0) and (seed, "draw", r), whoever asks for it.
+        """
+        root = sequence(seed)
+        method = self if progress is None else self.telling(progress)
+        models: list[Model] = []
+        tables = []
+        fitting, began = 0.0, perf_counter()
+        for copy in range(first, first + copies):
+            if not models or self.draws_parameters:
+                start = perf_counter()
+                own = copy if self.draws_parameters else 0
+                models.append(method.fit(table, seed=sequence(root, "fit", own)))
+                fitting += perf_counter() - start
+            tables.append(draw(models[-1], rows, root, copy))
+        model = models[0]
+        notes, ledger = getattr(model, "notes", ()), getattr(model, "ledger", "")
+        return Made(
+            tuple(tables), table.rows, model, tuple(notes), str(ledger or ""), self.draws_parameters,
+            tuple(getattr(self, "keep", ())), fitting, perf_counter() - began - fitting,
+        )  # fmt: skip
 
 
-S = TypeVar("S", bound=type[Synthesizer])
-SYNTHESIZERS: Registry[type[Synthesizer]] = Registry("synthesizer", "methods")
-
-
-def register(cls: S) -> S:
-    """Make a synthesizer known by its name, for use as a class decorator.
+def draw(model: Model, rows: int | None = None, seed: Seed = DEFAULT_SEED, copy: int = 0) -> Table:
+    """One copy drawn from a fitted model: the same rows from a model just fitted and from one saved and reopened.
 
     Examples
     --------
-    >>> register(SYNTHESIZERS["bootstrap"])
-    Traceback (most recent call last):
-    ...
-    dalenius.core.errors.OptionError: synthesizer 'bootstrap' is registered twice
+    >>> model = make_synthesizer("bootstrap").fit(Table.from_frame({"a": [1, 2, 3]}))
+    >>> draw(model, 2, seed=1).rows
+    2
     """
-    SYNTHESIZERS.add(cls)
+    return model.sample(rows, seed=sequence(seed, "draw", copy))
+
+
+M = TypeVar("M", bound=type[Method])
+METHODS: Registry[type[Method]] = Registry("method", "methods")
+
+
+def register(cls: M) -> M:
+    """Make a method known by its name, for use as a class decorator."""
+    METHODS.add(cls)
     return cls
 
 
+def make_method(method: str, **options: Any) -> Method:
+    """A method by name with its options, every fault of which is told at once."""
+    kind = METHODS[method]
+    check(method, kind, options)
+    return kind(**options)
+
+
 def make_synthesizer(method: str, **options: Any) -> Synthesizer:
-    """Synthesizer by name with its options; unknown options are named with what there is.
+    """Synthesizer by name with its options, for those who want to ``fit`` and ``sample`` apart.
 
     Examples
     --------
@@ -157,32 +247,22 @@ def make_synthesizer(method: str, **options: Any) -> Synthesizer:
     ...
     dalenius.core.errors.OptionError: independent: no option 'epsilon'; it has none
     """
-    kind = SYNTHESIZERS[method]
-    check(method, kind, options)
-    return kind(**options)
+    made = make_method(method, **options)
+    if not isinstance(made, Synthesizer):
+        raise OptionError(f"{method} makes a file at once and fits no model; use synthesize or Candidate")
+    return made
 
 
-def is_private(method: str, options: Mapping[str, Any]) -> bool:
-    """Whether a method with these options promises a privacy budget; see `Synthesizer.private`.
-
-    Examples
-    --------
-    >>> is_private("independent", {}), is_private("loglinear", {"epsilon": 1.0})
-    (False, True)
-    """
-    kind = SYNTHESIZERS[method]
-    return kind.private is not Synthesizer.private and make_synthesizer(method, **options).private
-
-
-def option_names(kind: type[Synthesizer]) -> list[str]:
-    """Names of a synthesizer's options.
+def absent(option: str, wanted: Iterable[str], table: Table) -> list[str]:
+    """The fault of an option that names columns a table has not.
 
     Examples
     --------
-    >>> option_names(SYNTHESIZERS["bootstrap"])
-    []
+    >>> absent("keep", ["sex", "nose"], Table.from_frame({"sex": ["f"]}))
+    ["keep: no column 'nose'; there are 'sex'"]
     """
-    return list(declared(kind))
+    gone = [name for name in wanted if name not in table]
+    return [f"{option}: no column {names(gone)}; there are {names(table.names)}"] if gone else []
 
 
 def choose_columns(table: Table, wanted: Sequence[str]) -> Table:
@@ -196,42 +276,3 @@ def choose_columns(table: Table, wanted: Sequence[str]) -> Table:
     """
     owners = owner_columns(table.schema)
     return table.select([*(name for name in owners if name not in wanted), *wanted])
-
-
-def synthesize(
-    frame: Any, method: str = "independent", *, rows: int | None = None, seed: Seed = None,
-    schema: Schema | None = None, force: bool = False, **options: Any,
-) -> Any:  # fmt: skip
-    """Synthetic version of a frame, as the same type of frame.
-
-    Parameters
-    ----------
-    frame
-        pandas, Polars, Arrow or DuckDB frame, dict of columns, or `Table`.
-    method
-        Name of a registered synthesizer (``dalenius methods`` lists them).
-    rows
-        How many rows to draw; as many as there are by default.
-    force
-        Run even when the forecast says that memory will not suffice.
-
-    Examples
-    --------
-    >>> out = synthesize({"sex": ["f", "m", "f", "f"], "age": [31, 64, 12, 40]}, "bootstrap", seed=1)
-    >>> len(out["sex"]), sorted(out)
-    (4, ['age', 'sex'])
-    """
-    synthesizer = make_synthesizer(method, **options)
-    table = Table.from_frame(frame, schema.blind() if schema is not None and synthesizer.private else schema)
-    if not force:
-        synthesizer.cost(table.shape).check(method)
-    fit_seed, draw_seed = _root(seed).spawn(2)
-    made = synthesizer.fit(table, seed=fit_seed).sample(rows, seed=draw_seed)
-    return made if isinstance(frame, Table) else made.to_frame()
-
-
-def _root(seed: Seed) -> np.random.SeedSequence:
-    """A sequence of our own to spawn from: the caller's keeps its count, and its children stay different."""
-    if isinstance(seed, np.random.SeedSequence):
-        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
-    return np.random.SeedSequence(seed) if seed is None or seed >= 0 else sequence(seed)

@@ -93,6 +93,8 @@ class Independent(Synthesizer):
         title="Independent columns",
         meaning="Each column drawn alone: right margins, no relations. The lower reference for utility.",
         guarantee="none: relations are gone, but single rare values come from the data",
+        plain="The program mixes the answers to each question among all people, so that nothing goes together any "
+        "more.",
         reference="baseline",
         keeps_joint=False,
     )

@@ -15,7 +15,7 @@ from dalenius.core.errors import FileError
 from dalenius.data.atomic import replacing
 from dalenius.data.schema import Kind, Schema
 from dalenius.synth._store import DAMAGED
-from dalenius.synth.base import SYNTHESIZERS, Model
+from dalenius.synth.base import METHODS, Model, Synthesizer
 
 FORMAT = 1
 LARGEST = 2**34
@@ -88,7 +88,10 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, Any], where: Path) -> Model
     schema = Schema.from_yaml(head["schema"])
     texts = [replace(schema[name], levels=tuple(levels)) for name, levels in head["text_levels"].items()]
     full = schema.replace_columns(*texts)
-    return SYNTHESIZERS[head["method"]].model.from_parts(full, int(head["rows"]), head["facts"], arrays)
+    kind = METHODS[head["method"]]
+    if not issubclass(kind, Synthesizer):
+        raise FileError(f"{where}: {head['method']} fits no model; make the file again")
+    return kind.model.from_parts(full, int(head["rows"]), head["facts"], arrays)
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

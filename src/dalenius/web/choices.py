@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dalenius.core.errors import OptionError
-from dalenius.release.knobs import knobs_of, options_from
+from dalenius.core.option import EACH, knobs
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.release.plan import Scenario
 from dalenius.release.policy import Rule
-from dalenius.synth import SYNTHESIZERS
+from dalenius.synth import METHODS, Candidate
 
 MOST_INTRUDERS = 12
 LINES = {
@@ -81,18 +82,18 @@ class Choices:
     title: str = ""
     audience: str = ""
     replicates: str = "1"
-    holdout: str = "20"
-    seed: str = "1"
+    holdout_share: str = "20"
+    seed: str = str(DEFAULT_SEED)
 
     @classmethod
     def from_form(cls, form: Any, columns: Sequence[str]) -> Choices:
         """Read a sent form; columns are named by number, so that no name can play tricks."""
         kinds = {name: str(form.get(f"kind-{n}", "")) for n, name in enumerate(columns)}
         roles = {name: str(form.get(f"role-{n}", "")) for n, name in enumerate(columns)}
-        methods = [str(m) for m in form.getlist("method") if m in SYNTHESIZERS]
+        methods = [str(m) for m in form.getlist("method") if m in METHODS]
         typed = {
-            method: {k.name: str(form.get(f"o-{method}-{k.name}", k.shown)) for k in knobs_of(method)}
-            for method in SYNTHESIZERS
+            name: {k.name: str(form.get(f"o-{name}-{k.name}", k.shown)) for k in knobs(METHODS[name])}
+            for name in METHODS
         }
         policy = {
             name: PolicyLine(
@@ -109,8 +110,8 @@ class Choices:
                 ("title", ""),
                 ("audience", ""),
                 ("replicates", "1"),
-                ("holdout", "20"),
-                ("seed", "1"),
+                ("holdout_share", "20"),
+                ("seed", str(DEFAULT_SEED)),
             )
         }
         intruders = _intruders(form, columns) or [_by_roles(roles)]
@@ -143,7 +144,16 @@ class Choices:
         """Options by candidate."""
         if not self.methods:
             raise OptionError("choose at least one method")
-        return {m: {"method": m, **options_from(m, self.typed.get(m, {}))} for m in self.methods}
+        chosen = {m: {"method": m, **_options(m, self.typed.get(m, {}))} for m in self.methods}
+        wrong = [
+            f"{METHODS[facts['method']].info.title}: {fault}"
+            for name, facts in chosen.items()
+            for candidate in Candidate.from_mapping(facts, name)
+            for fault in candidate.faults()
+        ]
+        if wrong:
+            raise OptionError.from_faults("options", list(dict.fromkeys(wrong)))
+        return chosen
 
     def scenarios(self) -> list[Scenario]:
         """The intruders as a plan names them."""
@@ -155,8 +165,28 @@ class Choices:
     def numbers(self) -> tuple[int, float, int]:
         """How often each candidate is made, the share kept out, and the seed."""
         replicates = int(_number(self.replicates, "how often each file is made", 1, 100))
-        holdout = _number(self.holdout, "the share of records kept out", 0, 80) / 100
-        return replicates, holdout, int(_number(self.seed, "the seed", 0, 2**53))
+        share = _number(self.holdout_share, "the share of records kept out", 0, 80) / 100
+        return replicates, share, int(_number(self.seed, "the seed", 0, 2**53))
+
+
+def _options(method: str, typed: Mapping[str, str]) -> dict[str, Any]:
+    """Options of a method from what was typed by knob; ``each: 5, 20`` makes a candidate for each value.
+
+    What was left as it was is not written down, so that a plan shows what somebody decided.
+
+    Examples
+    --------
+    >>> _options("cart", {"minbucket": "each: 5, 20", "diversity": "1"})
+    {'minbucket': {'each': [5, 20]}}
+    """
+    read = {
+        k.name: (k, k.read(typed[k.name])) for k in knobs(METHODS[method]) if typed.get(k.name, "").strip()
+    }
+    return {
+        name: value
+        for name, (knob, value) in read.items()
+        if value not in (knob.default, {EACH: [knob.default]})
+    }
 
 
 def _intruders(form: Any, columns: Sequence[str]) -> list[Intruder]:

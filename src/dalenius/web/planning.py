@@ -53,7 +53,7 @@ def write_plan(run: Run, chosen: Choices, trial: bool = False) -> Path:
     """Schema and plan from what was chosen; a trial stands beside what a run was carried out by."""
     before = "trial-" if trial else ""
     schema = run.folder / f"{before}schema.yaml"
-    replicates, holdout, seed = chosen.numbers()
+    replicates, share, seed = chosen.numbers()
     draft = Draft(
         data=Path(run.data.name),
         schema=Path(schema.name),
@@ -63,7 +63,7 @@ def write_plan(run: Run, chosen: Choices, trial: bool = False) -> Path:
         title=chosen.title or str(run.facts["title"]),
         audience=chosen.audience,
         replicates=replicates,
-        holdout=holdout,
+        holdout_share=share,
         seed=seed,
     )
     corrected(run.schema, chosen).to_yaml(schema)

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.option import knobs
 from dalenius.core.result import figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.schema import Kind, Role
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
-from dalenius.release.knobs import knobs_of
-from dalenius.release.plainly import plainly
-from dalenius.release.template import sensible_methods
-from dalenius.synth import SYNTHESIZERS
+from dalenius.release.template import fitting_methods, sensible_methods
+from dalenius.synth import METHODS
 from dalenius.web.choices import LINES, MOST_INTRUDERS, Choices
 from dalenius.web.planning import KINDS, ROLES
 
@@ -99,21 +98,15 @@ def _missing(vector: Vector) -> str:
 def _methods(table: Table, chosen: Choices) -> list[dict[str, Any]]:
     """Methods that fit the table, suggested ones first, with their knobs as they were typed."""
     suggested = sensible_methods(table)
-    fitting = [
-        name
-        for name in SYNTHESIZERS
-        if not SYNTHESIZERS[name].info.copies_rows
-        and len(table.names) <= (SYNTHESIZERS[name].info.max_columns or len(table.names))
-    ]
+    fitting = fitting_methods(table)
     fitting.sort(key=lambda name: suggested.index(name) if name in suggested else len(suggested))
     return [
         {
             "name": name,
-            "info": SYNTHESIZERS[name].info,
-            "plain": plainly(name),
+            "info": METHODS[name].info,
             "chosen": name in chosen.methods,
             "suggested": name in suggested,
-            "knobs": [(k, _typed(name, k.name, k.shown, chosen)) for k in knobs_of(name)],
+            "knobs": [(k, _typed(name, k.name, k.shown, chosen)) for k in knobs(METHODS[name])],
         }
         for name in fitting
     ]
@@ -121,7 +114,7 @@ def _methods(table: Table, chosen: Choices) -> list[dict[str, Any]]:
 
 def _typed(method: str, knob: str, default: str, chosen: Choices) -> str:
     """What was typed before; else what the method needs for data whose list of answers nobody declared."""
-    first = str(SYNTHESIZERS[method].info.example_options.get(knob, default))
+    first = str(METHODS[method].info.example_options.get(knob, default))
     return chosen.typed.get(method, {}).get(knob, first)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from dalenius.core.errors import OptionError
 from dalenius.data import Column, Kind, Schema, Table, examples
-from dalenius.synth.joint import AIM, MST, LogLinear, Saturated, sweep_epsilon
+from dalenius.evaluation import sweep_epsilon
+from dalenius.synth.joint import AIM, MST, LogLinear, Saturated
 from dalenius.synth.joint.units import bound_units
 
 

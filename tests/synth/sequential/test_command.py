@@ -26,7 +26,9 @@ def synth(people, plan: str):
     path = people.with_name("plan.yaml")
     path.write_text(plan)
     out = people.with_name("out.csv")
-    return CliRunner().invoke(app, ["synth", str(people), "-m", "cart", "--plan", str(path), "-o", str(out)])
+    return CliRunner().invoke(
+        app, ["synth", str(people), "-m", "cart", "--candidate", str(path), "-o", str(out)]
+    )
 
 
 def test_every_fault_of_a_plan_is_told_at_once(people):

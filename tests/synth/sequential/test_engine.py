@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dalenius.core.errors import OptionError, SchemaError
+from dalenius.core.errors import DaleniusError, OptionError
 from dalenius.data import Schema, Table
 from dalenius.data.examples import survey, survey_schema, violations
-from dalenius.synth import load_model, save_model
-from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, from_mapping, syntheses
+from dalenius.synth import Candidate, load_model, save_model
+from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer
 
 PEOPLE = survey(1500, seed=4)
 
@@ -153,41 +153,39 @@ def test_a_factor_of_many_levels_does_not_hang():
     assert np.mean(right) > 0.8
 
 
-def test_m_syntheses_differ_and_a_proper_one_is_fitted_anew():
+def test_copies_differ_and_a_proper_one_is_fitted_anew():
     table = people().select(["sex", "age", "health"])
-    plain = syntheses(table, 3, CartSynthesizer(), rows=200, seed=1)
+    plain = CartSynthesizer().make(table, 3, rows=200, seed=1)
     assert len(plain) == 3
     assert not plain.proper
     assert not same(plain.tables[0], plain.tables[1])
-    assert syntheses(table, 2, CartSynthesizer(proper=True), seed=1).proper
-    with pytest.raises(OptionError, match="at least 1"):
-        syntheses(table, 0)
+    assert CartSynthesizer(proper=True).make(table, 2, seed=1).proper
+    with pytest.raises(OptionError, match="copies is 0; use a whole number, 1 or more"):
+        Candidate("cart").make(table, 0)
 
 
-def test_a_plan_reports_every_fault_at_once():
-    with pytest.raises(OptionError) as error:
-        from_mapping(
-            {"visits": 1, "minbucket": "five", "methods": {"age": "magic"}, "tuning": {"age": {"leaf": 3}}}
-        )
-    for word in ("visits", "minbucket", "methods", "leaf"):
-        assert word in str(error.value)
-    options = from_mapping(
-        {
-            "keep": ["nose"],
-            "methods": {"sex": "norm", "chin": "cart"},
-            "predictors": {"age": ["ear"]},
-            "rules": ["age ==="],
-        }
-    )
-    with pytest.raises(SchemaError) as error:
-        options.fit(people().select(["sex", "age"]), seed=1)
+def test_a_candidate_reports_every_fault_at_once():
+    def said(options: dict, table: Table | None = None) -> str:
+        with pytest.raises(OptionError) as error:
+            Candidate("cart", options).check(table)
+        return str(error.value)
+
+    odd = {"visits": 1, "minbucket": "five", "methods": {"age": "magic"}, "tuning": {"age": {"leaf": 3}}}
+    assert all(word in said(odd) for word in ("visits", "minbucket", "magic", "leaf"))
+    absent = {
+        "keep": ["nose"],
+        "methods": {"sex": "norm", "chin": "cart"},
+        "predictors": {"age": ["ear"]},
+        "rules": ["age ==="],
+    }
+    with pytest.raises(DaleniusError) as error:
+        CartSynthesizer(**absent).fit(people().select(["sex", "age"]), seed=1)
     for word in ("nose", "chin", "ear", "is for numbers", "age ==="):
         assert word in str(error.value)
-    with pytest.raises(OptionError) as error:
-        from_mapping({"minbuckets": 3, "depth": 0, "keep": ["nose"]}, table=people().select(["sex", "age"]))
-    assert "3 faults" in str(error.value)
-    for word in ("minbuckets", "depth", "nose"):
-        assert word in str(error.value)
+        assert word in said(absent, people().select(["sex", "age"]))
+    text = said({"minbuckets": 3, "depth": 0, "keep": ["nose"]}, people().select(["sex", "age"]))
+    assert "3 faults" in text
+    assert all(word in text for word in ("minbuckets", "depth", "nose"))
 
 
 def follow_up(rows: int = 3000) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import pytest
 from dalenius.data import Column, Kind, Schema, Table
 from dalenius.data.schema import Role
 from dalenius.synth import load_model, save_model
-from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, Sequential, syntheses
+from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, Sequential
 from dalenius.synth.sequential.fitted import Tuning
 from dalenius.synth.sequential.linear import Line
 from dalenius.synth.sequential.weights import finite_population, kish_effect, read_weights, replicate
@@ -168,7 +168,7 @@ def test_pseudo_likelihood_is_unbiased_and_covers_where_ignoring_weights_is_not(
                 proper=weighting == "pseudo",
                 threads=1,
             )
-            made = syntheses(table, 8, options, rows=5000 if weighting == "pseudo" else 1000, seed=seed)
+            made = options.make(table, 8, rows=5000 if weighting == "pseudo" else 1000, seed=seed)
             assert made.tables[0].names == ["m", "y"]
             values = np.array([t["y"].data for t in made])
             rule = "pseudo" if weighting == "pseudo" else "complete"
@@ -237,7 +237,7 @@ def test_combined_intervals_cover_at_their_level(formula):
         table = simulated(400, seed, schema).select(["x", "g", response])
         chosen = {"g": "logreg", response: MODELS[response]}
         options = ParametricSynthesizer(methods=chosen, smoothing="none", threads=1)
-        made = syntheses(table, 5, options, seed=seed)
+        made = options.make(table, 5, seed=seed)
         family = "gaussian" if response == "y" else "binomial"
         low, high = fit_synthetic(formula, made, family).combined(population=True).interval()
         hits.append((low <= truth) & (truth <= high))

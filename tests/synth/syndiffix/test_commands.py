@@ -52,8 +52,8 @@ def test_synth_takes_columns_target_and_entity(events, tmp_path):
         "syndiffix",
         "--columns",
         "a,b,y",
-        "--target",
-        "y",
+        "--option",
+        "syndiffix.target=y",
         "--entity",
         "who",
         "-o",
@@ -70,8 +70,8 @@ def test_synth_takes_columns_target_and_entity(events, tmp_path):
 
 def test_unknown_columns_and_unfit_options_are_told(events, tmp_path):
     assert "nope" in run("synth", events, "-m", "syndiffix", "--entity", "nope", code=2)
-    assert "nope" in run("synth", events, "-m", "syndiffix", "--target", "nope", code=2)
-    assert "target" in run("synth", events, "-m", "bootstrap", "--target", "y", code=2)
+    assert "nope" in run("synth", events, "-m", "syndiffix", "--option", "target=nope", code=2)
+    assert "target" in run("synth", events, "-m", "bootstrap", "--option", "bootstrap.target=y", code=2)
     assert not list(tmp_path.glob("*.synthetic.csv"))
 
 

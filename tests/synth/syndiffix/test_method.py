@@ -34,7 +34,7 @@ OFF = Anonymity.off()
 QUIET = Method(anonymity=OFF, rake=False, threads=1)
 
 
-def ground(frame, method=QUIET, schema=None, salt=b"test"):
+def ground(frame, method=QUIET, schema=None, salt=b"test-test-salt"):
     return Ground.of(Table.from_frame(frame, schema), salt, method)
 
 
@@ -60,7 +60,7 @@ def test_buckets_of_one_column():
 
 def test_refinement_finds_all_pairs():
     frame = {"x": list(range(12)) * 5, "y": [1, 2, 3] * 20}
-    out = synthesize(frame, "syndiffix", seed=0, salt="t", anonymity=OFF, rake=False)
+    out = synthesize(frame, "syndiffix", seed=0, salt="t-test-salt", anonymity=OFF, rake=False)
     pairs = pl.DataFrame(out).group_by("x", "y").len()
     assert pairs.height == 12
     assert set(pairs["len"]) == {5}
@@ -68,13 +68,13 @@ def test_refinement_finds_all_pairs():
 
 def test_value_counts_are_kept_without_noise():
     frame = pl.DataFrame({"a": ["x", "x", "y"] * 15, "b": [True, False, True] * 15})
-    out = synthesize(frame, "syndiffix", seed=0, salt="t", anonymity=OFF)
+    out = synthesize(frame, "syndiffix", seed=0, salt="t-test-salt", anonymity=OFF)
     assert out.group_by("a", "b").len().sort("a", "b").equals(frame.group_by("a", "b").len().sort("a", "b"))
 
 
 def test_equal_columns_stay_equal():
     letters = ["a", "b", "c"] * 10
-    out = synthesize({"c1": letters, "c2": letters}, "syndiffix", seed=0, salt="t")
+    out = synthesize({"c1": letters, "c2": letters}, "syndiffix", seed=0, salt="t-test-salt")
     assert out["c1"] == out["c2"]
 
 
@@ -90,14 +90,14 @@ def test_counts_do_not_drift():
 
 def test_public_columns_come_out_as_they_are():
     frame = pl.DataFrame({"x": [i * 7 for i in range(60)] * 3, "s": [f"u{i}" for i in range(60)] * 3})
-    out = synthesize(frame, "syndiffix", seed=0, salt="t", safe="x,s")
+    out = synthesize(frame, "syndiffix", seed=0, salt="t-test-salt", safe="x,s")
     assert set(out["x"]) <= set(frame["x"])
     assert set(out["s"]) <= set(frame["s"])
 
 
 def test_precision_is_snapped():
     frame = pl.DataFrame({"x": np.random.default_rng(0).normal(size=3000)})
-    model = SynDiffix(salt="t", precision={"x": 0.3}).fit(Table.from_frame(frame))
+    model = SynDiffix(salt="t-test-salt", precision={"x": 0.3}).fit(Table.from_frame(frame))
     held = model.buckets[0]
     values = model.outlooks[0].axis.reals(held.low[:, 0])
     assert np.all(values % 0.25 == 0)
@@ -122,11 +122,11 @@ def test_processes_agree(tmp_path: Path):
     frame.write_parquet(tmp_path / "in.parquet")
     code = (
         "import polars as pl\nfrom dalenius.synth import synthesize\n"
-        "out = synthesize(pl.read_parquet('in.parquet').drop('id'), 'syndiffix', seed=1, salt='s')\n"
+        "out = synthesize(pl.read_parquet('in.parquet').drop('id'), 'syndiffix', seed=1, salt='s-test-salt')\n"
         "out.write_parquet('out.parquet')"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, capture_output=True)
-    here = synthesize(frame.drop("id"), "syndiffix", seed=1, salt="s")
+    here = synthesize(frame.drop("id"), "syndiffix", seed=1, salt="s-test-salt")
     assert here.equals(pl.read_parquet(tmp_path / "out.parquet"))
 
 
@@ -135,14 +135,14 @@ def test_one_busy_entity_does_not_show():
     pid = np.concatenate([np.zeros(5000, int), np.repeat(np.arange(1, 1001), 2)])
     value = np.concatenate([np.full(5000, "busy"), rng.choice(["x", "y"], 2000)])
     frame = pl.DataFrame({"pid": pid, "v": value})
-    out = synthesize(frame, "syndiffix", seed=0, salt="t", entity="pid", rows=2000)
+    out = synthesize(frame, "syndiffix", seed=0, salt="t-test-salt", entity="pid", rows=2000)
     assert "busy" not in set(out["v"].drop_nulls())
     # The same person inside a common value is cut down to what others contribute.
     frame = frame.with_columns(
         pl.when(pl.col("v") == "busy").then(pl.lit("x")).otherwise(pl.col("v")).alias("v")
     )
     table = Table.from_frame(frame, Schema.infer(frame).with_roles(entity="pid"))
-    model = SynDiffix(salt="t", noisy_rows=True).fit(table)
+    model = SynDiffix(salt="t-test-salt", noisy_rows=True).fit(table)
     assert model.rows == pytest.approx(2000, abs=60)
     share = float((pl.Series(model.sample(seed=1).to_frame("polars")["v"]) == "x").mean())
     assert share == pytest.approx(0.5, abs=0.06)
@@ -151,7 +151,7 @@ def test_one_busy_entity_does_not_show():
 def test_entities_with_few_rows_are_counted():
     frame = pl.DataFrame({"pid": np.repeat(np.arange(300), 3), "v": ["a", "b", "c"] * 300})
     table = Table.from_frame(frame, Schema.infer(frame).with_roles(entity="pid"))
-    model = SynDiffix(salt="t", noisy_rows=True).fit(table)
+    model = SynDiffix(salt="t-test-salt", noisy_rows=True).fit(table)
     out = pl.Series(model.sample(seed=1).to_frame("polars")["v"]).value_counts()
     assert all(290 <= n <= 310 for n in out["count"])
 
@@ -165,7 +165,7 @@ def test_two_entity_columns_protect_both():
         }
     )
     schema = Schema.infer(frame).with_roles(entity=["p"], household="h")
-    out = synthesize(frame, "syndiffix", seed=0, salt="t", schema=schema)
+    out = synthesize(frame, "syndiffix", seed=0, salt="t-test-salt", schema=schema)
     assert "only one household" not in set(out["v"].drop_nulls())
 
 
@@ -173,7 +173,7 @@ def test_wide_tables_are_clustered_and_say_so():
     rng = np.random.default_rng(0)
     base = rng.integers(0, 6, 3000)
     frame = {f"c{i}": (base + rng.integers(0, 2, 3000) * (i % 3)).tolist() for i in range(10)}
-    model = SynDiffix(salt="t").fit(Table.from_frame(frame))
+    model = SynDiffix(salt="t-test-salt").fit(Table.from_frame(frame))
     assert len(model.clusters) > 1
     assert any("columns in one table" in note for note in model.notes)
     out = model.sample(seed=1)
@@ -191,7 +191,7 @@ def test_target_mode_keeps_features_with_the_target():
     frame = {"y": np.where(x > 3, "hi", "lo").tolist(), "x": x.tolist()} | {
         f"z{i}": rng.integers(0, 5, 1500).tolist() for i in range(4)
     }
-    model = SynDiffix(salt="t", target="y").fit(Table.from_frame(frame))
+    model = SynDiffix(salt="t-test-salt", target="y").fit(Table.from_frame(frame))
     assert {"x", "y"} <= set(model.clusters[0])
     assert all("y" in cluster for cluster in model.clusters)
 
@@ -201,7 +201,7 @@ def test_table_sets():
     names = ["x", "n", "s", "g"]
     plan = plan_tables(names, also=[("x", "n", "s")])
     assert [len(key) for key in plan].count(2) == 6
-    tables = TableSet.build(table, plan, salt="s", seed=1)
+    tables = TableSet.build(table, plan, salt="s-test-salt", seed=1)
     assert tables.get(["s", "x"]).names == ["x", "s"]
     assert tables.narrowest(["x", "n", "s"]) == ("n", "s", "x")
     assert tables.asked == [("s", "x")]
@@ -209,7 +209,7 @@ def test_table_sets():
     with pytest.raises(DataError):
         tables.get(names)
     with pytest.raises(OptionError, match="salts"):
-        tables.joined(TableSet.build(table, [("x",)], salt="other", seed=1))
+        tables.joined(TableSet.build(table, [("x",)], salt="other-test-salt", seed=1))
     assert TableSet.of(tables.tables["g",]).storage_ratio == 1
 
 
@@ -221,7 +221,7 @@ def test_a_plan_of_singles_and_listed_pairs_holds_each_once():
 
 def test_store_round_trip(tmp_path: Path):
     table = with_entity(mixed(800))
-    store = BucketStore.build(table, width=2, salt="s")
+    store = BucketStore.build(table, width=2, salt="s-test-salt")
     store.save(tmp_path / "a.buckets")
     store.save(tmp_path / "b.buckets")
     assert (tmp_path / "a.buckets").read_bytes() == (tmp_path / "b.buckets").read_bytes()
@@ -252,9 +252,9 @@ def test_a_group_by_in_duckdb_gives_the_same_forest(precision):
     names = ["x", "n", "s", "g"]
     schema = Schema.infer(frame).with_roles(entity="id")
     method = Method(precision=precision, threads=1)
-    memory = Ground.of(Table.from_frame(frame, schema), b"s", method, names)
+    memory = Ground.of(Table.from_frame(frame, schema), b"s-test-salt", method, names)
     pushed = ground_from_duckdb(
-        duckdb.from_arrow(frame.to_arrow()), names, "id", salt=b"s", method=method, schema=schema
+        duckdb.from_arrow(frame.to_arrow()), names, "id", salt=b"s-test-salt", method=method, schema=schema
     )
     for held in (memory, pushed):
         held.forest.build([(0, 1, 2, 3)])
@@ -269,9 +269,9 @@ def test_a_group_by_in_duckdb_knows_several_rows_per_entity():
     ).with_columns(pl.when(pl.col("id") < 0).then(None).otherwise(pl.col("id")).alias("id"))
     schema = Schema.infer(frame).with_roles(entity="id")
     method = Method(threads=1)
-    memory = Ground.of(Table.from_frame(frame, schema), b"s", method, ["x", "s"])
+    memory = Ground.of(Table.from_frame(frame, schema), b"s-test-salt", method, ["x", "s"])
     relation = duckdb.from_arrow(frame.to_arrow())
-    pushed = ground_from_duckdb(relation, ["x", "s"], "id", salt=b"s", method=method, schema=schema)
+    pushed = ground_from_duckdb(relation, ["x", "s"], "id", salt=b"s-test-salt", method=method, schema=schema)
     assert not pushed.units.is_single
     memory.forest.build([(0, 1)])
     pushed.forest.build([(0, 1)])
@@ -284,15 +284,17 @@ def test_the_salt_is_made_once_and_kept(tmp_path, monkeypatch):
     assert len(first) == 16
     assert resolve_salt(None) == first
     assert (tmp_path / "deep" / "salt").stat().st_mode & 0o077 == 0
-    with pytest.raises(OptionError):
-        resolve_salt("")
+    for short in ("", "a", "seven b", b"1234567"):
+        with pytest.raises(OptionError, match="at least 8 bytes"):
+            resolve_salt(short)
+    assert resolve_salt("eight by") == b"eight by"
 
 
 def test_options_are_checked():
     with pytest.raises(OptionError, match="snapping"):
         SynDiffix(snapping="other")
-    with pytest.raises(OptionError, match="at least 2"):
+    with pytest.raises(OptionError, match="low is 1; use a whole number, 2 or more"):
         Anonymity(low=1)
     with pytest.raises(DataError, match="no column"):
-        SynDiffix(salt="t", columns="nope").fit(Table.from_frame({"a": [1, 2]}))
+        SynDiffix(salt="t-test-salt", safe="nope").fit(Table.from_frame({"a": [1, 2]}))
     assert Role.ENTITY.value == "entity"

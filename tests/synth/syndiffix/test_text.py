@@ -33,7 +33,7 @@ def test_streets():
     assert len(addresses) == 32
     frame = pl.DataFrame({"address": addresses})
     table = Table.from_frame(frame, Schema((Column("address", Kind.TEXT),)))
-    model = SynDiffix(salt="t", anonymity=OFF, rare="prefix", rake=False).fit(table)
+    model = SynDiffix(salt="t-test-salt", anonymity=OFF, rare="prefix", rake=False).fit(table)
     made = model.sample(500, seed=1).to_frame("polars")["address"]
     beginnings = {value.split("*")[0] for value in made}
     assert {"Leopoldstraße ", "Spandauer Str. ", "Gerichtstraße ", ""} <= beginnings
@@ -43,14 +43,14 @@ def test_streets():
 def test_common_texts_have_no_star_and_rare_ones_do():
     rng = np.random.default_rng(5)
     common = {name: rng.permutation([f"{name}{i:02d}" for i in range(30)] * 10) for name in "abc"}
-    out = synthesize(pl.DataFrame(common), "syndiffix", seed=0, salt="t", rare="prefix")
+    out = synthesize(pl.DataFrame(common), "syndiffix", seed=0, salt="t-test-salt", rare="prefix")
     assert not any("*" in value for name in "abc" for value in out[name])
     rare = {}
     for name, values in common.items():
         held = values.astype(object)
         held[np.isin(held, [f"{name}{i:02d}" for i in range(7)])] = [f"{name}r{i}" for i in range(70)]
         rare[name] = held.tolist()
-    out = synthesize(pl.DataFrame(rare), "syndiffix", seed=0, salt="t", rare="prefix")
+    out = synthesize(pl.DataFrame(rare), "syndiffix", seed=0, salt="t-test-salt", rare="prefix")
     for name in "abc":
         assert any("*" in value for value in out[name])
         assert not any(value.startswith(f"{name}r") and "*" not in value for value in out[name])
@@ -65,7 +65,7 @@ def test_three_values_stay_three_values():
             "s": rng.choice(["x", "y", "z"], 500),
         }
     )
-    first, second = (synthesize(frame, "syndiffix", seed=0, salt="t") for _ in range(2))
+    first, second = (synthesize(frame, "syndiffix", seed=0, salt="t-test-salt") for _ in range(2))
     assert first.equals(second)
     for name in frame.columns:
         assert set(first[name]) == set(frame[name])

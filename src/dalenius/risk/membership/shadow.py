@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,15 +25,8 @@ from dalenius.risk.epsilon import epsilon_from_attack
 from dalenius.risk.membership.curve import Curve
 from dalenius.risk.sampling import SEED
 
-
-class Fits(Protocol):
-    """Anything that can be fitted and sampled, such as a `Synthesizer`."""
-
-    def fit(self, table: Table, *, seed: Seed = None) -> Any:
-        """Learn from a table and give a model that samples."""
-
-
 Release = Callable[[Table, Seed], Table]
+"""A way to protect a file: a method, a candidate, or any function from a table and a seed to a table."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,19 +98,19 @@ class ShadowAudit:
 
 def shadow_audit(
     data: Any,
-    synthesizer: Fits | Release,
+    method: Release,
     *,
     runs: int = 16,
     candidates: int = 200,
     seed: Seed = SEED,
     progress: Callable[[int, int], None] | None = None,
 ) -> ShadowAudit:
-    """Audit a synthesizer by repeated syntheses of random halves of the data.
+    """Audit a method by repeated syntheses of random halves of the data.
 
     Parameters
     ----------
-    synthesizer
-        A `Synthesizer`, or a callable (table, seed) -> table.
+    method
+        A method, a `Candidate`, or any callable (table, seed) -> table.
     runs
         Syntheses: each candidate is in half of them.
     candidates
@@ -133,7 +126,6 @@ def shadow_audit(
     if runs < 4:
         raise OptionError("a likelihood ratio needs at least 4 runs")
     table = Table.from_frame(data)
-    release = as_release(synthesizer)
     rng = generator(seed, "shadow")
     units = table.units
     if units.count < 2:
@@ -148,26 +140,13 @@ def shadow_audit(
         half = (rng.permutation(units.count) < units.count // 2)[units.owners_of_rows]
         for run in range(pair_start, min(pair_start + 2, runs)):
             chosen = half if run == pair_start else ~half
-            made = release(table.take(chosen), sequence(seed, "run", run))
+            made = method(table.take(chosen), sequence(seed, "run", run))
             included[run] = chosen[first]
             statistic[run] = tested.most(_closeness(table.take(rows), made))
             if progress is not None:
                 progress(run + 1, runs)
     scores = _likelihood_ratios(statistic, included)
     return ShadowAudit(first, included, statistic, Curve(scores[included], scores[~included]))
-
-
-def as_release(synthesizer: Fits | Release) -> Release:
-    """Turn a synthesizer into a function from a table and a seed to a table."""
-    if hasattr(synthesizer, "fit"):
-        fitted = synthesizer
-
-        def release(table: Table, seed: Seed) -> Table:
-            made: Table = fitted.fit(table, seed=sequence(seed, "fit")).sample(seed=sequence(seed, "draw"))
-            return made
-
-        return release
-    return synthesizer
 
 
 def _closeness(people: Table, made: Table) -> AnyArray:

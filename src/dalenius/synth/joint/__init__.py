@@ -5,6 +5,5 @@ from dalenius.synth.joint.loglinear import LogLinear
 from dalenius.synth.joint.mst import MST
 from dalenius.synth.joint.poisson import PoissonCounts
 from dalenius.synth.joint.saturated import Saturated
-from dalenius.synth.joint.sweep import sweep_epsilon
 
-__all__ = ["AIM", "MST", "LogLinear", "PoissonCounts", "Saturated", "sweep_epsilon"]
+__all__ = ["AIM", "MST", "LogLinear", "PoissonCounts", "Saturated"]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.option import whole_number
+from dalenius.core.option import Option
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique
@@ -62,27 +63,22 @@ class AIM(MarginalSynthesizer):
     400
     """
 
-    order: int = 2
-    rounds: int | None = None
-    max_iter: int = 10
+    order: Annotated[int, Option(at_least=2)] = 2
+    rounds: Annotated[int | None, Option(at_least=1)] = None
+    max_iter: Annotated[int, Option(at_least=1)] = 10
 
     info = MethodInfo(
         name="aim",
         title="Adaptive private margins (AIM)",
         meaning="Records drawn from noisy margins chosen one by one where the model was worst, within a budget.",
         guarantee="(ε, δ)-differential privacy, if the levels and bounds of the columns are public",
+        plain="The program adds chance to those counts that matter most, so that no single person shows, and makes up "
+        "new people from the blurred counts.",
         reference="McKenna, Mullins, Sheldon and Miklau 2022 (AIM)",
         seedable=False,
         example_options={"domain": "from-data", "neighbours": "replace"},
     )
     model = AIMModel
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole_number("order", self.order, 2)
-        whole_number("max_iter", self.max_iter, 1)
-        if self.rounds is not None:
-            whole_number("rounds", self.rounds, 1)
 
     def _fit_task(self, task: Task) -> Merged:
         columns = len(task.sizes)

@@ -7,12 +7,12 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, TypeAlias, get_args
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.option import one_of, whole_number
+from dalenius.core.errors import OptionError, names
+from dalenius.core.option import Option
 from dalenius.core.random import Seed
 from dalenius.data.declared import declared_origin
 from dalenius.data.exit import releasable
@@ -24,7 +24,7 @@ from dalenius.dp.budget import Budget, Neighbours
 from dalenius.dp.ledger import open_ledger
 from dalenius.dp.noise import add_gaussian, add_laplace
 from dalenius.dp.repair import simplex
-from dalenius.synth.base import Synthesizer
+from dalenius.synth.base import Synthesizer, absent
 from dalenius.synth.joint.coding import Coding, Groups, refuse_undeclared
 from dalenius.synth.joint.model import Distribution, JointModel, Stratum
 from dalenius.synth.joint.structure import Rule, Structure
@@ -36,6 +36,20 @@ Total = Literal["public", "noised", "invariant"]
 Drawing = Literal["independent", "even"]
 Part: TypeAlias = tuple[tuple[int, ...], list[IntArray], int]
 """One stratum: codes of the stratifying columns, codes of the other columns, and its number of rows."""
+Prior = Annotated[
+    float,
+    Option(
+        at_least=0,
+        title="Weight of combinations nobody has",
+        meaning="Adds made-up weight to combinations of answers that no real person gave. More: safer, further from "
+        "the data.",
+        knob=True,
+    ),
+]
+PRIVATE = (
+    "The method comes with a mathematical promise (differential privacy): whatever comes out would hardly change if "
+    "any one person were not in the data. How strong it is stands in its privacy budget."
+)
 TOTAL_SHARE = 0.05
 """Share of the budget that a noised number of records costs."""
 READ_OFF = 'the levels, bounds and breaks, which were read off the confidential data (domain="from-data")'
@@ -186,18 +200,45 @@ class JointSynthesizer(Synthesizer):
         Impossible combinations, for example ``[{"age": (0, 16), "marital": ["married", "widowed"]}]``.
     """
 
-    epsilon: float | None = None
+    epsilon: Annotated[
+        float | None,
+        Option(
+            title="Privacy budget (ε), or empty",
+            meaning="Empty: no noise and no mathematical promise. A number adds noise: below 1 is strong, 1 to 10 is "
+            "usual.",
+            knob=True,
+        ),
+    ] = None
     delta: float = 0.0
     neighbours: Neighbours | None = None
-    domain: Domain = "declared"
+    domain: Annotated[
+        Domain,
+        Option(
+            title="Where the list of possible answers comes from",
+            meaning="The mathematical promise holds only if the list of possible answers is public knowledge.",
+            knob=True,
+            choices={
+                "declared": "it is public and written in the schema",
+                "from-data": "read it off the data (weakens the promise)",
+            },
+        ),
+    ] = "declared"
     total: Total | None = None
-    groups: int = 5
+    groups: Annotated[
+        int,
+        Option(
+            at_least=1,
+            title="Groups of a number",
+            meaning="Numbers such as age or income are put into this many groups first. Fewer: safer, coarser.",
+            knob=True,
+        ),
+    ] = 5
     grouping: Method = "quantile"
     breaks: Mapping[str, Sequence[float]] | None = None
     values: Mapping[str, Sequence[float]] | None = None
-    strata: Sequence[str] = ()
+    strata: Sequence[str] | str = ()
     drawing: Drawing = "independent"
-    contribution: int | None = None
+    contribution: Annotated[int | None, Option(at_least=1)] = None
     invariants: Sequence[Sequence[str]] = ()
     ledger: str | Budget | None = None
     structural_zeros: Sequence[Rule] = ()
@@ -205,34 +246,49 @@ class JointSynthesizer(Synthesizer):
     uses_units = True
     model: ClassVar[type[JointModel]]
 
-    def __post_init__(self) -> None:
-        one_of("domain", self.domain, get_args(Domain))
-        if self.total is not None:
-            one_of("total", self.total, get_args(Total))
-        one_of("drawing", self.drawing, get_args(Drawing))
-        if self.neighbours is not None:
-            one_of("neighbours", self.neighbours, get_args(Neighbours))
-        if self.contribution is not None:
-            whole_number("contribution", self.contribution, 1)
+    def conflicts(self) -> list[str]:
+        """Options that need a budget, or do not go with it."""
+        wrong = []
         if self.drawing == "even" and self.epsilon is None:
-            raise OptionError("even drawing copies the counts of the data; use it with epsilon only")
+            wrong.append("even drawing copies the counts of the data; use it with epsilon only")
         if self.drawing == "even" and self._poisson():
-            raise OptionError("even drawing does not go with a random number of rows; leave out one of them")
+            wrong.append("even drawing does not go with a random number of rows; leave out one of them")
         if self.epsilon is None and self.delta:
-            raise OptionError("delta is given without epsilon; give both, or neither")
+            wrong.append("delta is given without epsilon; give both, or neither")
         if self.epsilon is None and self.contribution is not None:
-            raise OptionError("contribution bounds the records of a unit under a budget; give epsilon too")
+            wrong.append("contribution bounds the records of a unit under a budget; give epsilon too")
         if self.epsilon is None and self.ledger is not None:
-            raise OptionError("a ledger pays for a budget; give epsilon too")
+            wrong.append("a ledger pays for a budget; give epsilon too")
         if self.epsilon is None and self.invariants:
-            raise OptionError("invariants are kept exactly under a budget; give epsilon too")
+            wrong.append("invariants are kept exactly under a budget; give epsilon too")
         if self._size == "public" and (self._protects == "add-remove" or (self.contribution or 1) > 1):
-            raise OptionError(
+            wrong.append(
                 "a public number of records tells whether a record (or how many of a unit) is there; use "
                 'neighbours="replace" without contribution, total="noised", or total="invariant" to keep it unprotected'
             )
-        self._budget()
-        self._groups  # noqa: B018 (checks them)
+        for settled in (self._budget, lambda: self._groups):
+            try:
+                settled()
+            except OptionError as error:
+                wrong += error.faults
+        return wrong
+
+    def faults_for(self, table: Table) -> list[str]:
+        """Columns that the options name and the table has not."""
+        kept = releasable(table)
+        named = {"strata": self._strata, "breaks": self.breaks or (), "values": self.values or ()}
+        wrong = [fault for option, wanted in named.items() for fault in absent(option, wanted, kept)]
+        return super().faults_for(table) or wrong
+
+    @property
+    def repeatable(self) -> bool:
+        """Without a budget; the noise of a budget is drawn afresh."""
+        return not self.private and self.info.seedable
+
+    @property
+    def promise(self) -> str:
+        """With a budget, differential privacy."""
+        return PRIVATE if self.private else self.info.promise
 
     @abstractmethod
     def _fit_task(self, task: Task) -> Distribution:
@@ -378,11 +434,6 @@ class JointSynthesizer(Synthesizer):
 
     def _split(self, coding: Coding) -> tuple[int, ...]:
         wanted = self._strata
-        absent = [name for name in wanted if name not in coding.names]
-        if absent:
-            raise DataError(
-                f"strata {names(absent)} are not columns of the data; there are {names(coding.names)}"
-            )
         if wanted and len(wanted) == len(coding.names):
             raise OptionError(
                 "every column is a stratum, so nothing is left to synthesize; name fewer strata"

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
-from dalenius.core.option import whole_number
+from dalenius.core.option import Option
 from dalenius.core.registry import MethodInfo
 from dalenius.core.result import figure
 from dalenius.counts.ipf import Fit, FloatArray, fit_dense
@@ -23,7 +23,7 @@ from dalenius.counts.tree_table import TreeFit, TreeTable, fit_tree
 from dalenius.data.vector import IntArray
 from dalenius.dp.repair import clip, consistent, simplex
 from dalenius.synth.base import register
-from dalenius.synth.joint.base import JointSynthesizer, Task
+from dalenius.synth.joint.base import JointSynthesizer, Prior, Task
 from dalenius.synth.joint.margins import (
     asked_for,
     cells_of,
@@ -86,13 +86,13 @@ class LogLinear(JointSynthesizer):
     """
 
     margins: str | int | Sequence[Sequence[str]] = "auto"
-    prior: float = 1.0
-    shares: Mapping[tuple[str, ...] | str, float] | None = None
+    prior: Prior = 1.0
+    shares: Annotated[Mapping[tuple[str, ...] | str, float] | None, Option(above=0)] = None
     adjust: Adjust = "consistent"
-    floor: float = 0.0
-    tol: float | None = None
-    max_iter: int = 500
-    max_cells: int = 2**26
+    floor: Annotated[float, Option(at_least=0)] = 0.0
+    tol: Annotated[float | None, Option(above=0)] = None
+    max_iter: Annotated[int, Option(at_least=1)] = 500
+    max_cells: Annotated[int, Option(at_least=1)] = 2**26
     engine: Literal["auto", "dense", "tree"] = "auto"
 
     info = MethodInfo(
@@ -100,28 +100,11 @@ class LogLinear(JointSynthesizer):
         title="Log-linear model (ipf)",
         meaning="Records drawn from the table that has the two-way (or other) margins of the data and nothing else.",
         guarantee="none without epsilon; with it, differential privacy as the ledger says",
+        plain="The program learns how often each pair of answers occurs together, and makes up new people who agree "
+        "with these counts and with nothing else.",
         reference="Raab 2022; synthpop: ipf; Deming and Stephan 1940",
     )
     model = LogLinearModel
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.adjust not in get_args(Adjust):
-            raise OptionError(f"unknown adjust {self.adjust!r}; use one of {', '.join(get_args(Adjust))}")
-        if self.engine not in ("auto", "dense", "tree"):
-            raise OptionError(f"unknown engine {self.engine!r}; use auto, dense or tree")
-        whole_number("max_iter", self.max_iter, 1)
-        whole_number("max_cells", self.max_cells, 1)
-        if not (0 <= self.prior < math.inf and 0 <= self.floor < math.inf):
-            raise OptionError("prior and floor must be finite numbers, 0 or more")
-        if self.tol is not None and not 0 < self.tol < math.inf:
-            raise OptionError(f"tol must be a finite number above 0, got {self.tol}")
-        for margin, weight in (self.shares or {}).items():
-            if not 0 < weight < math.inf:
-                named = margin if isinstance(margin, str) else " × ".join(sorted(margin))
-                raise OptionError(
-                    f"the share of margin {named} must be a finite number above 0, got {weight}"
-                )
 
     def _fit_task(self, task: Task) -> TreeTable:
         asked = self._margins(task)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
-from dalenius.core.errors import OptionError
-from dalenius.core.option import whole_number
+from dalenius.core.option import Option
 from dalenius.core.random import generator
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique, JunctionTree
@@ -30,15 +30,22 @@ LOOK = 200_000
 class MarginalSynthesizer(JointSynthesizer):
     """Options of the methods that choose margins within the budget."""
 
-    epsilon: float | None = 1.0
+    epsilon: Annotated[
+        float | None,
+        Option(
+            title="Privacy budget (ε)",
+            meaning="How much one person may change the result. Below 1 is strong, 1 to 10 is usual, above 10 promises "
+            "little.",
+            knob=True,
+        ),
+    ] = 1.0
     delta: float = 1e-9
-    max_cells: int = 2**17
+    max_cells: Annotated[int, Option(at_least=1)] = 2**17
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.epsilon is None:
-            raise OptionError(f"{self.info.name} is a differentially private method: give epsilon")
-        whole_number("max_cells", self.max_cells, 1)
+    def conflicts(self) -> list[str]:
+        """A budget is needed."""
+        given = [] if self.epsilon is not None else ["it is a differentially private method; give epsilon"]
+        return given or super().conflicts()
 
 
 @dataclass(repr=False)

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.option import whole_number
+from dalenius.core.option import Option
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique
@@ -63,23 +64,20 @@ class MST(MarginalSynthesizer):
       sex: ρ = ...
     """
 
-    more: int | None = None
+    more: Annotated[int | None, Option(at_least=0)] = None
 
     info = MethodInfo(
         name="mst",
         title="Private spanning tree (MST)",
         meaning="Records drawn from noisy two-way tables, chosen and measured within a privacy budget.",
         guarantee="(ε, δ)-differential privacy, if the levels and bounds of the columns are public",
+        plain="The program adds chance to counts of pairs of answers, so that no single person shows, and makes up new "
+        "people from the blurred counts.",
         reference="McKenna, Miklau and Sheldon 2021 (Winning the NIST contest)",
         seedable=False,
         example_options={"domain": "from-data", "neighbours": "replace"},
     )
     model = MSTModel
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.more is not None:
-            whole_number("more", self.more, 0)
 
     def _fit_task(self, task: Task) -> Merged:
         columns = len(task.sizes)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import DataError, OptionError
-from dalenius.core.option import one_of, whole_number
+from dalenius.core.errors import DataError
+from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.keys import unravel
@@ -21,7 +19,7 @@ from dalenius.data.units import owner_column
 from dalenius.dp.count_laws import CountLaw, NegativeBinomial, Poisson, PoissonInverseGaussian
 from dalenius.dp.count_privacy import calibrate_alpha, delta, delta_without_zeros, reading
 from dalenius.synth.base import register
-from dalenius.synth.joint.base import READ_OFF, JointSynthesizer, Task
+from dalenius.synth.joint.base import READ_OFF, Domain, JointSynthesizer, Task
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
@@ -81,45 +79,47 @@ class PoissonCounts(JointSynthesizer):
     """
 
     law: Law = "poisson"
-    dispersion: float = 0.5
-    alpha: float = 0.0
+    dispersion: Annotated[float, Option(above=0)] = 0.5
+    alpha: Annotated[
+        float,
+        Option(
+            at_least=0,
+            title="Weight of combinations nobody has",
+            meaning="Added to every count before a random count is drawn around it. More: safer, further from the "
+            "data.",
+            knob=True,
+        ),
+    ] = 0.0
     calibrate: tuple[float, float] | None = None
-    copies: int = 1
+    copies: Annotated[int, Option(at_least=1)] = 1
     size: Size = "fixed"
+
+    epsilon: float | None = None  # no knobs here: the noise is the law's own
+    domain: Domain = "declared"
 
     info = MethodInfo(
         name="poisson",
         title="Count model (Poisson and relatives)",
         meaning="Every cell of the full table drawn as a random count around its own, raised by a pseudo-count.",
         guarantee="none with alpha = 0; above it an (ε, δ) statement, with a δ usually too large for a guarantee",
+        plain="The program counts every combination of answers, numbers put into groups, and replaces each count by a "
+        "random one near it.",
         reference="Jackson, Mitra, Francis and Dove 2024; 2022 (JRSS A)",
     )
     model = PoissonModel
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def conflicts(self) -> list[str]:
+        """No noise that a budget could set, and one way to say what α is."""
         if self.epsilon is not None:
-            raise OptionError(
-                "poisson adds no noise that epsilon could set; give calibrate=(epsilon, delta), or use saturated"
-            )
-        if self.law not in get_args(Law):
-            raise OptionError(f"unknown law {self.law!r}; use one of {', '.join(get_args(Law))}")
-        one_of("size", self.size, get_args(Size))
-        if not 0 < self.dispersion < math.inf:
-            raise OptionError(f"dispersion must be above 0, got {self.dispersion}")
-        if self.calibrate is not None and (
-            not isinstance(self.calibrate, Sequence) or len(self.calibrate) != 2
-        ):
-            raise OptionError("calibrate is a pair: (epsilon, delta)")
-        if not 0 <= self.alpha < math.inf:
-            raise OptionError(f"alpha must be 0 or more, got {self.alpha}")
+            return [
+                "it adds no noise that epsilon could set; give calibrate=(epsilon, delta), or use saturated"
+            ]
+        wrong = super().conflicts()
         if self.calibrate is not None and self.alpha:
-            raise OptionError("give alpha or calibrate, not both")
-        whole_number("copies", self.copies, 1)
+            wrong.append("give alpha or calibrate, not both")
         if self.copies > 1 and (not self.private or self.law != "poisson"):
-            raise OptionError(
-                "copies are accounted for with the Poisson law and alpha above 0; leave copies out"
-            )
+            wrong.append("copies are accounted for with the Poisson law and alpha above 0; leave copies out")
+        return wrong
 
     @property
     def count_law(self) -> CountLaw:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import OptionError
-from dalenius.core.option import whole_number
+from dalenius.core.option import Option
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.keys import product, ravel, unravel
@@ -18,7 +18,7 @@ from dalenius.counts.memory import tally
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.dp.repair import clip, simplex
 from dalenius.synth.base import register
-from dalenius.synth.joint.base import JointSynthesizer, Task
+from dalenius.synth.joint.base import JointSynthesizer, Prior, Task
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
@@ -69,32 +69,27 @@ class Saturated(JointSynthesizer):
     1000
     """
 
-    prior: float = 1.0
+    prior: Prior = 1.0
     size: Size = "fixed"
     adjust: Literal["clip", "simplex"] = "clip"
-    threshold: int | None = None
+    threshold: Annotated[int | None, Option(at_least=1)] = None
 
     info = MethodInfo(
         name="saturated",
         title="Saturated model (catall)",
         meaning="Records drawn from the cross-tabulation of all columns, numbers grouped; a prior for unseen cells.",
         guarantee="none without epsilon; with it, differential privacy as the ledger says",
+        plain="The program counts every combination of answers, numbers put into groups, and makes up new people by "
+        "these counts.",
         reference="Raab 2022; synthpop: catall",
     )
     model = SaturatedModel
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.prior < math.inf:
-            raise OptionError(f"prior must be 0 or more, got {self.prior}")
-        if self.size not in get_args(Size):
-            raise OptionError(f"unknown size {self.size!r}; use one of {', '.join(get_args(Size))}")
-        if self.adjust not in ("clip", "simplex"):
-            raise OptionError(f"unknown adjust {self.adjust!r}; use clip or simplex")
-        if self.threshold is not None:
-            whole_number("threshold", self.threshold, 1)
-            if self.epsilon is None:
-                raise OptionError("threshold is for noisy counts; give epsilon too")
+    def conflicts(self) -> list[str]:
+        """A threshold needs a budget."""
+        if self.threshold is not None and self.epsilon is None:
+            return [*super().conflicts(), "threshold is for noisy counts; give epsilon too"]
+        return super().conflicts()
 
     def _poisson(self) -> bool:
         return self.size == "poisson"

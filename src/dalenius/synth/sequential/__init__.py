@@ -8,7 +8,7 @@ survey weights and partial synthesis. A conditional model of one column (`fitted
 
 from dalenius.synth.sequential.cart import Bagging, Cart, ConditionalTree, Forest
 from dalenius.synth.sequential.discrete import Logistic, Multinomial, ProportionalOdds
-from dalenius.synth.sequential.fitted import METHODS
+from dalenius.synth.sequential.fitted import COLUMN_METHODS
 from dalenius.synth.sequential.linear import (
     CubeRootNormal,
     LogNormal,
@@ -19,7 +19,6 @@ from dalenius.synth.sequential.linear import (
 )
 from dalenius.synth.sequential.marginal import Sample
 from dalenius.synth.sequential.saturated import SaturatedCells
-from dalenius.synth.sequential.several import Syntheses, from_mapping, syntheses
 from dalenius.synth.sequential.survival import SurvivalTree
 from dalenius.synth.sequential.synthesizers import (
     CartSynthesizer,
@@ -30,7 +29,7 @@ from dalenius.synth.sequential.synthesizers import (
 )
 
 __all__ = [
-    "METHODS",
+    "COLUMN_METHODS",
     "Bagging",
     "Cart",
     "CartSynthesizer",
@@ -52,7 +51,4 @@ __all__ = [
     "Sequential",
     "SqrtNormal",
     "SurvivalTree",
-    "Syntheses",
-    "from_mapping",
-    "syntheses",
 ]

@@ -21,7 +21,7 @@ from dalenius.synth.sequential.model import SequentialModel
 from dalenius.synth.sequential.regression import one_thread
 from dalenius.synth.sequential.restrict import Rescue, Restrictions, coders_fit
 
-Progress = Callable[[str, int, int], None]
+Fitting = Callable[[str, int, int], None]
 """Called with the column just fitted, how many are done and how many there are."""
 
 
@@ -66,7 +66,7 @@ class Plan:
 class _Counted:
     """Tells of one column after the other, whichever thread fitted it."""
 
-    def __init__(self, progress: Progress | None, columns: int) -> None:
+    def __init__(self, progress: Fitting | None, columns: int) -> None:
         self.progress = progress
         self.columns = columns
         self.done = 0
@@ -81,7 +81,7 @@ class _Counted:
 
 def fit_sequence(
     table: Table, plan: Plan, seed: Seed, model: type[SequentialModel] = SequentialModel,
-    *, threads: int | None = None, progress: Progress | None = None,
+    *, threads: int | None = None, progress: Fitting | None = None,
 ) -> SequentialModel:  # fmt: skip
     """Fit every column of a plan."""
     coders = [Coder.fit(table[name]) for name in plan.visit]

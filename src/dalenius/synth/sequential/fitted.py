@@ -5,17 +5,40 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import OptionError
+from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray, Vector
 from dalenius.synth.sequential.design import Design, Floats
 
 Takes = Literal["number", "classes", "both"]
+Positive = Annotated[int, Option(at_least=1)]
+NotNegative = Annotated[float, Option(at_least=0)]
+Level = Annotated[float, Option(above=0, at_most=1)]
+MinBucket = Annotated[
+    int,
+    Option(
+        at_least=1,
+        title="Smallest group",
+        meaning="Fewest real people behind any answer the method draws from. More: safer, less detail.",
+        knob=True,
+    ),
+]
+Diversity = Annotated[
+    int,
+    Option(
+        at_least=1,
+        title="Different answers in a group",
+        meaning="A group that holds fewer different answers than this is made larger, so that nobody can be sure of "
+        "one. 1: off.",
+        knob=True,
+    ),
+]
 Parts = tuple[dict[str, Any], dict[str, AnyArray]]
 
 
@@ -54,15 +77,15 @@ class Tuning:
     See `dalenius.synth.sequential.synthesizers.Sequential` for what they mean.
     """
 
-    minbucket: int = 5
-    cp: float = 1e-8
-    evidence: float = 1.0
-    depth: int = 60
-    diversity: int = 1
-    trees: int = 10
-    alpha: float = 0.05
-    donors: int = 5
-    ridge: float = 1e-5
+    minbucket: MinBucket = 5
+    cp: NotNegative = 1e-8
+    evidence: NotNegative = 1.0
+    depth: Positive = 60
+    diversity: Diversity = 1
+    trees: Positive = 10
+    alpha: Level = 0.05
+    donors: Positive = 5
+    ridge: NotNegative = 1e-5
     proper: bool = False
 
 
@@ -157,12 +180,12 @@ class ColumnMethod(Fitted):
 
 
 F = TypeVar("F", bound=type[ColumnMethod])
-METHODS: dict[str, type[ColumnMethod]] = {}
+COLUMN_METHODS: dict[str, type[ColumnMethod]] = {}
 
 
 def column_method(cls: F) -> F:
     """Make a conditional model known by its name."""
-    METHODS[cls.name] = cls
+    COLUMN_METHODS[cls.name] = cls
     return cls
 
 
@@ -175,9 +198,9 @@ def method_named(name: str) -> type[ColumnMethod]:
     >>> method_named("cart").takes
     'both'
     """
-    if name not in METHODS:
-        raise OptionError(f"no column method {name!r}; there are {', '.join(sorted(METHODS))}")
-    return METHODS[name]
+    if name not in COLUMN_METHODS:
+        raise OptionError(f"no column method {name!r}; there are {', '.join(sorted(COLUMN_METHODS))}")
+    return COLUMN_METHODS[name]
 
 
 def nest(prefix: str, parts: Parts) -> Parts:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalenius.core.errors import DaleniusError, SchemaError, names
+from dalenius.core.errors import DaleniusError
 from dalenius.data.derived import Derived
 from dalenius.data.rules import Rule, parse_rules, rules_for
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray, Vector
+from dalenius.synth.base import absent
 from dalenius.synth.sequential.column import Event, Recipe
 from dalenius.synth.sequential.engine import Plan
 from dalenius.synth.sequential.finishing import Smoothing
-from dalenius.synth.sequential.fitted import METHODS, Tuning
+from dalenius.synth.sequential.fitted import COLUMN_METHODS, Tuning
 from dalenius.synth.sequential.order import after_conditions, by_cardinality, by_dependence
 from dalenius.synth.sequential.surveys import weight_column
 
@@ -36,9 +37,6 @@ STRATUM_ROWS = 200
 
 def make_plan(options: Sequential, table: Table) -> Plan:
     """Settle visit sequence, predictors, methods and rules for one table."""
-    faults = option_faults(options, table)
-    if faults:
-        raise SchemaError.from_faults(options.info.name, faults)
     rules = _rules(options, table)
     visit = visit_sequence(options, table, parse_rules(rules))
     modelled = [name for name in visit if name not in options.keep and name not in options.passive]
@@ -56,7 +54,23 @@ def make_plan(options: Sequential, table: Table) -> Plan:
         time: Event(_happened(table[event]), table[event] if time in pairs else None)
         for time, event in options.event.items()
     }
-    return Plan(tuple(visit), recipes, kept, rules, dict(options.passive), None, events, pairs)
+    return Plan(
+        tuple(visit), recipes, kept, rules, dict(options.passive), None, events, pairs, notes=_pooled(options, table)
+    )  # fmt: skip
+
+
+def _pooled(options: Sequential, table: Table) -> tuple[str, ...]:
+    """A remark on strata that are too small for models of their own."""
+    if not options.strata or not table.rows:
+        return ()
+    codes = np.stack([table[name].categories.codes for name in options.strata])
+    sizes = np.unique(codes, axis=1, return_counts=True)[1]
+    small = int(np.count_nonzero(sizes < STRATUM_ROWS))
+    if not small:
+        return ()
+    return (
+        f"strata: {small} of {len(sizes)} have fewer than {STRATUM_ROWS} rows and are drawn from the model of all rows",
+    )
 
 
 def visit_sequence(options: Sequential, table: Table, rules: Sequence[Rule] = ()) -> list[str]:
@@ -162,55 +176,37 @@ def _spikes(vector: Vector) -> list[float]:
     return [float(v) for v in found[times >= SPIKE_SHARE * len(vector.values)]]
 
 
-@dataclass(frozen=True)
-class _Check:
-    """Collects faults about columns named in the options."""
-
-    table: Table
-    faults: list[str]
-
-    def known(self, option: str, wanted: Sequence[str]) -> None:
-        absent = [name for name in wanted if name not in self.table]
-        if absent:
-            self.faults.append(f"{option}: no column {names(absent)}; there are {names(self.table.names)}")
-
-
 def option_faults(options: Sequential, table: Table) -> list[str]:
     """Everything wrong with the options for this table."""
-    check = _Check(table, options.faults())
-    for option in ("keep", "strata"):
-        check.known(option, getattr(options, option))
+    named: dict[str, Iterable[str]] = {o: getattr(options, o) for o in ("keep", "strata")}
     for option in ("methods", "predictors", "tuning", "spikes", "passive", "nested", "event"):
-        check.known(option, list(getattr(options, option)))
-    for option in ("nested", "event"):
-        check.known(option, list(getattr(options, option).values()))
-    for name, wanted in options.predictors.items():
-        check.known(f"predictors of {name!r}", wanted)
-    if not isinstance(options.visit, str):
-        check.known("visit", options.visit)
-    if not isinstance(options.smoothing, str):
-        check.known("smoothing", list(options.smoothing))
-    check.faults.extend(_method_faults(options, table))
+        named[option] = getattr(options, option)
+    named |= {f"{o} of {n!r}": [v] for o in ("nested", "event") for n, v in getattr(options, o).items()}
+    named |= {f"predictors of {name!r}": wanted for name, wanted in options.predictors.items()}
+    named |= {
+        o: getattr(options, o) for o in ("visit", "smoothing") if not isinstance(getattr(options, o), str)
+    }
+    wrong = [fault for option, wanted in named.items() for fault in absent(option, wanted, table)]
+    wrong += _method_faults(options, table)
     for name, expression in options.passive.items():
         try:
-            check.known(f"passive {name!r}", Derived.parse(name, expression, table.schema).needs)
+            wrong += absent(f"passive {name!r}", Derived.parse(name, expression, table.schema).needs, table)
         except DaleniusError as error:
-            check.faults.append(f"passive: {error}")
-    if options.rules is not None:
-        try:
-            parse_rules(options.rules, table.schema)
-        except DaleniusError as error:
-            check.faults.append(str(error))
-    return check.faults
+            wrong.append(f"passive: {error}")
+    try:
+        parse_rules(options.rules or (), table.schema)
+    except DaleniusError as error:
+        wrong.append(str(error))
+    return wrong
 
 
 def _method_faults(options: Sequential, table: Table) -> list[str]:
     """Models that do not suit their column."""
     found = []
     for name, method in options.methods.items():
-        if name not in table or method not in METHODS:
+        if name not in table:
             continue
-        takes, number = METHODS[method].takes, table[name].is_number
+        takes, number = COLUMN_METHODS[method].takes, table[name].is_number
         if (takes == "number" and not number) or (takes == "classes" and number):
             found.append(
                 f"methods: {method!r} is for {'numbers' if takes == 'number' else 'categories'}, "

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Literal
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import OptionError
+from dalenius.core.option import Option, faults
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
+from dalenius.data.exit import releasable
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
-from dalenius.synth.base import Synthesizer, register
-from dalenius.synth.sequential.checks import value_faults
+from dalenius.synth.base import Progress, Synthesizer, register
 from dalenius.synth.sequential.design import MAX_DUMMIES
-from dalenius.synth.sequential.engine import Progress, fit_sequence
+from dalenius.synth.sequential.engine import Fitting, fit_sequence
 from dalenius.synth.sequential.finishing import Smoothing
+from dalenius.synth.sequential.fitted import (
+    COLUMN_METHODS,
+    Diversity,
+    Level,
+    MinBucket,
+    NotNegative,
+    Positive,
+    Tuning,
+)
 from dalenius.synth.sequential.model import SequentialModel
-from dalenius.synth.sequential.planning import is_free_text, make_plan
+from dalenius.synth.sequential.planning import is_free_text, make_plan, option_faults
 from dalenius.synth.sequential.surveys import weight_column, weighted
 from dalenius.synth.sequential.weights import Weighting
 
@@ -88,11 +97,11 @@ class Sequential(Synthesizer):
     visit: Visit | Sequence[str] = "given"
     predictors: Mapping[str, Sequence[str]] = field(default_factory=dict)
     methods: Mapping[str, str] = field(default_factory=dict)
-    minbucket: int = 5
-    cp: float = 1e-8
-    evidence: float = 1.0
-    depth: int = 60
-    diversity: int = 1
+    minbucket: MinBucket = 5
+    cp: NotNegative = 1e-8
+    evidence: NotNegative = 1.0
+    depth: Positive = 60
+    diversity: Diversity = 1
     smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
     proper: bool = False
     keep: Sequence[str] = ()
@@ -106,29 +115,44 @@ class Sequential(Synthesizer):
     weighting: Weighting = "column"
     design_strata: str | None = None
     psu: str | None = None
-    trees: int = 10
-    alpha: float = 0.05
-    donors: int = 5
-    ridge: float = 1e-5
+    trees: Positive = 10
+    alpha: Level = 0.05
+    donors: Positive = 5
+    ridge: NotNegative = 1e-5
     tuning: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    threads: int | None = None
-    progress: Progress | None = field(default=None, repr=False, compare=False)
+    threads: Annotated[int | None, Option(at_least=1)] = None
+    progress: Fitting | None = field(default=None, repr=False, compare=False)
 
     model: ClassVar[type[SequentialModel]] = SequentialModel
-
-    def __post_init__(self) -> None:
-        faults = self.faults()
-        if faults:
-            raise OptionError(f"{self.info.name}: {'; '.join(faults)}")
 
     def method_for(self, vector: Vector) -> str:
         """The preset's model for a column."""
         return "sample" if is_free_text(vector) else "cart"
 
-    def faults(self) -> list[str]:
-        """Everything wrong with the options on their own."""
-        given = {option.name: getattr(self, option.name) for option in fields(self)}
-        return [fault for faults in value_faults(given).values() for fault in faults]
+    @property
+    def draws_parameters(self) -> bool:
+        """A proper synthesis, and one of a drawn population, is fitted anew for each copy."""
+        return self.proper or self.weighting == "population"
+
+    def conflicts(self) -> list[str]:
+        """Settings of single columns that there are not."""
+        there = ", ".join(sorted(COLUMN_METHODS))
+        unknown = [m for m in dict.fromkeys(self.methods.values()) if m not in COLUMN_METHODS]
+        wrong = [f"methods: no model {method!r} of a column; there are {there}" for method in unknown]
+        for column, settings in self.tuning.items():
+            wrong += [f"tuning of {column!r}: {fault}" for fault in faults(Tuning, settings)]
+            wrong += (
+                [f"tuning of {column!r}: proper is for all columns or none"] if "proper" in settings else []
+            )
+        return wrong
+
+    def faults_for(self, table: Table) -> list[str]:
+        """Columns that the options name and the table has not, models that do not suit their column."""
+        return super().faults_for(table) or option_faults(self, releasable(table))
+
+    def telling(self, progress: Progress) -> Sequential:
+        """The same method, telling of each column."""
+        return replace(self, progress=lambda name, done, of: progress(f"{name}, {done} of {of} columns done"))
 
     def as_is(self, table: Table) -> list[str]:
         """Kept columns, and those of the sampling design where they are used but not drawn."""
@@ -143,7 +167,9 @@ class Sequential(Synthesizer):
     def _fit(self, table: Table, seed: Seed) -> SequentialModel:
         ready = weighted(self, table, seed)
         plan = make_plan(ready.options, ready.table)
-        plan = replace(plan, weights=ready.weights, expansion=ready.expansion, notes=ready.notes)
+        plan = replace(
+            plan, weights=ready.weights, expansion=ready.expansion, notes=(*ready.notes, *plan.notes)
+        )
         return fit_sequence(ready.table, plan, seed, self.model, threads=self.threads, progress=self.progress)
 
     def cost(self, shape: Shape) -> Cost:
@@ -181,6 +207,8 @@ class CartSynthesizer(Sequential):
         meaning="Columns drawn one after the other from leaves of trees on those before: close to the original in "
         "most tables, good with mixed kinds, missing values and special codes.",
         guarantee="none: categories and heaped numbers are values of original records; rules are kept",
+        plain="The program learns which answers go together and makes up new people answer by answer, each answer "
+        "drawn from a small group of similar real people.",
         reference="Reiter 2005; Nowok, Raab, Dibben 2016 (synthpop)",
     )
     model = CartModel
@@ -198,11 +226,25 @@ class ConditionalTreeSynthesizer(Sequential):
     5
     """
 
+    alpha: Annotated[
+        float,
+        Option(
+            above=0,
+            at_most=1,
+            title="How sure before splitting",
+            meaning="A group is split only if chance alone would give such a difference less often than this. Less: "
+            "coarser.",
+            knob=True,
+        ),
+    ] = 0.05
+
     info = MethodInfo(
         name="ctree",
         title="Sequential conditional inference trees",
         meaning="Like cart, but a split needs a significant test: smaller trees, less copied detail.",
         guarantee="none: values come from original records; rules are kept",
+        plain="The program learns which answers clearly go together and makes up new people answer by answer, each "
+        "answer drawn from a group of similar real people.",
         reference="Hothorn, Hornik, Zeileis 2006; synthpop: ctree",
     )
 
@@ -228,11 +270,22 @@ class ForestSynthesizer(Sequential):
     5
     """
 
+    trees: Annotated[
+        int,
+        Option(
+            at_least=1,
+            title="Trees",
+            meaning="Trees grown for each column. More: smoother, slower.",
+            knob=True,
+        ),
+    ] = 10
+
     info = MethodInfo(
         name="forest",
         title="Sequential random forests",
         meaning="Like cart with a random tree of a forest for each row: smoother, and ten times slower.",
         guarantee="none: values come from original records; rules are kept",
+        plain="The program learns many times over which answers go together and makes up new people answer by answer.",
         reference="Breiman 2001; Caiola, Reiter 2010; synthpop: rf",
     )
 
@@ -260,12 +313,17 @@ class ParametricSynthesizer(Sequential):
     5
     """
 
+    minbucket: Positive = 5  # no knobs here: trees are drawn for few columns
+    diversity: Positive = 1
+
     info = MethodInfo(
         name="parametric",
         title="Sequential regressions",
         meaning="Columns drawn one after the other from regressions on those before: smooth models whose "
         "parameters can be printed; relations they do not contain (interactions, curves) are lost.",
         guarantee="none: numbers keep the column's own values; rules are kept",
+        plain="The program writes each answer as a formula of the answers before it, with some chance, and makes up "
+        "new people by these formulas.",
         reference="Raghunathan, Reiter, Rubin 2003; synthpop: parametric",
     )
 

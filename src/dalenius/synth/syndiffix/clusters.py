@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from dalenius.core.option import real_number, whole_number
+from dalenius.core.option import Option, check_fields
 from dalenius.synth.syndiffix._kernels.clusters import anneal, assemble
 from dalenius.synth.syndiffix.dependence import Matrix
 
@@ -37,12 +37,10 @@ class ClusterOptions:
     most: float = 15.0
     threshold: float = 0.1
     alpha: float = 0.01
-    sample: int = 1000
+    sample: Annotated[int, Option(at_least=1)] = 1000
 
     def __post_init__(self) -> None:
-        for name in ("most", "threshold", "alpha"):
-            real_number(name, getattr(self, name))
-        whole_number("sample", self.sample, 1)
+        check_fields("clusters", self)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dalenius.core.errors import DataError, OptionError
 from dalenius.data.exit import like_the_next, releasable
 from dalenius.data.frames import Origin
-from dalenius.data.schema import MIN_UNITS, Column, Schema
+from dalenius.data.schema import MIN_UNITS, Column, Schema, unrelated
 from dalenius.data.table import Table
 from dalenius.data.units import owner_columns
 from dalenius.synth.syndiffix.axis import Axis, Codes
@@ -206,7 +206,7 @@ class Ground:
     def assemble(self, places: Sequence[int], plan: Plan, sets: Sequence[Buckets]) -> SynDiffixModel:
         """Turn bucket sets (in positions of the whole table) into a model of some columns."""
         outlooks = [self.outlook(i, sets) for i in places]
-        schema = Schema(tuple(outlook.axis.column for outlook in outlooks))
+        schema = Schema(unrelated(outlook.axis.column for outlook in outlooks))
         local = [Buckets(c, b.low, b.high, b.weight) for c, b in zip(plan.combinations, sets, strict=True)]
         found = [float(self.entropies[i]) for i in places]
         mark = fingerprint(self.settings.salt)

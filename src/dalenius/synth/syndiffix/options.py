@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Annotated
 
 from dalenius.core.errors import OptionError
-from dalenius.core.option import real_number, whole_number
+from dalenius.core.option import Option, check_fields
+
+NotNegative = Annotated[float, Option(at_least=0)]
+Pair = Annotated[tuple[int, int], Option(at_least=1)]
 
 
 @dataclass(frozen=True)
@@ -30,25 +33,17 @@ class Anonymity:
     (3, 0.0)
     """
 
-    low: int = 3
-    gap: float = 2.0
-    spread: float = 1.0
-    layer: float = 1.0
-    outlier: tuple[int, int] = (2, 5)
-    top: tuple[int, int] = (2, 5)
+    low: Annotated[int, Option(at_least=2)] = 3  # a value of a single unit must never come out
+    gap: NotNegative = 2.0
+    spread: NotNegative = 1.0
+    layer: NotNegative = 1.0
+    outlier: Pair = (2, 5)
+    top: Pair = (2, 5)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.low, int) or self.low < 2:
-            raise OptionError(
-                "low must be a whole number, at least 2: a value of a single unit must never come out"
-            )
-        for name in ("gap", "spread", "layer"):
-            real_number(name, getattr(self, name))
-        if not all(0 <= number < math.inf for number in (self.gap, self.spread, self.layer)):
-            raise OptionError("gap, spread and layer must be finite and not negative")
-        for pair in (self.outlier, self.top):
-            if not (len(pair) == 2 and all(isinstance(p, int) for p in pair) and 1 <= pair[0] <= pair[1]):
-                raise OptionError("outlier and top are pairs (smallest, largest) of whole numbers from 1")
+        check_fields("anonymity", self)
+        if any(low > high for low, high in (self.outlier, self.top)):
+            raise OptionError("outlier and top are pairs: the smallest, then the largest")
 
     @classmethod
     def off(cls) -> Anonymity:
@@ -81,14 +76,11 @@ class Growth:
     15
     """
 
-    singular_low: int = 5
-    range_low: int = 15
-    depth: int = 15
-    row_fraction: int = 10_000
+    singular_low: Annotated[int, Option(at_least=0)] = 5
+    range_low: Annotated[int, Option(at_least=0)] = 15
+    depth: Annotated[int, Option(at_least=-1)] = 15  # -1: not even the root, unless it has the rows
+    row_fraction: Annotated[int, Option(at_least=1)] = 10_000
     any_stub: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("singular_low", "range_low"):
-            whole_number(name, getattr(self, name), 0)
-        whole_number("depth", self.depth, -1)  # -1: not even the root, unless it has the rows
-        whole_number("row_fraction", self.row_fraction, 1)
+        check_fields("growth", self)

@@ -10,6 +10,8 @@ from dalenius.core.errors import OptionError
 
 SALT_FILE = "DALENIUS_SALT_FILE"
 """Environment variable that names the file of the user's own salt."""
+SHORTEST = 8
+"""Fewest bytes of a salt: fewer could be tried out."""
 
 
 def resolve_salt(salt: str | bytes | None) -> bytes:
@@ -29,9 +31,9 @@ def resolve_salt(salt: str | bytes | None) -> bytes:
         ):  # bytes(12345) would be that many zeros, which anybody can guess
             raise OptionError("the salt must be text or bytes; put a number into quotes")
         held = salt.encode() if isinstance(salt, str) else salt
-        if not held:
+        if len(held) < SHORTEST:
             raise OptionError(
-                "the salt is empty; give a secret of at least 8 bytes, or none for your own kept one"
+                f"the salt is too short to be a secret; give at least {SHORTEST} bytes, or none for your own kept one"
             )
         return held
     path = salt_path()

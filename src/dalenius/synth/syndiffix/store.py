@@ -20,7 +20,7 @@ import numpy as np
 from dalenius.core.errors import DataError, FileError
 from dalenius.core.random import Seed
 from dalenius.data.atomic import replacing
-from dalenius.data.schema import Kind, Schema
+from dalenius.data.schema import Kind, Schema, unrelated
 from dalenius.data.table import Table
 from dalenius.synth._store import DAMAGED
 from dalenius.synth.syndiffix.buckets import Buckets
@@ -74,7 +74,7 @@ class BucketStore:
         sets = {c: ground.buckets(c).merged() for c in order}
         everything = list(sets.values())
         outlooks = tuple(ground.outlook(i, everything) for i in range(count))
-        schema = Schema(tuple(outlook.axis.column for outlook in outlooks))
+        schema = Schema(unrelated(outlook.axis.column for outlook in outlooks))
         matrix = ground.dependences(range(count)) if count > 1 else np.eye(count)
         found = tuple(float(e) for e in ground.entropies)
         return cls(schema, ground.rows, outlooks, found, np.round(matrix, 2), sets, fingerprint(secret))
@@ -97,7 +97,7 @@ class BucketStore:
         held = [self.sets[tuple(places[i] for i in c)] for c in plan.combinations]
         local = [replace(b, columns=c) for c, b in zip(plan.combinations, held, strict=True)]
         outlooks = [self.outlooks[i] for i in places]
-        schema = Schema(tuple(outlook.axis.column for outlook in outlooks))
+        schema = Schema(unrelated(outlook.axis.column for outlook in outlooks))
         entropies = [self.entropies[i] for i in places]
         return SynDiffixModel(schema, self.rows, outlooks, plan, local, entropies, self.fingerprint)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import OptionError
-from dalenius.core.option import whole_number
+from dalenius.core.option import Option
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
+from dalenius.data.exit import releasable
 from dalenius.data.table import Table
-from dalenius.synth.base import Synthesizer, register
+from dalenius.synth.base import Synthesizer, absent, register
 from dalenius.synth.syndiffix.casting import Snapping
 from dalenius.synth.syndiffix.clusters import ClusterOptions
 from dalenius.synth.syndiffix.features import rank_features
@@ -37,10 +37,6 @@ class SynDiffix(Synthesizer):
     ----------
     salt
         Secret that makes the noise; without one, the user's own, made once and kept in a private file.
-    columns
-        Columns to synthesize; all by default. A text with commas is taken apart.
-    entity
-        Column that names the unit of protection, if the schema does not: a unit may own many rows.
     target
         Column to be predicted: clusters are built around it from its best features.
     clustering
@@ -75,9 +71,7 @@ class SynDiffix(Synthesizer):
     [['sex', 'age']]
     """
 
-    salt: str | bytes | None = field(default=None, repr=False)
-    columns: Sequence[str] | str | None = None
-    entity: str | None = None
+    salt: Annotated[str | bytes | None, Option(secret=True)] = field(default=None, repr=False)
     target: str | None = None
     clustering: Clustering = "auto"
     snapping: Snapping = "data"
@@ -90,7 +84,7 @@ class SynDiffix(Synthesizer):
     growth: Growth = field(default_factory=Growth)
     clusters: ClusterOptions = field(default_factory=ClusterOptions)
     noisy_rows: bool = False
-    threads: int | None = None
+    threads: Annotated[int | None, Option(at_least=1)] = None
 
     info = MethodInfo(
         name="syndiffix",
@@ -102,6 +96,10 @@ class SynDiffix(Synthesizer):
             "no value or range of fewer than 3 units comes out, and repeated releases do not average the noise away; "
             "not differential privacy"
         ),
+        plain="The program blurs counts of groups of people, leaves out groups that are too small, and makes up new "
+        "people from what remains.",
+        promise="The method leaves out what fewer than a handful of people share. It is not a mathematical promise; "
+        "how safe the file is was also measured.",
         reference="Francis, Berneanu, Gashi 2023; Francis 2024",
     )
     model = SynDiffixModel
@@ -109,17 +107,9 @@ class SynDiffix(Synthesizer):
     guards_itself = True
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("clustering", ("auto", "single", "none")),
-            ("snapping", ("data", "minmax")),
-            ("rare", ("auto", "prefix", "neighbour")),
-        ):
-            if getattr(self, name) not in allowed:
-                raise OptionError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
-        if self.threads is not None:
-            whole_number("threads", self.threads, 1)
+        super().__post_init__()
         for name, kind in (("anonymity", Anonymity), ("growth", Growth), ("clusters", ClusterOptions)):
-            object.__setattr__(self, name, _constants(name, getattr(self, name), kind))
+            object.__setattr__(self, name, _constants(getattr(self, name), kind))
 
     @property
     def settings(self) -> Method:
@@ -129,11 +119,16 @@ class SynDiffix(Synthesizer):
             self.rake, self.anonymity, self.growth, self.clusters, self.threads,
         )  # fmt: skip
 
+    def faults_for(self, table: Table) -> list[str]:
+        """Columns that the options name and the table has not."""
+        kept = releasable(table)
+        target = [] if self.target is None else [self.target]
+        named = {"target": target, "safe": _names(self.safe), "precision": self.precision}
+        wrong = [fault for option, wanted in named.items() for fault in absent(option, wanted, kept)]
+        return super().faults_for(table) or wrong
+
     def _fit(self, table: Table, seed: Seed) -> SynDiffixModel:
-        chosen = _names(self.columns)
-        if self.entity is not None:
-            table = table.with_schema(table.schema.with_roles(entity=self.entity))
-        ground = Ground.of(table, resolve_salt(self.salt), self.settings, chosen or None)
+        ground = Ground.of(table, resolve_salt(self.salt), self.settings)
         features: list[str] = []
         if self.target is not None:
             features = rank_features(table.select(ground.names), self.target)
@@ -144,18 +139,14 @@ class SynDiffix(Synthesizer):
 
     def cost(self, shape: Shape) -> Cost:
         """Trees of a typical clustering: about 40 per column, each a few passes over the rows."""
-        columns = len(_names(self.columns)) or shape.columns
-        trees = 2.0**columns if columns <= 4 else 12.0 * columns
+        trees = 2.0**shape.columns if shape.columns <= 4 else 12.0 * shape.columns
         return Cost(seconds=0.05 + 8e-7 * shape.rows * trees, bytes=2e7 + 60.0 * shape.rows * min(trees, 64))
 
 
-def _constants(name: str, given: Any, kind: type[Any]) -> Any:
+def _constants(given: Any, kind: type[Any]) -> Any:
     """Constants of the method, also from plain data: that is how the command line and a plan give them."""
     if isinstance(given, kind):
         return given
-    known = [option.name for option in fields(kind)]
-    if not isinstance(given, Mapping) or not all(word in known for word in given):
-        raise OptionError(f"{name} holds constants by name; there are {', '.join(known)}")
     return kind(**{word: tuple(v) if isinstance(v, list) else v for word, v in given.items()})
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.core.random import Seed, sequence
+from dalenius.core.random import DEFAULT_SEED, Seed
 from dalenius.core.result import Result, figure
 from dalenius.core.style import RISK, UTILITY
 from dalenius.counts.counts import Counts, align
@@ -19,9 +19,8 @@ from dalenius.data.exit import releasable
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.synth.base import SYNTHESIZERS, Synthesizer, make_synthesizer
+from dalenius.synth import METHODS, Candidate
 from dalenius.synth.joint.base import JointSynthesizer
-from dalenius.synth.joint.model import JointModel
 
 if TYPE_CHECKING:
     import altair as alt
@@ -49,7 +48,8 @@ def table_utility(original: Counts, synthetic: Counts) -> float:
 
 def sweep_epsilon(
     frame: Any, method: str = "loglinear", epsilons: Sequence[float | None] = EPSILONS, *, replicates: int = 10,
-    seed: Seed = None, schema: Schema | None = None, progress: Callable[[str], None] | None = None, **options: Any,
+    seed: Seed = DEFAULT_SEED, schema: Schema | None = None, progress: Callable[[str], None] | None = None,
+    **options: Any,
 ) -> Result:  # fmt: skip
     """Disclosure and utility of a private method for several epsilons.
 
@@ -78,8 +78,7 @@ def sweep_epsilon(
     """
     if replicates < 1 or not epsilons:
         raise OptionError("give at least one epsilon and one replicate")
-    kind = SYNTHESIZERS[method]
-    if not issubclass(kind, JointSynthesizer) or method == "poisson":
+    if not issubclass(METHODS[method], JointSynthesizer) or method == "poisson":
         raise OptionError(f"{method} has no epsilon to choose; use saturated, loglinear, mst or aim")
     table = Table.from_frame(frame, schema)
     if table.rows == 0:
@@ -91,9 +90,8 @@ def sweep_epsilon(
         for turn in range(replicates):
             if progress is not None:
                 progress(f"epsilon {_word(epsilon)}, file {turn + 1} of {replicates}")
-            own = sequence(seed, "sweep", str(epsilon), turn)
-            model = _synthesizer(method, epsilon, options).fit(table, seed=sequence(own, "fit"))
-            made.append(_figures(pair.swap_in(model.sample(seed=sequence(own, "draw"))), model))
+            one = _candidate(method, epsilon, options).make(table, seed=seed, first=turn, force=True)
+            made.append(_figures(pair.swap_in(one.table), one.notes))
         rows.append(
             {"epsilon": epsilon, **{name: float(np.mean([m[name] for m in made])) for name in made[0]}}
         )
@@ -107,25 +105,25 @@ def _compared(table: Table, options: Mapping[str, Any]) -> Pair:
     return Pair(table, table, grouping=Grouping.fit(table, groups=groups, method=style, breaks=breaks))
 
 
-def _synthesizer(method: str, epsilon: float | None, options: Mapping[str, Any]) -> Synthesizer:
+def _candidate(method: str, epsilon: float | None, options: Mapping[str, Any]) -> Candidate:
     """The method at one epsilon; without noise the options that only noise has are left out."""
     only_noisy = {"contribution", "threshold", "delta", "drawing"} if epsilon is None else set()
     kept = {name: value for name, value in options.items() if name not in only_noisy}
-    return make_synthesizer(method, **{**kept, "epsilon": epsilon})
+    return Candidate(method, {**kept, "epsilon": epsilon})
 
 
 def _word(epsilon: float | None) -> str:
     return "none" if epsilon is None else f"{epsilon:g}"
 
 
-def _figures(pair: Pair, model: Any) -> dict[str, float]:
+def _figures(pair: Pair, notes: Sequence[str]) -> dict[str, float]:
     columns = pair.columns
     found = pair.match(columns, grouped=True).figures
     by_order = {}
     for order in (2, 3):
         tables = pair.count_many(combinations(columns, min(order, len(columns)))).values()
         by_order[order] = [table_utility(t.original, t.protected) for t in tables]
-    settled = isinstance(model, JointModel) and not any("did not settle" in note for note in model.notes)
+    settled = not any("did not settle" in note for note in notes)
     return {
         "ru": found["repU"],
         "ru % of p1": 100 * found["repU"] / found["UiO"] if found["UiO"] else 0.0,

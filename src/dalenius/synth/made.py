@@ -1,0 +1,60 @@
+"""`Made`: what came out of making protected tables, with what a reader must know about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dalenius.core.errors import OptionError
+from dalenius.data.table import Table
+
+if TYPE_CHECKING:
+    from dalenius.synth.base import Model
+
+
+@dataclass(frozen=True)
+class Made:
+    """Protected tables of one original; iterating gives the tables.
+
+    Attributes
+    ----------
+    tables
+        The protected tables, one for each copy.
+    rows
+        Rows of the original.
+    model
+        What was fitted (for the first copy, where each has a fit of its own); None where a method fits nothing.
+    notes
+        What a person should know, in plain sentences.
+    ledger
+        What the privacy budget was spent on; empty without one.
+    proper, kept
+        What combining rules must know: whether parameters were drawn anew for each copy, and which columns are the
+        original's own.
+    fit_seconds, draw_seconds
+        Wall-clock time of fitting and of drawing.
+    """
+
+    tables: tuple[Table, ...]
+    rows: int
+    model: Model | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+    ledger: str = ""
+    proper: bool = False
+    kept: tuple[str, ...] = ()
+    fit_seconds: float = 0.0
+    draw_seconds: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self.tables)
+
+    @property
+    def table(self) -> Table:
+        """The table, where one was made."""
+        if len(self.tables) != 1:
+            raise OptionError(f"{len(self.tables)} tables were made; take one of 'tables'")
+        return self.tables[0]
