@@ -199,9 +199,8 @@ class Synthesizer(Method):
                 fitting += perf_counter() - start
             tables.append(draw(models[-1], rows, root, copy))
         model = models[0]
-        notes, ledger = getattr(model, "notes", ()), getattr(model, "ledger", "")
         return Made(
-            tuple(tables), table.rows, model, tuple(notes), str(ledger or ""), self.draws_parameters,
+            tuple(tables), table.rows, model, tuple(model.notes), str(getattr(model, "ledger", "")), self.draws_parameters,
             tuple(getattr(self, "keep", ())), fitting, perf_counter() - began - fitting,
         )  # fmt: skip
 
