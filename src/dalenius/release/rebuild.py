@@ -17,8 +17,9 @@ from dalenius.release.copies import data_file
 from dalenius.release.jobs import job_path, read_made, source
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import is_data
-from dalenius.release.plan import Candidate, Plan
+from dalenius.release.plan import Plan
 from dalenius.release.run import work_folder
+from dalenius.synth import Candidate
 
 ENDINGS = (".json", ".parquet", ".ledger")
 

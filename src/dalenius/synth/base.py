@@ -200,8 +200,8 @@ class Synthesizer(Method):
             tables.append(draw(models[-1], rows, root, copy))
         model = models[0]
         return Made(
-            tuple(tables), table.rows, model, tuple(model.notes), str(getattr(model, "ledger", "")), self.draws_parameters,
-            tuple(getattr(self, "keep", ())), fitting, perf_counter() - began - fitting,
+            tuple(tables), table.rows, model, tuple(model.notes), str(getattr(model, "ledger", "")),
+            self.draws_parameters, tuple(getattr(self, "keep", ())), fitting, perf_counter() - began - fitting,
         )  # fmt: skip
 
 
