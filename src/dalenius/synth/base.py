@@ -80,6 +80,11 @@ class Method(ABC):
 
     Options are dataclass fields of the subclass. Everything there is to know about a method is in its class: ``info``,
     the options with their `Option`, ``cost``.
+
+    Examples
+    --------
+    >>> METHODS["cart"]().make(Table.from_frame({"sex": ["f", "m"] * 20}), copies=2, rows=5).tables[1].rows
+    5
     """
 
     info: ClassVar[MethodInfo]
@@ -222,7 +227,13 @@ METHODS: Registry[type[Method]] = Registry("method", "methods")
 
 
 def register(cls: M) -> M:
-    """Make a method known by its name, for use as a class decorator."""
+    """Make a method known by its name, for use as a class decorator.
+
+    Examples
+    --------
+    >>> register(METHODS["bootstrap"]).info.copies_rows
+    True
+    """
     METHODS.add(cls)
     return cls
 

@@ -34,6 +34,13 @@ class Made:
         original's own.
     fit_seconds, draw_seconds
         Wall-clock time of fitting and of drawing.
+
+    Examples
+    --------
+    >>> from dalenius import Candidate
+    >>> made = Candidate("independent").make({"sex": ["f", "m"] * 20}, copies=2)
+    >>> [table.rows for table in made], made.rows
+    ([40, 40], 40)
     """
 
     tables: tuple[Table, ...]
