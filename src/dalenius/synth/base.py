@@ -83,6 +83,7 @@ class Method(ABC):
 
     Examples
     --------
+    >>> from dalenius.synth import METHODS
     >>> METHODS["cart"]().make(Table.from_frame({"sex": ["f", "m"] * 20}), copies=2, rows=5).tables[1].rows
     5
     """
@@ -215,6 +216,7 @@ def draw(model: Model, rows: int | None = None, seed: Seed = DEFAULT_SEED, copy:
 
     Examples
     --------
+    >>> from dalenius.synth import make_synthesizer
     >>> model = make_synthesizer("bootstrap").fit(Table.from_frame({"a": [1, 2, 3]}))
     >>> draw(model, 2, seed=1).rows
     2
@@ -231,6 +233,7 @@ def register(cls: M) -> M:
 
     Examples
     --------
+    >>> from dalenius.synth import METHODS
     >>> register(METHODS["bootstrap"]).info.copies_rows
     True
     """
@@ -250,6 +253,7 @@ def make_synthesizer(method: str, **options: Any) -> Synthesizer:
 
     Examples
     --------
+    >>> from dalenius.synth import make_synthesizer
     >>> make_synthesizer("independent").info.title
     'Independent columns'
     >>> make_synthesizer("independent", epsilon=1)
