@@ -20,7 +20,7 @@ from dalenius import Candidate, synthesize
 from dalenius.cli import app
 from dalenius.core.option import Declared, declared, knobs
 from dalenius.data import examples, read, write
-from dalenius.release.jobs import job_path, source
+from dalenius.release.jobs import job_path
 from dalenius.release.plan import read_plan
 from dalenius.release.run import run_plan, work_folder
 from dalenius.release.template import Draft
@@ -98,7 +98,7 @@ def job_bytes(path: Path) -> bytes:
 
     plan = read_plan(path)
     out = path.with_name("job.json")
-    _make(plan, plan.candidates[0], 0, source(plan)[0], out)
+    _make(plan, plan.candidates[0], 0, out)
     write(read(out.with_suffix(".parquet")), path.with_name("plan.csv"))
     return path.with_name("plan.csv").read_bytes()
 

@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from dalenius.core.errors import DataError
 from dalenius.core.result import Result
 from dalenius.counts.measure import MEASURES
@@ -53,7 +55,7 @@ def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
     original, holdout = source(plan)
     started = time.perf_counter()
     if not path.with_suffix(".parquet").is_file():
-        _make(plan, candidate, replicate, original, path)
+        _make(plan, candidate, replicate, path)
     made = time.perf_counter()
     table = read_made(path.with_suffix(".parquet"), original)
     body = measured(plan, original, table, holdout)
@@ -79,9 +81,10 @@ def job_stage(path: Path) -> str:
     return "waiting"
 
 
-def _make(plan: Plan, candidate: Candidate, replicate: int, original: Table, path: Path) -> None:
-    """Copy number ``replicate`` of the candidate, with the seed of the plan."""
-    made = candidate.make(original, seed=plan.seed, first=replicate, force=True)
+def _make(plan: Plan, candidate: Candidate, replicate: int, path: Path) -> None:
+    """Copy number ``replicate`` of the candidate, with the seed of the plan, whoever else is in the plan."""
+    seen, _ = source(plan, blind=candidate.private)
+    made = candidate.make(seen, seed=plan.seed, first=replicate, force=True)
     write_text(path.with_suffix(".ledger"), made.ledger)
     write(made.table, path.with_suffix(".parquet"))
 
@@ -94,7 +97,9 @@ def read_ledger(path: Path) -> str:
 
 def read_made(path: Path, original: Table) -> Table:
     """A made file, encoded like the original: figures are always of what is in the file."""
+    there = pl.read_parquet_schema(path) if path.suffix == ".parquet" else read(path).names
     kept = releasable(original).schema
+    kept = kept.select([name for name in kept.names if name in there])
     columns = [replace(c, levels=None, bounds=None, parent=None, partner=None) for c in kept]
     return read(path, schema=replace(kept, columns=tuple(columns), rules=()))
 
@@ -196,9 +201,9 @@ def load(path: Path, schema: Path | None, blind: bool = False) -> Table:
     return _loaded(str(path), str(schema) if schema else None, " ".join(marks), blind)
 
 
-def source(plan: Plan) -> tuple[Table, Table | None]:
-    """The records the methods may see, and those set aside."""
-    blind = any(candidate.private for candidate in plan.candidates)
+def source(plan: Plan, blind: bool | None = None) -> tuple[Table, Table | None]:
+    """The records the methods may see, and those set aside; for measuring read blind if any candidate asks for it."""
+    blind = any(candidate.private for candidate in plan.candidates) if blind is None else blind
     whole = load(plan.input, plan.schema, blind)
     if plan.holdout is not None:
         return whole, load(plan.holdout, plan.schema, blind)
