@@ -97,7 +97,7 @@ def test_unknown_names(tmp_path):
     path = write(tmp_path, "a,b\n1,x\n2,y\n")
     assert "did you mean 'bootstrap'" in fails("synth", path, "-m", "bootstrp")
     assert "'zzz'" in fails("evaluate", path, path, "-k", "zzz")
-    assert "unknown measure" in fails("evaluate", path, path, "-m", "nothing")
+    assert "unknown measure" in fails("evaluate", path, path, "--measures", "nothing")
     assert "owner.option=value" in fails("synth", path, "-m", "independent", "--option", "oops")
 
 

@@ -43,7 +43,7 @@ def test_schema_is_written_and_checked(survey, tmp_path):
     path = tmp_path / "schema.yaml"
     assert "income" in run("schema", survey, "-o", path)
     assert Schema.from_yaml(path).names == ["sex", "age", "region", "marital", "income", "diagnosis"]
-    assert "follows" in run("schema", survey, "--check", path)
+    assert "follows" in run("schema", survey, "--against", path)
     columns = json.loads(run("schema", survey, "--json"))["columns"]
     assert all(column["why"] for column in columns)
 
@@ -52,7 +52,7 @@ def test_schema_check_lists_all_faults(tmp_path):
     data, schema = tmp_path / "data.csv", tmp_path / "schema.yaml"
     data.write_text("age,sex\n30,f\n200,m\n")
     schema.write_text("columns:\n  age: {kind: integer, bounds: [0, 120]}\n  extra: {kind: text}\n")
-    result = runner.invoke(app, ["schema", str(data), "--check", str(schema)])
+    result = runner.invoke(app, ["schema", str(data), "--against", str(schema)])
     assert result.exit_code == 2
     for part in ("3 faults", "'extra'", "'sex'", "above the upper bound"):
         assert part in result.stderr
@@ -120,13 +120,15 @@ def test_evaluate_and_compare(survey, tmp_path):
         )
     )
     assert set(both) == {"boot", "alone"}
-    assert "repU" in run("compare", survey, out, "-k", "sex", "-t", "diagnosis", "-m", "replicated-uniques")
+    assert "repU" in run(
+        "compare", survey, out, "-k", "sex", "-t", "diagnosis", "--measures", "replicated-uniques"
+    )
 
 
 def test_missing_keys_are_said(survey, tmp_path):
     out = tmp_path / "boot.csv"
     run("synth", survey, "-m", "bootstrap", "-o", out)
-    told = json.loads(run("evaluate", survey, out, "-m", "disco,two-way-utility", "--json"))
+    told = json.loads(run("evaluate", survey, out, "--measures", "disco,two-way-utility", "--json"))
     assert told["skipped"] == {"disco": "needs keys and targets"}
 
 

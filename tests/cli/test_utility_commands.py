@@ -70,7 +70,7 @@ def test_compare_with_replicates(messy: Path, tmp_path: Path) -> None:
     told = json.loads(
         run(
             "compare", messy, f"mixed={tmp_path / 's1.csv'}", f"mixed={tmp_path / 's2.csv'}", messy, "--json",
-            "-m", "two-way-utility,replicated-uniques", "-k", "age,group", "-t", "net",
+            "--measures", "two-way-utility,replicated-uniques", "-k", "age,group", "-t", "net",
             "--option", 'model-agreement.models=["net ~ age"]', "--report", report,
         )
     )  # fmt: skip
@@ -109,7 +109,7 @@ def test_cells(messy: Path, tmp_path: Path) -> None:
 
 def test_compare_says_what_was_not_measured(messy: Path) -> None:
     found = runner.invoke(
-        app, ["compare", str(messy), f"a={messy}", f"b={messy}", "-m", "disco,column-shapes"]
+        app, ["compare", str(messy), f"a={messy}", f"b={messy}", "--measures", "disco,column-shapes"]
     )
     assert "disco: not measured, needs keys and targets" in found.stderr
 

@@ -111,7 +111,7 @@ def test_command(tmp_path: Path) -> None:
     found = json.loads(data.stdout)
     assert found["results"]["disco"]["value"] > 50
     with_option = CliRunner().invoke(
-        app, [*call, "--json", "--quiet", "-m", "disco", "--option", "membership-density.margins=1"]
+        app, [*call, "--json", "--quiet", "--measures", "disco", "--option", "membership-density.margins=1"]
     )
     assert "1-way margins" in json.loads(with_option.stdout)["results"]["membership-density"]["sentence"]
     wrong = CliRunner().invoke(app, [*call, "--option", "membership-density.margin=1"])
@@ -185,7 +185,7 @@ def test_command_writes_records_and_leaves_disclosures_out(tmp_path: Path) -> No
     assert 100 * rows["correct"].mean() == pytest.approx(found["disco"]["value"])
     assert (tmp_path / "rows" / "unexpected-disco-of-ill.csv").exists()
     out = '{"ill": {"denom_lim": 1}}'
-    limited = CliRunner().invoke(app, [*call, "-m", "disco", "--option", f"disco.exclusions={out}"])
+    limited = CliRunner().invoke(app, [*call, "--measures", "disco", "--option", f"disco.exclusions={out}"])
     less = json.loads(limited.stdout)["results"]["disco"]
     assert less["value"] <= found["disco"]["value"]
     assert "Left out as no news" in less["sentence"]

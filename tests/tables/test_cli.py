@@ -36,7 +36,7 @@ def test_protect_writes_table_and_page(run, tmp_path):
         "value",
         "--contributor",
         "company",
-        "--out",
+        "--output",
         out,
         "--html",
         page,
@@ -64,7 +64,7 @@ def test_protect_equals_golden(run):
 def test_audit_of_a_published_file(run, tmp_path):
     out = tmp_path / "published.csv"
     run("protect", FOLDER / "data" / "freq_region_income.csv", "--by", "region,county,income", "--freq", "freq",
-        "--rule", "freq:3", "--out", out)  # fmt: skip
+        "--rule", "freq:3", "--output", out)  # fmt: skip
     hier = f"region={FOLDER / 'data' / 'hier_region.csv'}"
     good = run("audit", out, "--by", "region,income", "--value", "freq", "--hier", hier)
     assert good.exit_code == 0, good.output
@@ -92,7 +92,7 @@ def test_perturb_repeats_with_the_same_key(run, tmp_path):
                 method,
                 "--key-file",
                 tmp_path / "key",
-                "--out",
+                "--output",
                 out,
             )
             assert result.exit_code == 0, result.output
@@ -119,7 +119,7 @@ def people(tmp_path):
 
 def test_linked_tables_in_files_of_their_own(run, people, tmp_path):
     result = run("protect", people, "--table", "jobs=sex,job", "--table", "ages=~ sex*age", "--freq", "n", "--rule",
-                 "freq:3", "--link", "super-consistent", "--out", tmp_path / "out.csv")  # fmt: skip
+                 "freq:3", "--link", "super-consistent", "--output", tmp_path / "out.csv")  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "sex \\ job" in result.output
     assert "sex \\ age" in result.output
@@ -141,7 +141,7 @@ def test_cells_from_files(run, people, tmp_path):
         options += [f"--{name}", tmp_path / f"{name}.csv"]
     out = tmp_path / "out.csv"
     result = run(
-        "protect", people, "--by", "sex,job", "--freq", "n", "--rule", "freq:2", *options, "--out", out
+        "protect", people, "--by", "sex,job", "--freq", "n", "--rule", "freq:2", *options, "--output", out
     )
     assert result.exit_code == 0, result.output
     shown = {row[:2]: row[2] for row in pl.read_csv(out).iter_rows()}
@@ -185,7 +185,7 @@ def test_insiders_and_coalitions(run, tmp_path):
 
 def test_methods_side_by_side(run, people, tmp_path):
     result = run("compare", people, "--by", "sex,job", "--freq", "n", "--rule", "freq:3", "--key-file",
-                 tmp_path / "key", "--out", tmp_path / "loss.csv")  # fmt: skip
+                 tmp_path / "key", "--output", tmp_path / "loss.csv")  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "known %" in result.output
     ways = pl.read_csv(tmp_path / "loss.csv")["way"].to_list()

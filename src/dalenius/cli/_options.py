@@ -24,7 +24,7 @@ Holdout = Annotated[
     Path | None, typer.Option("--holdout", help="Records of the same population that were not used.")
 ]
 Measures = Annotated[
-    list[str] | None, typer.Option("--measures", "-m", help="Names of measures; see 'dalenius methods'.")
+    list[str] | None, typer.Option("--measures", help="Names of measures; see 'dalenius methods'.")
 ]
 Options = Annotated[
     list[str] | None,
@@ -35,7 +35,8 @@ Options = Annotated[
 AllMeasures = Annotated[bool, typer.Option("--all", help="Run every measure, also the slow ones.")]
 Report = Annotated[Path | None, typer.Option("--report", "-r", help="Write an HTML report to this file.")]
 Original = Annotated[Path, typer.Argument(help="Confidential data: CSV, Parquet, Excel, SPSS, Stata, SAS …")]
-METHOD_HELP = "Way to protect the file; see 'dalenius methods'."
+WAY = "Way to protect the data"
+METHOD_HELP = f"{WAY}; see 'dalenius methods'."
 Method = Annotated[str, typer.Option("--method", "-m", help=METHOD_HELP)]
 Columns = Annotated[
     list[str] | None, typer.Option("--columns", "-c", help="Only these columns, separated by commas.")
@@ -52,5 +53,15 @@ Chart = Annotated[
     Path | None, typer.Option("--chart", help="Write the chart to this file (.html, .svg, .png).")
 ]
 Epsilon = Annotated[
-    float | None, typer.Option("--epsilon", help="Privacy budget, for methods that take one.")
+    float | None, typer.Option("--epsilon", help="Privacy budget ε; for methods that take one.")
+]
+
+OUTPUT = "File or folder to write"
+RECIPE = "Recipe of cleaning steps (JSON)"
+Threshold = Annotated[
+    int, typer.Option("--threshold", help="Nothing that rests on fewer original records is shown.", min=1)
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Go on where a forecast or an audit says no; what comes of it is marked."),
 ]

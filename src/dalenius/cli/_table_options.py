@@ -43,9 +43,9 @@ Rules = Annotated[
     ),
 ]
 Freq = Annotated[str | None, typer.Option("--freq", help="Column with the count of each row.")]
-Value = Annotated[str | None, typer.Option("--value", help="Column to be summed (a magnitude table).")]
+Value = Annotated[str | None, typer.Option("--value", help="Column of values; summed (a magnitude table).")]
 Contributor = Annotated[str | None, typer.Option("--contributor", help="Column that says whose row it is.")]
-Weight = Annotated[str | None, typer.Option("--weight", help="Column with sampling weights.")]
+Weight = Annotated[str | None, typer.Option("--weight", help="Column of sampling weights.")]
 Holding = Annotated[
     str | None, typer.Option("--holding", help="Column with the group a contributor belongs to.")
 ]
@@ -88,9 +88,6 @@ Repair = Annotated[
     bool,
     typer.Option("--repair/--no-repair", help="Suppress more until the audit passes (done unless refused)."),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", help="Write a table that is not safe, or was not audited, marked as such.")
-]
 RangeMin = Annotated[float, typer.Option("--range-min", help="Least width of the intervals.")]
 RangePercent = Annotated[
     float, typer.Option("--range-percent", help="Least width of the intervals, in percent of the value.")
@@ -112,15 +109,15 @@ Link = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out",
+        "--output",
         "-o",
-        help="Write the publishable table here: .csv, .xlsx, .parquet, .json "
+        help="File or folder to write; the publishable table as .csv, .xlsx, .parquet, .json "
         "(JSON-stat), .sdmx.csv, .rds; .tab and .jj for τ-ARGUS.",
     ),
 ]
-Page = Annotated[Path | None, typer.Option("--html", help="Write the table as an HTML page.")]
-Rows = Annotated[str | None, typer.Option("--rows", help="Dimension down the page.")]
-Columns = Annotated[str | None, typer.Option("--columns", help="Dimension across the page.")]
+Page = Annotated[Path | None, typer.Option("--html", help="Page to write (HTML); the table.")]
+Rows = Annotated[str | None, typer.Option("--down", help="Dimension down the page.")]
+Columns = Annotated[str | None, typer.Option("--across", help="Dimension across the page.")]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def serve(
         "dalenius-workspace"
     ),
     port: Annotated[int, typer.Option("--port", help="Port; 0 takes a free one.", min=0, max=65535)] = 0,
-    limit: Annotated[int, typer.Option("--limit", help="Largest file to accept, in MB.", min=1)] = 500,
+    limit: Annotated[int, typer.Option("--largest", help="Largest file to accept, in MB.", min=1)] = 500,
     quiet: opt.Quiet = False,
 ) -> None:
     """Serve the page: open data, run methods, see the map, download a pack. Nothing leaves this computer."""

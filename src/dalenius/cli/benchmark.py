@@ -38,22 +38,18 @@ app = typer.Typer()
 @app.command()
 def benchmark(
     data: opt.Original,
-    method: Annotated[
-        list[str] | None, typer.Option("--method", "-m", help="Synthesizers to try, separated by commas.")
-    ] = None,
+    method: Annotated[list[str] | None, typer.Option("--method", "-m", help=opt.METHOD_HELP)] = None,
     replicates: opt.Replicates = 3,
     holdout_share: opt.HoldoutShare = 0.0,
     recipe: Annotated[
         Path | None,
-        typer.Option("--recipe", help="Try one method on the file raw and cleaned by this recipe instead."),
+        typer.Option("--recipe", help=f"{opt.RECIPE}; try one method on the file raw and cleaned instead."),
     ] = None,
     option: opt.Options = None,
     schema: opt.SchemaFile = None,
     keys: opt.Keys = None,
     targets: opt.Targets = None,
-    measures: Annotated[
-        list[str] | None, typer.Option("--measures", help="Names of measures; see 'dalenius methods'.")
-    ] = None,
+    measures: opt.Measures = None,
     every: opt.AllMeasures = False,
     report: opt.Report = None,
     seed: opt.SeedOption = DEFAULT_SEED,
@@ -109,8 +105,10 @@ def _show(found: Benchmark, terminal: Terminal) -> None:
 def cells(
     original: opt.Original,
     protected: Annotated[Path, typer.Argument(help="Protected file.")],
-    columns: Annotated[list[str], typer.Option("--columns", "-c", help="Columns of the table, by commas.")],
-    limit: Annotated[int, typer.Option("--limit", help="Cells to show.", min=1)] = 20,
+    columns: Annotated[
+        list[str], typer.Option("--columns", "-c", help="Only these columns, separated by commas.")
+    ],
+    limit: Annotated[int, typer.Option("--show", help="Cells to show.", min=1)] = 20,
     chart: opt.Chart = None,
     schema: opt.SchemaFile = None,
     as_json: opt.Json = False,

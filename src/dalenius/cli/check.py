@@ -30,7 +30,7 @@ def check(
     ] = None,
     recipe: Annotated[
         Path | None,
-        typer.Option("--recipe", help="Write steps against what was found to this JSON file, for 'clean'."),
+        typer.Option("--recipe", help=f"{opt.RECIPE}; written here, for 'clean'."),
     ] = None,
     accept: Annotated[
         list[str] | None,
@@ -63,8 +63,8 @@ def check(
 @app.command()
 def clean(
     data: opt.Original,
-    recipe: Annotated[Path, typer.Option("--recipe", help="Recipe made with 'check --recipe'.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    recipe: Annotated[Path, typer.Option("--recipe", help=f"{opt.RECIPE}; made with 'check --recipe'.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help=f"{opt.OUTPUT}.")],
     undo: Annotated[
         bool,
         typer.Option("--undo", help="The data are synthetic, made from cleaned data: take the steps back."),

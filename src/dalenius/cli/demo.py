@@ -33,11 +33,11 @@ COLUMNS = [
 
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")] = Path(
-        "dalenius-demo"
-    ),
-    rows: Annotated[int, typer.Option("--rows", "-n", help="Size of the example survey.", min=100)] = 2000,
-    method: Annotated[list[str] | None, typer.Option("--method", help="Only these synthesizers.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help=f"{opt.OUTPUT}.")] = Path("dalenius-demo"),
+    rows: Annotated[
+        int, typer.Option("--rows", "-n", help="Rows to make; of the example survey.", min=100)
+    ] = 2000,
+    method: Annotated[list[str] | None, typer.Option("--method", "-m", help=opt.METHOD_HELP)] = None,
     seed: opt.SeedOption = DEFAULT_SEED,
     quiet: opt.Quiet = False,
 ) -> None:

@@ -24,10 +24,6 @@ from dalenius.report import write_report
 
 app = typer.Typer()
 
-Threshold = Annotated[
-    int, typer.Option("--threshold", help="Nothing that rests on fewer original records is shown.", min=1)
-]
-
 
 @app.command("compare", help="The same for several files: candidates side by side, with replicates.")
 @app.command()
@@ -45,7 +41,7 @@ def evaluate(
     every: opt.AllMeasures = False,
     option: opt.Options = None,
     report: opt.Report = None,
-    threshold: Threshold = THRESHOLD,
+    threshold: opt.Threshold = THRESHOLD,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:

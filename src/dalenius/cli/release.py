@@ -30,7 +30,7 @@ NOT_ACCEPTED = 1
 def plan(
     data: opt.Original,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Plan file to write, beside the data.")
+        Path, typer.Option("--output", "-o", help=f"{opt.OUTPUT}; the plan, beside the data.")
     ] = Path("plan.yaml"),
     schema: opt.SchemaFile = None,
     quiet: opt.Quiet = False,
@@ -61,13 +61,11 @@ def release(
             "--check", help="Make the pack again and compare; exit code 1 if it differs or fails policy."
         ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it will cost, and stop.")] = False,
+    dry_run: opt.DryRun = False,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes to use; default: one per core.", min=1)
     ] = None,
-    threshold: Annotated[
-        int, typer.Option("--threshold", help="Smallest count shown by value.", min=1)
-    ] = THRESHOLD,
+    threshold: opt.Threshold = THRESHOLD,
     key: Annotated[
         Path | None,
         typer.Option(

@@ -39,12 +39,12 @@ Groups = Annotated[
         "--groups", help="Group numbers among keys and targets into so many quantile groups.", min=2
     ),
 ]
-Weight = Annotated[str | None, typer.Option("--weight", help="One file: column of sample weights.")]
+Weight = Annotated[str | None, typer.Option("--weight", help="Column of sampling weights.")]
 Household = Annotated[str | None, typer.Option("--household", help="One file: column of households.")]
 Population = Annotated[
     int | None, typer.Option("--population", help="One file: people it was drawn from.", min=1)
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the page as Markdown.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help=f"{opt.OUTPUT}; the page as Markdown.")]
 Reveal = Annotated[
     bool, typer.Option("--reveal", help="Name the values of the most exposed records: confidential.")
 ]

@@ -20,10 +20,10 @@ app = typer.Typer()
 def schema(
     data: opt.Original,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the schema to this YAML file.")
+        Path | None, typer.Option("--output", "-o", help=f"{opt.OUTPUT}; the schema as YAML.")
     ] = None,
     check: Annotated[
-        Path | None, typer.Option("--check", help="Check the data against this schema instead.")
+        Path | None, typer.Option("--against", help="Check the data against this schema instead.")
     ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,

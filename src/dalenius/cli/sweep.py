@@ -28,10 +28,12 @@ def sweep(
     data: opt.Original,
     epsilon: Annotated[
         list[str] | None,
-        typer.Option("--epsilon", "-e", help="Epsilons to try: --epsilon 0.1 0.5 1; 'none' is no noise."),
+        typer.Option(
+            "--epsilon", "-e", help="Privacy budget ε; several to try (0.1 0.5 1), 'none' is no noise."
+        ),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="saturated, loglinear, mst or aim.")
+        str, typer.Option("--method", "-m", help=f"{opt.WAY}; saturated, loglinear, mst or aim.")
     ] = "loglinear",
     columns: opt.Columns = None,
     replicates: opt.Replicates = 5,

@@ -26,7 +26,7 @@ Store = Annotated[Path, typer.Argument(help="Bucket store.", exists=True, dir_ok
 @app.command()
 def build(
     data: opt.Original,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Store to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help=f"{opt.OUTPUT}; the store.")],
     schema: opt.SchemaFile = None,
     width: Annotated[
         int, typer.Option("--width", help="All combinations of up to this many columns.", min=1, max=6)
@@ -51,9 +51,9 @@ def build(
 @app.command()
 def draw(
     store: Store,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help=f"{opt.OUTPUT}.")],
     columns: opt.Columns = None,
-    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Rows to draw.", min=0)] = None,
+    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Rows to make.", min=0)] = None,
     seed: opt.SeedOption = DEFAULT_SEED,
     quiet: opt.Quiet = False,
 ) -> None:

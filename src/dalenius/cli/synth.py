@@ -22,10 +22,10 @@ from dalenius.synth.candidate import DEFAULT_METHOD
 app = typer.Typer()
 
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="File to write; default: NAME.synthetic.EXT.")
+    Path | None, typer.Option("--output", "-o", help=f"{opt.OUTPUT}; default: NAME.synthetic.EXT.")
 ]
 Rows = Annotated[
-    int | None, typer.Option("--rows", "-n", help="Rows to draw; default: as many as in the data.")
+    int | None, typer.Option("--rows", "-n", help="Rows to make; default: as many as in the data.")
 ]
 Copies = Annotated[int, typer.Option("--copies", help="How many files to make.", min=1)]
 
@@ -54,7 +54,7 @@ def synth(
         Path | None, typer.Option("--save-model", help="Also save the fitted model here.")
     ] = None,
     dry_run: opt.DryRun = False,
-    force: Annotated[bool, typer.Option("--force", help="Run even when memory may not suffice.")] = False,
+    force: opt.Force = False,
     seed: opt.SeedOption = DEFAULT_SEED,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -130,7 +130,7 @@ def _written(method: str, tables: Sequence[Table], target: Path, seed: int, term
 @app.command()
 def sample(
     model: Annotated[Path, typer.Argument(help="Model file made with 'synth --save-model'.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help=f"{opt.OUTPUT}.")],
     rows: Rows = None,
     copies: Copies = 1,
     seed: opt.SeedOption = DEFAULT_SEED,

@@ -82,7 +82,7 @@ def protect_command(
     insiders: table.Insiders = False,
     prior: table.Prior = None,
     coalition: table.Coalition = None,
-    force: table.Force = False,
+    force: opt.Force = False,
     mark: table.Mark = "×",
     out: table.Out = None,
     html: table.Page = None,
@@ -244,7 +244,7 @@ def audit_command(
     published: Annotated[Path, typer.Argument(help="A published table, one row a cell, totals included.")],
     by: table.By = None,
     value: Annotated[
-        str, typer.Option("--value", help="Value column; empty or marked where suppressed.")
+        str, typer.Option("--value", help="Column of values; empty or marked where suppressed.")
     ] = "value",
     hier: table.Hier = None,
     primary: Annotated[str | None, typer.Option("--primary", help="Column that marks primary cells.")] = None,
@@ -253,7 +253,7 @@ def audit_command(
     range_min: table.RangeMin = 0.0,
     range_percent: table.RangePercent = 0.0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the bounds here (CSV; confidential).")
+        Path | None, typer.Option("--output", "-o", help=f"{opt.OUTPUT}; the bounds as CSV: confidential.")
     ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -304,7 +304,7 @@ Base = Annotated[
 ]
 
 
-Epsilon = Annotated[float, typer.Option("--epsilon", help="Budget of differential privacy (method budget).")]
+Epsilon = Annotated[float, typer.Option("--epsilon", help="Privacy budget ε; for the method budget.")]
 Limit = Annotated[
     float | None,
     typer.Option("--limit", help="Most that one record may contribute to a sum (method budget)."),
@@ -326,7 +326,12 @@ def perturb_command(
     contributor: table.Contributor = None,
     rule: table.Rules = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="round, controlled, cellkey, small, adjust or budget.")
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            help=f"{opt.WAY}; round, controlled, cellkey, small, adjust, budget.",
+        ),
     ] = "round",
     base: Base = 3,
     epsilon: Epsilon = 1.0,
@@ -379,8 +384,12 @@ def compare_command(
     limit: Limit = None,
     time_limit: Seconds = 20.0,
     key_file: KeyFile = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the figures here (CSV).")] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write the map of loss and risk here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--output", "-o", help=f"{opt.OUTPUT}; the figures as CSV.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Page to write (HTML); the map of loss and risk.")
+    ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
