@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
+
+from dalenius.core.subtraction import Sum, withheld
 
 THRESHOLD = 10
 """Fewest original records behind anything that is shown, unless a pair is given another number."""
@@ -13,11 +16,16 @@ THRESHOLD = 10
 def withhold(table: pl.DataFrame, counts: Sequence[str], threshold: int) -> pl.DataFrame:
     """Rows of a table that rest on no record or on enough of them; ``counts`` are its columns of original records.
 
+    Whoever knows how many records there are in all gets no other row by subtraction: the smallest go with it.
+
     Examples
     --------
-    >>> table = pl.DataFrame({"group": ["a", "b"], "rows": [16, 90], "median": [71.5, 40.0]})
-    >>> withhold(table, ["rows"], 60)["group"].to_list()
-    ['b']
+    >>> table = pl.DataFrame({"group": ["a", "b", "c"], "rows": [6, 40, 90], "median": [71.5, 40.0, 35.5]})
+    >>> withhold(table, ["rows"], 10)["group"].to_list()
+    ['c']
     """
-    few = [(pl.col(name) > 0) & (pl.col(name) < threshold) for name in counts]
-    return table.filter(~pl.any_horizontal(few)) if few else table
+    hidden = np.zeros(len(table), bool)
+    for name in counts:
+        held = table[name].fill_null(0).to_numpy()
+        hidden |= withheld(held, [Sum(np.arange(len(held)))], threshold)
+    return table.filter(~hidden) if hidden.any() else table

@@ -19,7 +19,7 @@ class BootstrapModel(KeptTable):
     contents = "every original row: treat the file like the confidential data"
 
     def _draw(self, rows: int, seed: Seed) -> Table:
-        return self.table.take(generator(seed, "rows").integers(0, max(self.rows, 1), rows))
+        return self.table.take(generator(seed, "rows").integers(0, max(self.table.rows, 1), rows))
 
 
 @register

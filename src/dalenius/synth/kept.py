@@ -29,4 +29,6 @@ class KeptTable(Model):
     def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> Self:
         """Rebuild the rows."""
         vectors = [vector_from(str(i), column, arrays) for i, column in enumerate(schema)]
-        return cls(Table.from_vectors(vectors, rows, schema=schema))
+        model = cls(Table.from_vectors(vectors, len(vectors[0]), schema=schema))
+        model.rows = rows
+        return model

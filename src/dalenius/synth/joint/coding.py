@@ -19,6 +19,7 @@ from dalenius.core.random import Seed, generator
 from dalenius.data.declared import declared_bounds
 from dalenius.data.exit import NEVER_RELEASED
 from dalenius.data.grouping import Grouping, Method
+from dalenius.data.rare import without_rare_numbers
 from dalenius.data.schema import Column, Kind, Level, Schema
 from dalenius.data.table import Table
 from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, BoolArray, IntArray, Vector, compact
@@ -165,7 +166,12 @@ class Coding:
 
     @classmethod
     def from_data(cls, table: Table, groups: Groups, keep_values: bool = True) -> Coding:
-        """Codes read off the data: levels and gaps that occur, breaks found by the grouping."""
+        """Codes read off the data: levels and gaps that occur, breaks found by the grouping.
+
+        Without values, nobody's own value is a break or an end: those are found among values that enough units share.
+        """
+        if not keep_values:
+            table = table.with_vectors(*_shared_numbers(table))
         grouping = Grouping.fit(
             table, method=groups.method, groups=groups.groups, breaks=_known(table, groups.breaks)
         )
@@ -229,6 +235,13 @@ class Coding:
             for i, (column, fact) in enumerate(zip(schema, facts, strict=True))
         ]  # fmt: skip
         return cls(tuple(held))
+
+
+def _shared_numbers(table: Table) -> list[Vector]:
+    """Columns of numbers without values that few units hold."""
+    held = [table[name] for name in table.names if table[name].is_number]
+    least, units = table.schema.min_units, table.units
+    return [without_rare_numbers(vector, units, least, generator(0, vector.column.name)) for vector in held]
 
 
 def _known(

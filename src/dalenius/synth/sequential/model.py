@@ -52,8 +52,8 @@ class SequentialModel(Model):
 
     method: ClassVar[str] = "cart"
     contents = (
-        "for each column a model that holds its original values: the donors in the leaves of the trees, not "
-        "linked across columns. Treat the file like the confidential data"
+        "for each column a model that holds its values: the donors in the leaves of the trees, not linked across "
+        "columns; values of fewer than 3 units were drawn anew. Whoever has it can draw any number of files"
     )
 
     def __init__(
