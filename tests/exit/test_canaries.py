@@ -18,7 +18,7 @@ from dalenius.cli import app
 from dalenius.core.errors import DataError
 from dalenius.data import Table
 from dalenius.release import read_plan, run_plan, write_pack
-from dalenius.synth import SYNTHESIZERS, Synthesizer, make_synthesizer
+from dalenius.synth import METHODS, Synthesizer, make_synthesizer
 from dalenius.synth.independent import Independent, IndependentModel
 from dalenius.synth.syndiffix import BucketStore, TableSet, plan_tables
 from tests.exit.canaries import (
@@ -32,20 +32,20 @@ from tests.exit.canaries import (
     sightings,
 )
 
-NAMES = list(SYNTHESIZERS)
+NAMES = list(METHODS)
 COPIED = {"number", "day", "moment"}
 """What a method that copies rows gives out by its nature; it is marked, and never offered for release."""
 
 
 def made(name: str) -> Synthesizer:
     """A method with the options of its example; with a budget, up to three records of a firm are covered."""
-    kind = SYNTHESIZERS[name]
+    kind = METHODS[name]
     given = dict(kind.info.example_options)
     known = {option.name for option in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
     if "salt" in known:
         given["salt"] = "a secret of mine"
     synthesizer = make_synthesizer(name, **given)
-    return make_synthesizer(name, **given, contribution=3) if synthesizer.budgeted else synthesizer
+    return make_synthesizer(name, **given, contribution=3) if synthesizer.private else synthesizer
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -125,9 +125,9 @@ def test_no_canary_in_a_public_pack(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n in NAMES if not SYNTHESIZERS[n].info.copies_rows and n != "cart"])
+@pytest.mark.parametrize("name", [n for n in NAMES if not METHODS[n].info.copies_rows and n != "cart"])
 def test_no_canary_in_the_public_pack_of_any_method(name, tmp_path):
-    if made(name).budgeted:
+    if made(name).private:
         pytest.skip("a budget needs declared columns, and this file declares none")
     assert sightings(packed(name, tmp_path)) == set()
 

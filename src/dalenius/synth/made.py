@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dalenius.core.errors import OptionError
+from dalenius.data.exit import leave
 from dalenius.data.table import Table
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class Made:
     Attributes
     ----------
     tables
-        The protected tables, one for each copy.
+        The protected tables, one for each copy; whatever made them, they pass the exit.
     rows
         Rows of the original.
     model
@@ -52,6 +53,9 @@ class Made:
     kept: tuple[str, ...] = ()
     fit_seconds: float = 0.0
     draw_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", tuple(leave(table) for table in self.tables))
 
     def __len__(self) -> int:
         return len(self.tables)
