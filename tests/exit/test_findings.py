@@ -143,3 +143,16 @@ def _unpacked(path: Path) -> bytes:
 
     with zipfile.ZipFile(path) as archive:
         return b"".join(archive.read(entry) for entry in archive.namelist())
+
+
+@pytest.mark.parametrize("name", ["independent", "cart"])
+def test_a_small_file_does_not_show_which_ages_nobody_has(name):
+    rng = np.random.default_rng(0)
+    ages = rng.integers(20, 81, 60)
+    frame = pl.DataFrame({"sex": rng.choice(["f", "m"], 60), "age": ages})
+    nobody = np.setdiff1d(np.arange(20, 81), ages)
+    drawn = np.concatenate(
+        [dalenius.synthesize(frame, name, seed=seed, rows=600)["age"].to_numpy() for seed in range(4)]
+    )
+    share, places = np.isin(drawn, nobody).mean(), len(nobody) / 61
+    assert 0 < share < 1.3 * places, "values nobody has are drawn no more often than their share of the places"
