@@ -18,6 +18,8 @@ from dalenius.data.schema import Column, Kind
 from dalenius.data.units import Units
 from dalenius.data.vector import MISSING, AnyArray, BoolArray, IntArray, Vector, compact
 
+TRIES = 20
+"""Draws of a text that may fall on a rare one before the cell is left empty."""
 FARTHEST = 10_000
 """Steps within which a free place is looked for."""
 PLACES = 6
