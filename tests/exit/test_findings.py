@@ -155,4 +155,6 @@ def test_a_small_file_does_not_show_which_ages_nobody_has(name):
         [dalenius.synthesize(frame, name, seed=seed, rows=600)["age"].to_numpy() for seed in range(4)]
     )
     share, places = np.isin(drawn, nobody).mean(), len(nobody) / 61
-    assert 0 < share < 1.3 * places, "values nobody has are drawn no more often than their share of the places"
+    assert 0 < share < 1.3 * places, (
+        "values nobody has are drawn no more often than their share of the places"
+    )

@@ -74,7 +74,9 @@ def chosen_options(method: str) -> st.SearchStrategy[dict[str, Any]]:
     simple = {n: values(o) for n, o in declared(METHODS[method]).items() if n not in ODD}
     some = st.fixed_dictionaries({}, optional={n: s for n, s in simple.items() if s is not None})
     needed = dict(METHODS[method].info.example_options)
-    whole = some.map(lambda options: {**options, **needed}).filter(lambda o: not Candidate(method, o).faults())
+    whole = some.map(lambda options: {**options, **needed}).filter(
+        lambda o: not Candidate(method, o).faults()
+    )
     return whole.filter(lambda options: Candidate(method, options).repeatable)
 
 
