@@ -190,7 +190,7 @@ class Run:
             raise OptionError(
                 f"method {method!r} needs every published small cell to be primary; use 'anysum_notprimary'"
             )
-        self.notes.append("method changed to 'anysum_notprimary', because some small cells are not primary")
+        self.notes.append("method changed to 'anysum_notprimary', because some small cells are not primary.")
         return "anysum_notprimary"
 
     def _columns(self, small: Bools, owners: Ints) -> None:
@@ -307,7 +307,7 @@ class Run:
         unsafe = np.union1d(members, self.problem.given_away)
         if len(unsafe):
             self.notes.append(
-                f"{len(unsafe)} primary cells can be computed from the cells that must be published"
+                f"{len(unsafe)} primary cells can be computed from the cells that must be published."
             )
         return unsafe
 

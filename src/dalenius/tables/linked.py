@@ -75,7 +75,7 @@ class LinkedSuppression:
             if self.disagreeing
             else ""
         )
-        return f"{self.combined.sentence} By table: {parts}.{odd}"
+        return f"{self.combined} By table: {parts}.{odd}"
 
 
 def protect_linked(

@@ -20,25 +20,30 @@ if TYPE_CHECKING:
     from dalenius.tables.hierarchy import Hierarchy
     from dalenius.tables.ways import Ways
 
-STYLE = f"""
+PAGE = f"""
 body {{ margin: 0; font: 15px/1.5 {FONT}; color: #1B1F24; background: #FFF; }}
 main {{ max-width: 76em; margin: 0 auto; padding: 1em 1.5em 3em; }}
 h1 {{ font-size: 1.6em; }} h2 {{ font-size: 1.2em; margin-top: 1.8em; }} h3 {{ font-size: 1em; margin: 1em 0 .3em; }}
 svg, img {{ max-width: 100%; height: auto; }}
-.verdict {{ padding: .7em 1em; border-left: 6px solid; }}
-.verdict.safe {{ border-color: #1E7B4F; background: #EEF7F2; }}
-.verdict.unsafe {{ border-color: #A93226; background: #FBEDEB; }}
-.alarm {{ position: sticky; top: 0; z-index: 9; margin: 0; padding: .5em 1.5em; background: #A93226; color: #FFF;
-  font-weight: 700; }}
-.drawing {{ overflow-x: auto; }} ul.tree, ul.tree ul {{ list-style: none; padding-left: 1.1em; margin: 0; }}
-ul.tree li {{ border-left: 1px solid #B8C0C8; padding-left: .6em; position: relative; }}
-ul.tree li::before {{ content: ""; position: absolute; left: 0; top: .8em; width: .5em;
-  border-top: 1px solid #B8C0C8; }}
-@media print {{ .alarm {{ position: static; }} main {{ max-width: none; padding: 0; }} h2 {{ break-after: avoid; }}
+@media print {{ main {{ max-width: none; padding: 0; }} h2 {{ break-after: avoid; }}
   @page {{ size: A4 landscape; margin: 12mm; }} }}
+"""
+STYLE = """
+.verdict { padding: .7em 1em; border-left: 6px solid; color: #1B1F24; }
+.verdict.safe { border-color: #1E7B4F; background: #EEF7F2; }
+.verdict.unsafe { border-color: #A93226; background: #FBEDEB; }
+.alarm { position: sticky; top: 0; z-index: 9; margin: 0; padding: .5em 1.5em; background: #A93226; color: #FFF;
+  font-weight: 700; }
+.drawing { overflow-x: auto; background: #FFF; color: #1B1F24; }
+ul.tree, ul.tree ul { list-style: none; padding-left: 1.1em; margin: 0; }
+ul.tree li { border-left: 1px solid #B8C0C8; padding-left: .6em; position: relative; }
+ul.tree li::before { content: ""; position: absolute; left: 0; top: .8em; width: .5em; border-top: 1px solid #B8C0C8; }
+figure { margin: 1em 0; } figure svg { background: #FFF; max-width: 100%; height: auto; }
+@media print { .alarm { position: static; } }
 """
 MOST_DRAWN = 3
 MOST_CODES = 150
+FEW_CODES = 30
 
 
 def table_page(
@@ -64,23 +69,34 @@ def table_page(
     >>> page.startswith("<!doctype html>"), "2 of 4 cells" in page
     (True, True)
     """
-    checked = result.checked if found is None else found
-    warning = UNCHECKED if checked is None else "" if checked.passed else UNSAFE
-    alarm = f"<p class='alarm' role='alert'>{warning}</p>" if warning else ""
-    inside = (
-        "<p>Internal: tells cells that a rule asks for from those that protect them.</p>" if internal else ""
-    )
-    body = [_audit(result, checked), "<h2>Table</h2>", inside, cross_table_html(result, internal=internal)]
-    if internal:
-        body += [_relations(result, checked), _hierarchies(result), _picture(result), _cost(result)]
-    else:
-        body = [cross_table_html(result, internal=False)]
+    style = f"{PAGE}{STYLE}"
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body><main>{alarm}"
-        f"<h1>{html.escape(title)}</h1>{''.join(body)}</main></body></html>\n"
+        f"<title>{html.escape(title)}</title><style>{style}</style></head><body><main>"
+        f"<h1>{html.escape(title)}</h1>{table_parts(result, found, internal=internal)}</main></body></html>\n"
     )
+
+
+def table_parts(result: Suppression, found: Audit | None = None, *, internal: bool = True) -> str:
+    """What stands on the page below its title, for pages that have a frame of their own.
+
+    Examples
+    --------
+    >>> from dalenius.tables import define, protect, SmallCount
+    >>> result = protect(define({"a": ["x", "y", "z"], "n": [1, 7, 9]}, by="a", freq="n"), SmallCount(3))
+    >>> table_parts(result).startswith("<h2>Audit</h2>")
+    True
+    """
+    checked = result.checked if found is None else found
+    warning = UNCHECKED if checked is None else "" if checked.passed else UNSAFE
+    alarm = f"<p class='alarm' role='alert'>{warning}</p>" if warning else ""
+    if not internal:
+        return alarm + cross_table_html(result, internal=False)
+    inside = "<p>Internal: tells cells that a rule asks for from those that protect them.</p>"
+    body = [alarm, _audit(result, checked), "<h2>Table</h2>", inside, cross_table_html(result)]
+    body += [_relations(result, checked), _hierarchies(result), _picture(result), _cost(result)]
+    return "".join(body)
 
 
 def _audit(result: Suppression, found: Audit | None) -> str:
@@ -119,8 +135,12 @@ def _hierarchies(result: Suppression) -> str:
     ]
     if not trees:
         return ""
-    drawn = [f"<details><summary>{html.escape(name)}: {len(tree.codes):,} codes</summary>{_tree(tree)}</details>"
-             for name, tree in trees]  # fmt: skip
+    drawn = []
+    for name, tree in trees:
+        shown = " open" if len(tree.codes) <= FEW_CODES else ""
+        drawn.append(
+            f"<details{shown}><summary>{html.escape(name)}: {len(tree.codes):,} codes</summary>{_tree(tree)}</details>"
+        )
     return f"<h2>Hierarchies</h2>{''.join(drawn)}"
 
 
@@ -174,7 +194,7 @@ def ways_page(found: Ways, title: str = "Ways to protect a table") -> str:
     )
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}</title>"
-        f"<style>{STYLE}{CSS}</style></head><body><main><h1>{html.escape(title)}</h1><h2>Loss and risk</h2>"
+        f"<style>{PAGE}{STYLE}{CSS}</style></head><body><main><h1>{html.escape(title)}</h1><h2>Loss and risk</h2>"
         f"<figure role='img' aria-label='{words}'>{picture(chart)}</figure>"
         "<div class='dalenius-scroll' tabindex='0' role='region' aria-label='Figures'>"
         f"<table class='dalenius-table'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"

@@ -75,7 +75,7 @@ class Problem:
         if empty[primary].any():
             notes.append(
                 f"{int(empty[primary].sum())} primary cells have no inner cell and cannot be protected; "
-                "extend the input with zeros if they are not structural"
+                "extend the input with zeros if they are not structural."
             )
         heads = _unique(place[forced])
         guarded = np.setdiff1d(place[primary[~empty[primary]]], heads)

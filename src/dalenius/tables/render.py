@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2000
 MOST_ACROSS = 12
+ACROSS_A4, ACROSS_A3 = 24, 40
 
 
 def _grid(
@@ -135,7 +136,7 @@ def cross_table(
 
 CSS = f"""
 .dalenius-scroll {{ overflow: auto; max-height: 80vh; border: 1px solid #E5E9ED; }}
-.dalenius-table {{ border-collapse: separate; border-spacing: 0; font: 13px {FONT}; }}
+.dalenius-table {{ border-collapse: separate; border-spacing: 0; font: 13px {FONT}; background: #FFF; color: #1B1F24; }}
 .dalenius-table th, .dalenius-table td {{ padding: 2px 8px; text-align: right; border-bottom: 1px solid #E5E9ED;
   white-space: nowrap; }}
 .dalenius-table thead th {{ position: sticky; top: 0; background: #FFF; z-index: 2; }}
@@ -192,11 +193,19 @@ def cross_table_html(
     )
     said = f"<p>{html.escape(str(result))}</p>" if internal else ""
     return (
-        f"<style>{CSS}</style><section aria-label='Table'>{said}"
+        f"<style>{CSS}{_paper(len(heads))}</style><section aria-label='Table'>{said}"
         '<div class="dalenius-scroll" tabindex="0" role="region" aria-label="Protected table">'
         f'<table class="dalenius-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
         f"{legend}{more}</section>"
     )
+
+
+def _paper(columns: int) -> str:
+    """Print rules for wide tables: larger paper, and smaller letters where that is not enough."""
+    if columns <= ACROSS_A4:
+        return ""
+    letters = min(6.5, 6.5 * ACROSS_A3 / columns)
+    return f"@page {{ size: A3 landscape; }} @media print {{ .dalenius-table {{ font-size: {letters:.1f}pt; }} }}"
 
 
 def _depth(code: str, nearest: Mapping[str, str | None]) -> int:
