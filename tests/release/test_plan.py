@@ -11,9 +11,9 @@ import pytest
 from dalenius.core.errors import SchemaError
 from dalenius.core.result import Result
 from dalenius.data import Table, examples, read
+from dalenius.evaluation.policy import Rule, judge
 from dalenius.release import read_plan, template
 from dalenius.release.jobs import source
-from dalenius.release.policy import Rule, judge
 from dalenius.release.template import roles
 
 from .conftest import invoke, make_plan

@@ -6,15 +6,19 @@ the figures of this run, and no word of the field is used without being explaine
 
 from __future__ import annotations
 
+import html
+import json
 import re
 
 import pytest
 
 from dalenius.core.option import knobs
-from dalenius.report.people import in_people
+from dalenius.release.outcome import MOST_MAPS
+from dalenius.report.people import against_strangers
+from dalenius.report.story import LIKELY
 from dalenius.synth import METHODS
 
-QUESTIONS = ("What was released?", "What could go wrong?", "How likely is that?", "What may it be used for?")
+QUESTIONS = ("What was released?", "What could go wrong?", LIKELY, "What may it be used for?")
 JARGON = (
     "intruder", "key", "keys", "target", "targets", "holdout", "repU", "DiSCO", "S_pMSE", "pMSE", "synthetic",
     "protected", "candidate", "candidates", "policy", "utility", "disclosure", "disclosive", "differential privacy",
@@ -23,8 +27,8 @@ JARGON = (
 )  # fmt: skip
 
 
-def plain(html: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", re.sub(r"<svg.*?</svg>", "", html, flags=re.S)))
+def plain(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", re.sub(r"<svg.*?</svg>", "", page, flags=re.S)))
 
 
 @pytest.fixture(scope="module", params=["public", "internal"])
@@ -39,7 +43,7 @@ def verdict(page: str) -> str:
 def answers(page: str) -> dict[str, str]:
     end = r'(?=<div class="answer">|<div class="words-used">|</section>)'
     blocks = re.findall(rf'<div class="answer"><h2>(.*?)</h2>(.*?){end}', verdict(page), re.S)
-    return {head: plain(body) for head, body in blocks}
+    return {html.unescape(head): html.unescape(plain(body)) for head, body in blocks}
 
 
 def test_the_verdict_comes_first_and_has_the_four_questions(page):
@@ -48,13 +52,17 @@ def test_the_verdict_comes_first_and_has_the_four_questions(page):
 
 
 def test_each_answer_begins_with_one_short_sentence(page):
-    for short in re.findall(r'<p class="short">(.*?)</p>', verdict(page), re.S):
-        assert len(plain(short).split()) <= 20, short
+    shorts = [plain(text) for text in re.findall(r'<p class="short">(.*?)</p>', verdict(page), re.S)]
+    assert len(shorts) == len(QUESTIONS)
+    assert [
+        len(text.split()) <= (40 if head == LIKELY else 20)
+        for head, text in zip(QUESTIONS, shorts, strict=True)
+    ]
 
 
 def test_what_was_released_is_told_with_this_runs_numbers(page, released):
     text = answers(page)[QUESTIONS[0]]
-    assert "320 people who do not exist" in text
+    assert ("320 people who do not exist" in text) == released.chosen.made_up
     assert "7 facts" in text
     assert all(name in text for name in ("region", "income", "diagnosis"))
     assert METHODS[released.chosen.candidate.method].info.plain in text
@@ -66,16 +74,51 @@ def test_what_could_go_wrong_names_what_is_known_and_wanted(page, released):
     assert all(name in text for name in (*scenario.keys, *scenario.targets))
 
 
-def test_how_likely_is_told_in_people_beside_per_cent(page, released):
-    text = answers(page)[QUESTIONS[2]]
-    figures = released.chosen.runs[0][released.plan.scenarios[0].name]
-    for name in ("disco", "replicated-uniques"):
-        value = figures[name].value
-        assert f"{in_people(value)} ({value:.3g} %)" in text
-        assert in_people(figures[name].yardsticks["holdout"]) in text
+def strangers(released) -> str:
+    """The sentence that the first screen must hold: people in the data, strangers, and the rest."""
+    found = released.chosen.runs[0][released.plan.scenarios[0].name]["disco"]
+    target = max(found.values, key=found.values.get)
+    return against_strangers(
+        found.value, found.yardsticks["holdout"], f"somebody could read off the {target} of {{}}"
+    )
+
+
+def test_three_questions_are_answered_by_the_first_screen_alone(page, released):
+    """What was released, what could go wrong, how much of that is this file's doing."""
+    told = answers(page)
+    assert re.search(
+        r"A file (about|of) 320 (people who do not exist|lines), with 7 facts about each", told[QUESTIONS[0]]
+    )
+    assert "Somebody could learn, or believe to learn, something about a real person" in told[QUESTIONS[1]]
+    doing = told[QUESTIONS[2]]
+    assert strangers(released)[1:] in doing
+    assert re.search(
+        r"of 100 who are not in it, of \d+; so the file itself gives away (about \d+|nothing that shows)",
+        doing,
+    )
     pictures = re.findall(r'<div class="crowd" role="img" aria-label="(.*?)"', verdict(page))
-    assert len(pictures) == 2
-    assert verdict(page).count("<circle") >= 200
+    assert len(pictures) == 3
+    assert verdict(page).count("<circle") >= 300
+
+
+def test_the_same_sentence_stands_in_page_markdown_and_json(released):
+    folder = released.plan.output / "public"
+    for name in ("report.html", "report.md", "report.json"):
+        assert strangers(released)[1:] in (folder / name).read_text(encoding="utf-8"), name
+
+
+def test_the_first_screen_says_why_the_others_were_not_chosen(released):
+    shown = html.unescape(plain(verdict((released.plan.output / "internal" / "report.html").read_text())))
+    others = [j.candidate.name for j in released.judged if j is not released.chosen]
+    assert len(released.refusals) == len(others) == 4
+    for name, line in zip(others, released.refusals, strict=True):
+        assert line.count(". ") == 0
+        assert f"'{name}'" in "".join(released.refusals)
+        assert line in shown
+    assert (
+        json.loads((released.plan.output / "internal" / "results.json").read_text())["refused"]
+        == released.refusals
+    )
 
 
 def test_what_it_may_be_used_for_says_what_not(page):
@@ -120,6 +163,6 @@ def test_release_in_a_notebook(released):
     shown = released._repr_html_()
     assert released.chosen.candidate.name in shown
     assert "<b>&" not in shown
-    assert shown.count("<svg") == len(released.risks)
+    assert shown.count("<svg") == min(len(released.risks), MOST_MAPS)
     assert released.table["unbeaten"].any()
     assert "layer" in released.chart().to_dict()

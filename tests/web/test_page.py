@@ -82,7 +82,7 @@ def test_from_the_example_to_the_pack(tmp_path, browsing):
         for question in (
             "what was released?",
             "what could go wrong?",
-            "how likely is that?",
+            "how much of that is this file's doing?",
             "what may it be used for?",
         ):
             assert question in verdict

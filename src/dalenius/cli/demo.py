@@ -19,6 +19,7 @@ from dalenius.data import examples, write
 from dalenius.data.table import Table
 from dalenius.evaluation import HEADLINES, compare
 from dalenius.report import write_report
+from dalenius.report.words import comparison_story
 from dalenius.synth import METHODS, Candidate
 
 app = typer.Typer()
@@ -57,6 +58,9 @@ def demo(
     with terminal.progress("measuring") as show:
         comparison = compare(original, made, holdout=holdout, progress=show)
     show_many(comparison, terminal, HEADLINES)
+    story = comparison_story(comparison)
+    for line in ("", story.why, *story.refused):
+        terminal.say(line)
     terminal.say("\nThese are a few of the figures; the report has them all, with what they mean.")
     digest = hashlib.sha256((output / "survey.csv").read_bytes()).hexdigest()
     path = output / "report.html"

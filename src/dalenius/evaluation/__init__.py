@@ -3,18 +3,23 @@
 from dalenius.evaluation.benchmarking import Benchmark, ablation, benchmark
 from dalenius.evaluation.comparing import HEADLINES, Comparison, averaged, compare
 from dalenius.evaluation.measuring import Evaluation, evaluate, evaluate_pair
+from dalenius.evaluation.policy import DEFAULT_POLICY, Rule, copies_nobody, refusals
 from dalenius.evaluation.sweeping import sweep_epsilon
 
 __all__ = [
+    "DEFAULT_POLICY",
     "HEADLINES",
     "Benchmark",
     "Comparison",
     "Evaluation",
+    "Rule",
     "ablation",
     "averaged",
     "benchmark",
     "compare",
+    "copies_nobody",
     "evaluate",
     "evaluate_pair",
+    "refusals",
     "sweep_epsilon",
 ]

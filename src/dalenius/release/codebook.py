@@ -82,16 +82,20 @@ def _line(text: str) -> str:
     return re.sub(r"([\\`*\[\]])", r"\\\1", plain).replace("&", "&amp;").replace("<", "&lt;")
 
 
-def limits_text(title: str, method: MethodInfo, uses: list[str]) -> str:
+def limits_text(title: str, method: MethodInfo, uses: list[str], made_up: bool) -> str:
     """Statement of limits: what the file may be used for, and what not."""
+    who = (
+        "The records in this file are not real people. They were"
+        if made_up
+        else "The records in this file were"
+    )
     lines = [
         f"# Before you use this file: {title}",
         "",
-        f"The records in this file are not real people. They were made after real data by a "
-        f"computer program ({method.title}) "
-        "so that the whole looks like the original while no record is meant to stand for a person.",
+        f"{who} made after real data by a computer program ({method.title}) so that the whole looks like the original "
+        "while no record is meant to stand for a person.",
         "",
-        "- Do not try to find a person in it. A record that seems to fit somebody fits by chance.",
+        "- Do not try to find a person in it. A record that seems to fit somebody may fit by chance.",
         "- Results from this file are approximate. Intervals and tests computed from it as if it "
         "were a survey are too sure of "
         "themselves.",

@@ -16,10 +16,10 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
+from dalenius.evaluation.policy import Finding, copies_nobody, judge
 from dalenius.release.jobs import Figures, job_path, read_figures, read_ledger
 from dalenius.release.plan import Plan
-from dalenius.release.policy import Finding, judge
-from dalenius.synth import Candidate
+from dalenius.synth import METHODS, Candidate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,14 +44,38 @@ class Judged:
     ledger: str = ""
 
     @property
+    def reference(self) -> bool:
+        """Whether the method copies whole rows: shown beside the others to read them by, never released."""
+        return METHODS[self.candidate.method].info.copies_rows
+
+    @property
     def safe(self) -> bool:
-        """Whether every line of the policy is met in every scenario, each time."""
-        return all(finding.met for finding in self.findings)
+        """Whether it may be released: no reference, and every line of the policy met in every scenario, each time."""
+        return not self.reference and all(finding.met for finding in self.findings)
 
     @property
     def broken(self) -> list[str]:
         """The policy lines that are not met, in words."""
-        return [f"{f.scenario}: {f.said}" for f in self.findings if not f.met]
+        own = ["copies whole rows of the data; a reference, never a release"] if self.reference else []
+        return own + [f"{f.scenario}: {f.said}" for f in self.findings if not f.met]
+
+    @property
+    def refusal(self) -> str:
+        """Why it was refused, in one sentence that names the limit that is missed by most; empty where it was not."""
+        name = f"'{self.candidate.name}'"
+        if self.reference:
+            return f"{name} copies whole rows of the data: it is shown to read the others by, and is never released."
+        missed = sorted((f for f in self.findings if not f.met), key=lambda f: -f.excess)
+        if not missed:
+            return ""
+        others = len({f.rule.text for f in missed}) - 1
+        more = f" ({others} more limit{'s are' if others > 1 else ' is'} missed)" if others else ""
+        return f"{name} was refused for {missed[0].plainly}{more}."
+
+    @property
+    def made_up(self) -> bool:
+        """Whether the measures of copying agree, each time it was made, that nobody's record comes out again."""
+        return not self.reference and all(copies_nobody(next(iter(run.values()))) for run in self.runs)
 
 
 @dataclass(frozen=True)
@@ -63,6 +87,21 @@ class Release:
     chosen: Judged | None
     why: str
     work: Path
+
+    @property
+    def refusals(self) -> list[str]:
+        """One sentence for each candidate that was not chosen: the limit that stood against it, or who is better."""
+        lines = [judged.refusal for judged in self.judged if not judged.safe]
+        if self.chosen is not None:
+            best, info = utility(self.plan, self.chosen), MEASURES[self.plan.choose].info
+            others = [j for j in self.judged if j.safe and j is not self.chosen]
+            lines += [
+                f"'{j.candidate.name}' meets every limit too and is no more useful "
+                f"({figure(utility(self.plan, j))} against {figure(best)}; {info.best})."
+                for j in others
+                if self.plan.choose in j.figures[self.plan.scenarios[0].name]
+            ]
+        return lines
 
     @property
     def date(self) -> str:
@@ -189,12 +228,12 @@ def _averaged(runs: list[dict[str, Result]]) -> dict[str, Result]:
 def _choice(plan: Plan, judged: tuple[Judged, ...]) -> tuple[Judged | None, str]:
     safe = [j for j in judged if j.safe]
     if not safe:
+        near = min(judged, key=lambda j: (j.reference, len(j.broken)))
         count = (
             "The only candidate does not meet"
             if len(judged) == 1
             else f"None of the {len(judged)} candidates meets"
         )
-        near = min(judged, key=lambda j: len(j.broken))
         return None, (
             f"{count} the policy, so nothing is released. "
             f"Nearest is '{near.candidate.name}', which misses: {'; '.join(near.broken)}. "
@@ -236,6 +275,8 @@ def summary(release: Release) -> dict[str, Any]:
         "title": release.plan.title,
         "chosen": release.chosen.candidate.name if release.chosen else None,
         "why": release.why,
+        "refused": release.refusals,
+        "default_policy": release.plan.default_policy,
         "candidates": {j.candidate.name: _judged_dict(j) for j in release.judged},
     }
 
@@ -245,7 +286,9 @@ def _judged_dict(judged: Judged) -> dict[str, Any]:
         "method": judged.candidate.method,
         "options": dict(judged.candidate.options),
         "repeatable": judged.candidate.repeatable,
+        "reference": judged.reference,
         "meets_policy": judged.safe,
+        "refused": judged.refusal,
         "policy": [
             {"line": f.rule.text, "scenario": f.scenario, "met": f.met, "said": f.said}
             for f in judged.findings

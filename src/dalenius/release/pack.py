@@ -230,7 +230,7 @@ def _write_public(
     write_text(folder / "report.html", page)
     write_text(folder / "report.md", render_markdown(shown, bare, title=plan.title, public=True, story=story))
     write_text(folder / "report.json", _json(_public_facts(plan.title, release_title(chosen), story, best)))
-    write_text(folder / "limits.md", limits_text(plan.title, info, story.uses))
+    write_text(folder / "limits.md", limits_text(plan.title, info, story.uses, chosen.made_up))
     write_text(folder / CHECKSUMS, checksums(folder))
 
 
@@ -252,7 +252,7 @@ def _public_facts(title: str, method: str, story: Story, best: Evaluation) -> di
         "method": method,
         "released": story.released,
         "what_could_go_wrong": story.wrong,
-        "how_likely": [*story.likely, *(chance.said for chance in story.chances)],
+        "this_files_doing": [*story.likely, *(f"{c.title}. {c.short} {c.said}" for c in story.chances)],
         "uses": story.uses,
         "figures": {
             n: {k: v for k, v in r.to_dict().items() if k not in ("table", "values")}

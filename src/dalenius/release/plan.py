@@ -20,7 +20,7 @@ from dalenius.core.errors import DaleniusError, FileError, SchemaError
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Schema, read
-from dalenius.release.policy import Rule
+from dalenius.evaluation.policy import COPYING, DEFAULT_POLICY, Rule
 from dalenius.synth import Candidate
 
 ENTRIES = {
@@ -56,6 +56,8 @@ class Plan:
         A file of records that no method sees; or the share of the input that is set aside as such, 0 for none.
     choose
         Utility measure by which the best of the safe candidates is picked.
+    default_policy
+        Whether the plan set no limits of its own, so that the default ones hold.
     """
 
     title: str
@@ -75,11 +77,13 @@ class Plan:
     formats: tuple[str, ...] = ("csv",)
     text: str = ""
     path: Path | None = None
+    default_policy: bool = False
 
     @property
     def measured(self) -> list[str]:
         """Names of every measure the plan needs, those of the policy first."""
-        wanted = [*(rule.measure for rule in self.policy), self.choose]
+        copying = [Rule.parse(line).measure for line in COPYING]
+        wanted = [*(rule.measure for rule in self.policy), self.choose, *copying]
         return list(dict.fromkeys([*wanted, *(self.measures or default_measures())]))
 
     @property
@@ -171,6 +175,7 @@ class _Reader:
             output=self._output(),
             formats=self._formats(),
             text=text,
+            default_policy=not self.content.get("policy"),
         )
 
     def _formats(self) -> tuple[str, ...]:
@@ -267,7 +272,7 @@ class _Reader:
 
     def _policy(self) -> list[Rule]:
         found = []
-        for line in self.content.get("policy") or []:
+        for line in self.content.get("policy") or DEFAULT_POLICY:
             try:
                 found.append(Rule.parse(str(line)))
             except DaleniusError as error:

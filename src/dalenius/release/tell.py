@@ -10,9 +10,9 @@ import numpy as np
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Table
+from dalenius.evaluation.policy import open_dimensions
 from dalenius.release.outcome import Judged, Release
 from dalenius.release.plan import Plan
-from dalenius.report.people import with_percent
 from dalenius.report.story import Intruder, PolicyRow, Story, chances, joined, likely_lines, wrong_lines
 from dalenius.report.uses import use_lines
 from dalenius.synth import METHODS
@@ -30,6 +30,7 @@ def internal_story(
         released=[*story.released, *_repeatable(chosen)],
         likely=[*story.likely, *_others(plan, chosen), *_rare_lines(rare, threshold)],
         decided=_decided(release, chosen),
+        refused=release.refusals,
         why=release.why,
         policy=[
             PolicyRow(j.candidate.name, f.rule.text, f.scenario, f.met, _found(f.said))
@@ -50,7 +51,14 @@ def _decided(release: Release, chosen: Judged) -> list[str]:
         f"{'It' if safe == 1 else 'The most useful of them'}, '{chosen.candidate.name}', was chosen."
     ).replace(" ,", ",")
     one = f"The file '{chosen.candidate.name}' keeps to every limit that the people responsible have set."
-    return [one if made == 1 else many, "Whether it goes out is for them to decide."]
+    said = one if made == 1 else many
+    unset = open_dimensions(release.plan.policy)
+    notes = [f"No limit was set against {joined(unset, 'or')}."] if unset else []
+    if release.plan.default_policy:
+        said = said.replace(
+            "that the people responsible have set", "of the default policy, since the plan sets none"
+        )
+    return [said, *notes, "Whether it goes out is for the people responsible to decide."]
 
 
 def public_story(release: Release, chosen: Judged, original: Table, released: Table) -> Story:
@@ -60,7 +68,8 @@ def public_story(release: Release, chosen: Judged, original: Table, released: Ta
     return replace(
         story,
         decided=[
-            "This file met the limits the data holder has set. It holds made-up records, not people.",
+            f"This file met {'default limits' if plan.default_policy else 'the limits the data holder has set'}."
+            + (" It holds made-up records, not people." if chosen.made_up else ""),
         ],
         intruders=[
             Intruder(s.name, s.about, s.keys, s.targets, s.population_share) for s in plan.scenarios[:1]
@@ -78,7 +87,7 @@ def _common(plan: Plan, chosen: Judged, original: Table, released: Table) -> Sto
     scenario = plan.scenarios[0]
     figures = chosen.runs[0][scenario.name]
     share = scenario.population_share
-    found = chances(_risks(figures), scenario.keys, share)
+    found = chances(_risks(figures), scenario.keys, share, chosen.made_up)
     return Story(
         released=_released(plan, chosen, original, released),
         wrong=wrong_lines(scenario.keys, scenario.targets, scenario.about),
@@ -99,9 +108,12 @@ def _risks(figures: Mapping[str, Result]) -> list[Result]:
 def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> list[str]:
     method = chosen.candidate.build()
     dropped = [name for name in original.names if name not in released.names]
+    facts = f"with {len(released.names)} facts about each"
     lines = [
-        f"A file about {released.rows:,} people who do not exist, with {len(released.names)} facts about each.",
-        f"A computer program made them up after the pattern of {original.rows:,} real people. "
+        f"A file about {released.rows:,} people who do not exist, {facts}."
+        if chosen.made_up
+        else f"A file of {released.rows:,} lines, {facts}; that some of them are real people was not ruled out.",
+        f"A computer program made them after the pattern of {original.rows:,} real people. "
         + (method.info.plain or method.info.meaning),
         method.promise,
         f"The facts: {joined(released.names)}.",
@@ -119,11 +131,9 @@ def _others(plan: Plan, chosen: Judged) -> list[str]:
     for scenario in plan.scenarios[1:]:
         found = chances(_risks(chosen.runs[0][scenario.name]), scenario.keys, scenario.population_share)
         if found:
-            worst = max(found, key=lambda c: c.value)
-            lines.append(
-                f"Another intruder, '{scenario.name}', who knows {joined(scenario.keys)}: at most "
-                f"{with_percent(worst.value)}."
-            )
+            worst = max(found, key=lambda chance: chance.added).short
+            who = f"Another intruder, '{scenario.name}', who knows {joined(scenario.keys)}"
+            lines.append(f"{who}: {worst[:1].lower()}{worst[1:]}")
     return lines
 
 

@@ -13,13 +13,14 @@ from dalenius.core.option import knobs
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.data import Kind, Table
 from dalenius.data.exit import NEVER_RELEASED
+from dalenius.evaluation.policy import DEFAULT_POLICY
 from dalenius.release.plan import HOLDOUT_SHARE, Scenario
 from dalenius.synth.base import METHODS
 
 PREFERRED = ("cart", "loglinear", "saturated", "syndiffix", "independent", "ctree", "parametric", "forest")
 """From close to the data to far from it; a board sees what more protection costs."""
 MEASURED = ("replicated-uniques", "disco", "two-way-utility", "one-way-utility", "propensity-tree")
-POLICY = ("repU <= holdout + 5 points", "DiSCO <= holdout + 5 points", "mean S_pMSE <= 10")
+POLICY = DEFAULT_POLICY
 MANY_VALUES = 200
 KNOWN = re.compile(
     r"(?i)(?:^|_)(?:sex|gender|age|region|county|district|marital|education|occupation|nationality)"

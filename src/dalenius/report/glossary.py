@@ -22,10 +22,10 @@ class Term:
 
 TERMS = (
     Term("original", "the real, confidential data", r"\boriginal\b"),
-    Term("record", "what the file says about one (made-up) person: one line of the file", r"\brecords?\b"),
+    Term("record", "what the file says about one person: one line of the file", r"\brecords?\b"),
     Term("column", "one fact that is given about everybody, such as age", r"\bcolumns?\b"),
     Term(
-        "synthetic, protected or made-up file",
+        "synthetic or protected file",
         "records made by a program after the pattern of the original",
         r"\b(?:synthetic|protected)\b",
     ),

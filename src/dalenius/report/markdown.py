@@ -61,11 +61,12 @@ def render_markdown(
 
 def _story(story: Story) -> list[str]:
     lines = [f"**{_safe(line)}**\n" for line in story.decided]
+    lines += [*(f"- {_safe(line)}" for line in story.refused), ""] if story.refused else []
     for head, texts in story.answers:
         first, *more = texts
         lines += [f"## {head}", "", f"**{_safe(first)}**", ""]
         if head == LIKELY:
-            more = [*(f"{chance.title}. {chance.said}" for chance in story.chances), *more]
+            more = [*(f"{chance.title}. {chance.short} {chance.said}" for chance in story.chances), *more]
         lines += [*(f"- {_safe(text)}" for text in more), ""]
     if story.words:
         lines += ["## Words used above", ""]

@@ -29,6 +29,42 @@ def in_people(percent: float) -> str:
     return "fewer than 1 in 1,000 people"
 
 
+def against_strangers(
+    inside: float, outside: float | None, told: str = "{}", doing: str = "gives away"
+) -> str:
+    """A chance for people in the data beside that for people who are not, and what is left for the file.
+
+    ``told`` says what happens, with ``{}`` where the number goes.
+
+    Examples
+    --------
+    >>> against_strangers(22.1, 20.2, "somebody could read off the diagnosis of {}")
+    'of 100 people in the data somebody could read off the diagnosis of 22; of 100 who are not in it, of 20; so the
+    file itself gives away about 2'
+    >>> against_strangers(0.31, 0.3, "{} seem to be found", "adds")
+    'of 1,000 people in the data 3 seem to be found; of 1,000 who are not in it, 3; so the file itself adds nothing that
+    shows'
+    """
+    if math.isnan(inside):
+        return "this could not be measured"
+    per = _per(inside, outside)
+    mine = round(inside * per / 100)
+    first = f"of {per:,} people in the data {told.format(mine)}"
+    if outside is None:
+        return f"{first}; how many of these anybody could have guessed without the file was not measured"
+    theirs = round(outside * per / 100)
+    short = "of " if told.endswith("of {}") else ""
+    left = f"about {mine - theirs}" if mine > theirs else "nothing that shows"
+    return f"{first}; of {per:,} who are not in it, {short}{theirs}; so the file itself {doing} {left}"
+
+
+def _per(inside: float, outside: float | None) -> int:
+    """A hundred people, or a thousand where a hundred would hide what there is to see."""
+    parts = [inside] if outside is None else [inside, inside - outside]
+    hidden = any(0.05 <= abs(part) < 0.5 for part in parts)
+    return THOUSAND if hidden or 0 < inside < 1 else HUNDRED
+
+
 def with_percent(percent: float) -> str:
     """People, and the percentage beside them.
 

@@ -19,7 +19,7 @@ from dalenius.report.columns import column_bars, column_chart, column_words, pub
 from dalenius.report.glossary import glossary
 from dalenius.report.overview import draw_points, map_words, overview, pareto
 from dalenius.report.provenance import Provenance
-from dalenius.report.story import Story
+from dalenius.report.story import LIKELY, Story
 from dalenius.report.withheld import withheld_values
 from dalenius.report.words import cautions, comparison_story, reading
 
@@ -70,6 +70,7 @@ def render_report(
         "title": title,
         "story": story or comparison_story(comparison),
         "chosen": story is not None,
+        "likely": LIKELY,
         "public": public,
         "map": charts.add(risk_utility_map(main)) if main is not None else None,
         "map_words": map_words(main),

@@ -1,6 +1,7 @@
 """The first page of a report, for a reader who knows nothing about disclosure control.
 
-Four questions in this order: what was released, what could go wrong, how likely is that, what may the data be used for.
+Four questions in this order: what was released, what could go wrong, how much of that is this file's doing, what may
+the data be used for. What strangers reach stands beside every chance: only the rest is the file's doing.
 Each has one short answer in front and the details after it; words of the field are explained under them.
 """
 
@@ -11,9 +12,9 @@ from dataclasses import dataclass, field
 
 from dalenius.core.result import Result
 from dalenius.report.glossary import Term, used_terms
-from dalenius.report.people import in_people, people_picture, with_percent
+from dalenius.report.people import against_strangers, in_people, people_picture, with_percent
 
-LIKELY = "How likely is that?"
+LIKELY = "How much of that is this file's doing?"
 QUESTIONS = (
     ("released", "What was released?"),
     ("wrong", "What could go wrong?"),
@@ -54,6 +55,13 @@ class Chance:
     value: float
     anyway: float | None
     said: str
+    short: str = ""
+    """Both numbers and the difference, in one sentence."""
+
+    @property
+    def added(self) -> float:
+        """What the file adds; all of it where strangers were not looked at."""
+        return self.value - (self.anyway or 0.0)
 
     @property
     def picture(self) -> str:
@@ -82,6 +90,8 @@ class Story:
     likely: list[str] = field(default_factory=list)
     uses: list[str] = field(default_factory=list)
     decided: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    """One sentence for each other file: which limit stood against it."""
     chances: list[Chance] = field(default_factory=list)
     policy: list[PolicyRow] = field(default_factory=list)
     intruders: list[Intruder] = field(default_factory=list)
@@ -105,64 +115,62 @@ class Story:
         return used_terms(" ".join([*lines, *(c.said + c.title for c in self.chances)]))
 
 
-def chances(results: Sequence[Result], keys: Sequence[str], share: float = 1.0) -> list[Chance]:
-    """What could be learnt, as numbers of people beside what anybody could have guessed.
+def chances(
+    results: Sequence[Result], keys: Sequence[str], share: float = 1.0, made_up: bool = False
+) -> list[Chance]:
+    """What could be learnt, as numbers of people beside how many strangers it would happen to.
+
+    ``made_up`` says that the measures of copying agree that no record is a real person's.
 
     Examples
     --------
-    >>> found = Result("disco", 28.0, "", unit="%", yardsticks={"holdout": 25.0}, values={"ill": 28.0})
-    >>> chances([found], ["age"])[0].title
-    'Something true is read off'
+    >>> found = Result("disco", 22.0, "", unit="%", yardsticks={"holdout": 20.0}, values={"diagnosis": 22.0})
+    >>> print(chances([found], ["age"])[0].short)
+    Of 100 people in the data somebody could read off the diagnosis of 22; of 100 who are not in it, of 20; so the file
+    itself gives away about 2.
     """
-    found = []
-    for result in results:
-        if result.name == "disco":
-            found.append(_read_off(result, keys, share))
-        elif result.name == "replicated-uniques":
-            found.append(_taken_for(result, keys, share))
-    return found
+    told = {"disco": _read_off, "replicated-uniques": _taken_for, "identical-matches": _copied}
+    return [told[r.name](r, keys, share, made_up) for r in results if r.name in told]
 
 
-def _read_off(result: Result, keys: Sequence[str], share: float) -> Chance:
-    worst = max(result.values, key=lambda name: result.values[name]) if result.values else "a fact"
+def _read_off(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
+    target = max(result.values, key=lambda name: result.values[name]) if result.values else "a fact"
     said = (
-        f"Somebody who knows the {joined(keys)} of a person could read a true answer off the file for "
-        f"{with_percent(result.value * share)}; the fact most exposed is {worst}. {_guess(result, share)}"
+        f"This is about somebody who knows the {joined(keys)} of a person; the fact most exposed is {target}. "
+        f"{_beside(result, share)}"
     )
-    return Chance("Something true is read off", result.value * share, _held(result, share), said)
+    what = f"somebody could read off the {target} of {{}}"
+    return _chance("Something true is read off", result, share, what, said)
 
 
-def _taken_for(result: Result, keys: Sequence[str], share: float) -> Chance:
+def _taken_for(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
     said = (
-        f"For {with_percent(result.value * share)}, exactly one line of the file fits their {joined(keys)}, and nobody "
-        "else among the real people does. That line may be taken for theirs. It is not: it is made up. "
-        f"{_guess(result, share)}"
+        f"Exactly one line of the file fits their {joined(keys)}, and nobody else among the real people does. "
+        f"That line may be taken for theirs. {'It is not: it is made up. ' if made_up else ''}{_beside(result, share)}"
     )
-    return Chance("Somebody seems to be found", result.value * share, _held(result, share), said)
+    return _chance("Somebody seems to be found", result, share, "{} seem to be found", said, "adds")
 
 
-def _held(result: Result, share: float) -> float | None:
-    held = result.yardsticks.get("holdout")
-    return None if held is None else held * share
+def _copied(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
+    said = f"Every fact in one line of the file is theirs. {_beside(result, share)}"
+    return _chance("A whole record comes out", result, share, "the file holds every fact of {}", said)
 
 
-def _guess(result: Result, share: float) -> str:
-    held, words = _held(result, share), []
+def _chance(
+    title: str, result: Result, share: float, what: str, said: str, doing: str = "gives away"
+) -> Chance:
+    inside, held = result.value * share, result.yardsticks.get("holdout")
+    outside = None if held is None else held * share
+    short = against_strangers(inside, outside, what, doing)
+    return Chance(title, inside, outside, said.strip(), f"{short[0].upper()}{short[1:]}.")
+
+
+def _beside(result: Result, share: float) -> str:
+    words = [f"In per cent: {with_percent(result.value * share)}."]
     if not result.trusted:
         words.append("This figure must not be read as safe: it could not be measured well enough.")
-    if held is None:
-        words.append("How much of this anybody could have guessed without the file was not measured.")
-    else:
-        gap = result.value * share - held
-        words.append(
-            f"For people who never took part it is {in_people(held)}: that much is general knowledge, which no "
-            "protection hides. "
-            + (
-                f"So the file itself adds {in_people(gap)}."
-                if gap > 0.05
-                else "So the file itself adds nothing."
-            )
-        )
+    if "holdout" in result.yardsticks:
+        words.append("What strangers reach is general knowledge, which no protection hides.")
     if "original" in result.yardsticks:
         words.append(
             f"With the real data in hand it would be {in_people(result.yardsticks['original'] * share)}."
@@ -171,19 +179,10 @@ def _guess(result: Result, share: float) -> str:
 
 
 def likely_lines(found: Sequence[Chance], share: float) -> list[str]:
-    """The short answer about how likely it is, and what it supposes."""
+    """How much of what could go wrong is this file's doing, and what that supposes."""
     if not found:
         return ["This was not measured: nobody said what a curious person may know and want to learn."]
-    added = [c.value - c.anyway for c in found if c.anyway is not None]
-    if len(added) < len(found):
-        first = (
-            f"At most {in_people(max(c.value for c in found))}; how much of it is mere guessing is not known."
-        )
-    elif max(added) > 0.05:
-        first = f"The file adds a risk for {in_people(max(added))} at most."
-    else:
-        first = "No more likely for people in the data than for people who never took part."
-    lines = [first]
+    lines = [max(found, key=lambda chance: chance.added).short]
     if share < 1:
         lines.append(
             f"About {100 * share:g} % of the population are in the data, and the curious person does not know who. "
@@ -203,6 +202,7 @@ def wrong_lines(keys: Sequence[str], targets: Sequence[str], about: str = "") ->
             f"{joined(targets, 'or')} there. If what he reads is true, and he could not have guessed it, the file has "
             "given something away.",
             "A line can also look so much like one person that people believe that person is in the file, true or not.",
+            "At worst the whole record of a real person comes out, or somebody can tell who took part.",
         ]
     return [
         *(

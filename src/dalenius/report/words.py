@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 
+import polars as pl
+
 from dalenius.core.maps import frontier
 from dalenius.core.result import Result, figure
-from dalenius.evaluation import Comparison, Evaluation
-from dalenius.report.people import in_people, with_percent
+from dalenius.evaluation import Comparison, Evaluation, copies_nobody, refusals
 from dalenius.report.story import Story, chances, joined, likely_lines, wrong_lines
 from dalenius.report.uses import use_lines
 from dalenius.utility.tables import reading as table_reading
+
+FEW = 0.05
+"""Share of two-way tables that may be lost in a file that is still called usable."""
 
 
 def verdict(comparison: Comparison) -> list[str]:
@@ -58,24 +62,26 @@ def comparison_story(comparison: Comparison) -> Story:
     keys, targets, people = some.pair.keys, some.pair.targets, some.pair.original.rows
     lines = verdict(comparison)
     if len(evaluations) == 1:
-        found = chances(_by_weight(some), keys)
+        made_up = copies_nobody(some.results)
+        found = chances(_by_weight(some), keys, made_up=made_up)
+        what = "people who do not exist" if made_up else "records"
         released = [
-            f"A file about {some.pair.protected.rows:,} people who do not exist, '{some.name}', was compared with data "
-            f"about {people:,} real people.",
+            f"A file of {some.pair.protected.rows:,} {what}, '{some.name}', was compared with data about {people:,} "
+            "real people.",
             f"The facts about each: {joined(some.pair.columns)}.",
         ]
         likely, uses = likely_lines(found, 1.0), use_lines(some.results.get("two-way-utility"))
     else:
         found = []
         released = [
-            f"{len(evaluations)} files about people who do not exist were compared with data about {people:,} real "
-            "people.",
+            f"{len(evaluations)} protected files were compared with data about {people:,} real people.",
             f"The facts about each: {joined(some.pair.columns)}.",
         ]
         likely, uses = _likely_by_file(comparison), _uses_by_file(comparison)
     return Story(
         released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=found,
         decided=lines[-1:], why=" ".join(lines[:-1]), released_question="What was compared?",
+        refused=refused_lines(comparison) if len(evaluations) > 1 else [],
     )  # fmt: skip
 
 
@@ -84,23 +90,20 @@ def _by_weight(evaluation: Evaluation) -> list[Result]:
 
 
 def _likely_by_file(comparison: Comparison) -> list[str]:
-    """How many people something could be read off about, file by file."""
-    found = {n: e.results["disco"] for n, e in comparison.evaluations.items() if "disco" in e.results}
-    if not found:
+    """What each file gives away beyond what strangers reach, the one that gives away most first."""
+    told = {
+        name: max(found, key=lambda chance: chance.added)
+        for name, evaluation in comparison.evaluations.items()
+        if (found := chances(_by_weight(evaluation), evaluation.pair.keys))
+    }
+    if not told:
         return likely_lines([], 1.0)
-    ordered = sorted(found, key=lambda name: found[name].value)
-    held = next(iter(found.values())).yardsticks.get("holdout")
-    lines = [
-        f"It depends on the file: for {in_people(found[ordered[0]].value)} with '{ordered[0]}', for "
-        f"{in_people(found[ordered[-1]].value)} with '{ordered[-1]}', somebody who knows the facts above could read "
-        "something true off.",
-        *(f"'{name}': {with_percent(found[name].value)}." for name in ordered),
-    ]
-    if held is not None:
-        lines.append(
-            f"For people who never took part it is {in_people(held)} or thereabouts: that much is general knowledge."
-        )
-    return lines
+    ordered = sorted(told, key=lambda name: -told[name].added)
+    return ["It depends on the file.", *(f"'{name}': {_lower(told[name].short)}" for name in ordered)]
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _uses_by_file(comparison: Comparison) -> list[str]:
@@ -127,22 +130,35 @@ def _uses_by_file(comparison: Comparison) -> list[str]:
 
 
 def _trade_off(comparison: Comparison) -> list[str]:
-    points = comparison.points()
-    best = [name for name, kept in zip(points["candidate"], frontier(points), strict=True) if kept]
-    first = points.row(0, named=True)
-    low_risk = points.sort("risk").row(0, named=True)
-    descending = first["utility_better"] == "higher"
-    high_use = points.sort("utility", descending=descending).row(0, named=True)
-    beaten = [name for name in points["candidate"] if name not in best]
-    lines = [
-        f"By {first['risk_title']}, '{low_risk['candidate']}' gives away least ({figure(low_risk['risk'], '%')}). "
-        f"By {first['utility_title']}, '{high_use['candidate']}' is the most useful ({figure(high_use['utility'])})."
-    ]
+    """Who keeps to the default limits, one in each dimension of risk, and who is beaten among them."""
+    refused = {name: refusals(e.results) for name, e in comparison.evaluations.items()}
+    kept = [name for name, missed in refused.items() if not missed]
+    measured = any(e.pair.holdout is not None for e in comparison.evaluations.values())
+    if not kept:
+        why = "No file keeps" if measured else "Without a holdout no file can be said to keep"
+        return [
+            f"{why} to a limit in each dimension of risk (copying, attribution, singling out, membership)."
+        ]
+    points = comparison.points().filter(pl.col("candidate").is_in(kept))
+    best = [name for name, stands in zip(points["candidate"], frontier(points), strict=True) if stands]
+    lines = [f"{_joined(best)} {'is' if len(best) == 1 else 'are'} on the short list: within the default limits of "
+             "copying, attribution, singling out and membership, and beaten by no other such file on both risk and "
+             "usefulness."]  # fmt: skip
+    beaten = [name for name in kept if name not in best]
     if beaten:
         lines.append(
-            f"{_joined(beaten)} {'is' if len(beaten) == 1 else 'are'} beaten on both counts by another file; "
-            f"the choice is between {_joined(best)}."
+            f"{_joined(beaten)} {'is' if len(beaten) == 1 else 'are'} within the limits too, but beaten."
         )
+    return lines
+
+
+def refused_lines(comparison: Comparison) -> list[str]:
+    """One sentence for each file outside the default limits: the limit that it misses by most."""
+    lines = []
+    for name, evaluation in comparison.evaluations.items():
+        missed = sorted(refusals(evaluation.results), key=lambda finding: -finding.excess)
+        if missed:
+            lines.append(f"'{name}' is not on the short list for {missed[0].plainly}.")
     return lines
 
 
@@ -152,10 +168,18 @@ def _joined(items: list[str]) -> str:
 
 
 def reading(result: Result) -> str:
-    """One of "good", "usable", "bad" or "" for the colour beside a figure; risks get no mark of their own."""
-    if result.info is None or result.info.family != "utility" or math.isnan(result.value):
+    """One of "good", "usable", "bad" or "" for the colour beside a figure; risks get no mark of their own.
+
+    A mean hides tables that are lost: with one bad table a file is usable at best, with more than a few it is bad.
+    """
+    if result.name != "two-way-utility" or math.isnan(result.value):
         return ""
-    return table_reading(result.value) if result.info.name == "two-way-utility" else ""
+    counts = [result.values.get(f"{word} tables", 0.0) for word in ("good", "usable", "bad")]
+    lost = counts[2] / (sum(counts) or 1.0)
+    word = table_reading(result.value)
+    if lost > FEW:
+        return "bad"
+    return "usable" if lost and word == "good" else word
 
 
 def cautions(evaluation: Evaluation) -> list[str]:

@@ -9,8 +9,8 @@ from typing import Any
 from dalenius.core.errors import OptionError
 from dalenius.core.option import EACH, knobs
 from dalenius.core.random import DEFAULT_SEED
+from dalenius.evaluation.policy import Rule
 from dalenius.release.plan import Scenario
-from dalenius.release.policy import Rule
 from dalenius.synth import METHODS, Candidate
 
 MOST_INTRUDERS = 12

@@ -12,6 +12,7 @@ from dalenius.release.outcome import conclude
 from dalenius.release.pack import told
 from dalenius.release.run import work_folder
 from dalenius.report.charts import Charts
+from dalenius.report.story import LIKELY
 from dalenius.web.workspace import Run
 
 MOST_MAPS = 3
@@ -47,6 +48,8 @@ def result_facts(release: Release, number: int = 0) -> dict[str, Any]:
         "heads": [(MEASURES[n].info.title, MEASURES[n].info.better, MEASURES[n].info.family) for n in names],
         "rows": [_row(release, judged, where, names) for judged in release.judged],
         "why": release.why,
+        "refused": release.refusals,
+        "likely": LIKELY,
         "chosen": release.chosen.candidate.name if release.chosen else None,
         "story": told(release) if release.chosen else None,
         "scenarios": list(release.plan.scenarios),

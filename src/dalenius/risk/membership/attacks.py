@@ -37,7 +37,6 @@ from dalenius.risk.sampling import SEED
         bounds=(0, 1),
         reference="Chen et al. 2020 (GAN-Leaks), black-box distance attack",
         needs=frozenset({"holdout"}),
-        default=False,
         random=True,
     )
 )

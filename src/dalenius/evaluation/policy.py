@@ -1,0 +1,244 @@
+"""Policy lines: what a file must meet before it may go out, as a board would write it down.
+
+identical-matches added <= 2 %
+DiSCO added <= 5 points
+dcr <= 70 %
+mean S_pMSE <= 10
+
+``added`` is what being in the data adds: the figure for people in the data minus that for people who are not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dalenius.core.errors import OptionError
+from dalenius.core.result import Result, figure
+from dalenius.counts.measure import MEASURES
+
+SHORT_NAMES = {
+    "repu": "replicated-uniques",
+    "disco": "disco",
+    "s_pmse": "two-way-utility",
+    "mean s_pmse": "two-way-utility",
+    "identical rows": "identical-matches",
+}
+COPYING = ("identical-matches added <= 2 %", "dcr <= 70 %")
+"""Few more people than strangers come out whole, and records are hardly nearer to them than to strangers."""
+RISKS = (*COPYING, "DiSCO added <= 5 points", "repU added <= 5 points", "membership-distance <= 0.65")
+"""A limit in each dimension: copying, attribution, singling out, membership."""
+DEFAULT_POLICY = (*RISKS, "mean S_pMSE <= 10")
+PLAIN = {
+    "dcr": "lines that are closer to real people than to strangers",
+    "copying": "real people whose whole record comes out",
+    "attribution": "people about whom something true could be read off",
+    "singling out": "people who seem to be found",
+    "membership": "how well one can tell who took part",
+}
+"""What a figure is about, by measure or dimension, for people who know none of the measures."""
+DIMENSIONS = ("copying", "attribution", "singling out", "membership")
+YARDSTICKS = ("original", "holdout", "baseline")
+_LINE = re.compile(
+    r"^\s*(?P<expected>expected\s+)?(?P<measure>.+?)(?P<added>\s+added)?\s*(?P<sign><=|>=|≤|≥|<|>)\s*"
+    r"(?:(?P<yardstick>[a-z][a-z ]*?)\s*(?:(?P<way>[+-])\s*(?P<more>\d+(?:\.\d+)?)\s*(?:points?|%)?)?"
+    r"|(?P<number>-?\d+(?:\.\d+)?)\s*(?:%|points?)?)\s*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One line of a policy.
+
+    Examples
+    --------
+    >>> rule = Rule.parse("repU <= 1 %")
+    >>> rule.measure, rule.limit, rule.upper
+    ('replicated-uniques', 1.0, True)
+    >>> Rule.parse("DiSCO <= holdout + 5 points").yardstick
+    'holdout'
+
+    ``expected`` in front takes into account that the intruder may not know who is in the data: figure and yardstick are
+    multiplied by the scenario's share of the population.
+
+    >>> Rule.parse("expected repU <= 0.1 %").expected
+    True
+    >>> Rule.parse("DiSCO added <= 5 points").added
+    True
+    """
+
+    text: str
+    measure: str
+    upper: bool
+    limit: float
+    yardstick: str | None = None
+    expected: bool = False
+    strict: bool = False
+    added: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Rule:
+        """Read a policy line."""
+        found = _LINE.match(text)
+        if found is None:
+            raise OptionError(f"policy line {text!r} is not understood; write for example 'repU <= 1 %'")
+        spelled = found["measure"].strip()
+        name = SHORT_NAMES.get(spelled.lower(), spelled)
+        MEASURES[name]
+        upper = found["sign"] in ("<=", "<", "≤")
+        strict = found["sign"] in ("<", ">")
+        expected = found["expected"] is not None
+        if "%" in text and MEASURES[name].info.unit != "%":
+            raise OptionError(f"policy line {text!r}: {name} is not measured in per cent")
+        added = found["added"] is not None
+        if added and (found["number"] is None or MEASURES[name].info.family != "risk"):
+            raise OptionError(f"policy line {text!r}: 'added' goes with a risk figure and a number")
+        if found["number"] is not None:
+            return cls(text.strip(), name, upper, float(found["number"]), None, expected, strict, added)
+        yardstick = found["yardstick"].strip().lower()
+        if yardstick not in YARDSTICKS:
+            raise OptionError(
+                f"policy line {text!r}: {yardstick!r} is no yardstick; use {', '.join(YARDSTICKS)}"
+            )
+        more = float(found["more"] or 0) * (-1 if found["way"] == "-" else 1)
+        return cls(text.strip(), name, upper, more, yardstick, expected, strict)
+
+    def value(self, result: Result, share: float = 1.0) -> float:
+        """The figure the line speaks of; NaN when it was not measured."""
+        figure = _added(result) if self.added else result.value
+        return figure * (share if self.expected else 1.0)
+
+    def bound(self, result: Result, share: float = 1.0) -> float:
+        """The number this result must not pass; NaN when its yardstick is not there."""
+        if self.yardstick is None:
+            return self.limit
+        wanted = ("baseline", "holdout", "original") if self.yardstick == "baseline" else (self.yardstick,)
+        for name in wanted:
+            if name in result.yardsticks:
+                return result.yardsticks[name] * (share if self.expected else 1.0) + self.limit
+        return math.nan
+
+    def met_by(self, result: Result, share: float = 1.0) -> bool:
+        """Whether a result meets the line; a result that is not trusted, or not there, never does."""
+        bound, value = self.bound(result, share), self.value(result, share)
+        if math.isnan(bound) or math.isnan(value) or not result.trusted:
+            return False
+        if self.strict and value == bound:
+            return False
+        return value <= bound if self.upper else value >= bound
+
+    def said(self, result: Result, share: float = 1.0) -> str:
+        """One line for the report: the rule, the figure, and whether it is met."""
+        bound = self.bound(result, share)
+        if self.added and math.isnan(self.value(result, share)):
+            return f"{self.text}: cannot be judged, there is no figure for people outside the data"
+        if math.isnan(bound):
+            return f"{self.text}: cannot be judged, there is no {self.yardstick} figure"
+        met = self.met_by(result, share)
+        word = "met" if met else ("not met" if result.trusted else "not met (the figure is not trusted)")
+        shown = figure(self.value(result, share), result.unit)
+        return f"{self.text}: {shown} against {figure(bound, result.unit)}, {word}"
+
+
+def _added(result: Result) -> float:
+    """What being in the data adds, worse counted as more."""
+    outside = result.yardsticks.get("holdout")
+    if outside is None:
+        return math.nan
+    turned = result.info.shortfall if result.info is not None else float
+    return turned(result.value) - turned(outside)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one policy line says of one candidate in one scenario, over all times it was made."""
+
+    rule: Rule
+    scenario: str
+    met: bool
+    said: str
+    value: float = math.nan
+    bound: float = math.nan
+    unit: str = ""
+
+    @property
+    def excess(self) -> float:
+        """How far beyond the limit the figure is, as a share of the limit; infinite where it cannot be judged."""
+        if self.met:
+            return 0.0
+        if math.isnan(self.value) or math.isnan(self.bound):
+            return math.inf
+        return abs(self.value - self.bound) / max(abs(self.bound), 1e-9)
+
+    @property
+    def plainly(self) -> str:
+        """Why the line is not met, for a sentence without words of the field."""
+        info = MEASURES[self.rule.measure].info
+        what = PLAIN.get(info.name) or PLAIN.get(info.dimension or "") or "its distance from the real data"
+        if math.isnan(self.value) or math.isnan(self.bound):
+            return f"{what}: it could not be measured, so it cannot be called safe"
+        limit = "at most" if self.rule.upper else "at least"
+        more = " more than for strangers" if self.rule.added else ""
+        value, bound = figure(self.value, self.unit), figure(self.bound, self.unit)
+        return f"{what}: {value}{more}, where {limit} {bound} is allowed"
+
+
+def judge(rule: Rule, scenario: str, share: float, results: Sequence[Result | None]) -> Finding:
+    """Judge a line over replicates: every one must meet it, so that a lucky draw does not pass.
+
+    Examples
+    --------
+    >>> rule = Rule.parse("repU <= 10 %")
+    >>> judge(rule, "neighbour", 1.0, [Result("repU", 9.0, "", unit="%"), Result("repU", 11.0, "", unit="%")]).said
+    'repU <= 10 %: 11 % against 10 %, not met'
+    """
+    there = [r for r in results if r is not None]
+    if len(there) < len(results) or not there:
+        return Finding(rule, scenario, False, f"{rule.text}: not measured, so not met")
+    sign = 1.0 if rule.upper else -1.0
+    worst = max(there, key=lambda r: (not rule.met_by(r, share), sign * rule.value(r, share)))
+    return Finding(
+        rule, scenario, rule.met_by(worst, share), rule.said(worst, share), rule.value(worst, share),
+        rule.bound(worst, share), worst.unit,
+    )  # fmt: skip
+
+
+def refusals(results: Mapping[str, Result], lines: Sequence[str] = RISKS) -> list[Finding]:
+    """The limits that a measured file does not keep to, by default one in each dimension of risk.
+
+    Examples
+    --------
+    >>> from dalenius.evaluation import evaluate
+    >>> people, others = {"a": ["x", "y"] * 20, "b": [1, 2] * 20}, {"a": ["x", "y"] * 20, "b": [8, 9] * 20}
+    >>> found = evaluate(people, people, holdout=others, measures=["identical-matches", "dcr"])
+    >>> [finding.rule.measure for finding in refusals(found.results, COPYING)]
+    ['identical-matches', 'dcr']
+    """
+    judged = [judge(rule, "", 1.0, [results.get(rule.measure)]) for rule in map(Rule.parse, lines)]
+    return [finding for finding in judged if not finding.met]
+
+
+def copies_nobody(results: Mapping[str, Result]) -> bool:
+    """Whether the measures of copying agree that no records of real people come out again.
+
+    Examples
+    --------
+    >>> copies_nobody({})
+    False
+    """
+    return not refusals(results, COPYING)
+
+
+def open_dimensions(policy: Sequence[Rule]) -> list[str]:
+    """Dimensions of risk for which a policy sets no limit.
+
+    Examples
+    --------
+    >>> open_dimensions([Rule.parse("repU <= 1 %"), Rule.parse("dcr <= 60 %")])
+    ['attribution', 'membership']
+    """
+    held = {MEASURES[rule.measure].info.dimension for rule in policy}
+    return [name for name in DIMENSIONS if name not in held]
