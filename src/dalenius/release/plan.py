@@ -20,7 +20,7 @@ from dalenius.core.errors import DaleniusError, FileError, SchemaError
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Schema, read
-from dalenius.evaluation.policy import COPYING, DEFAULT_POLICY, Rule
+from dalenius.evaluation.policy import DEFAULT_POLICY, NEARNESS, Rule
 from dalenius.synth import Candidate
 
 ENTRIES = {
@@ -82,8 +82,8 @@ class Plan:
     @property
     def measured(self) -> list[str]:
         """Names of every measure the plan needs, those of the policy first."""
-        copying = [Rule.parse(line).measure for line in COPYING]
-        wanted = [*(rule.measure for rule in self.policy), self.choose, *copying]
+        near = [Rule.parse(line).measure for line in NEARNESS]
+        wanted = [*(rule.measure for rule in self.policy), self.choose, *near]
         return list(dict.fromkeys([*wanted, *(self.measures or default_measures())]))
 
     @property
