@@ -4,7 +4,12 @@ Region × industry × size class (the largest with one dimension more), counts o
 zeros protected. No Python package does this; the peer is R's GaussSuppression. With --r it runs on the same tables, if
 Rscript and the package are installed, and its suppressed cells are compared with ours one by one.
 
-Run: python bench/tables.py [--audit] [--exact] [--r] [--no-large]
+--ways puts every way to protect on the same tables (one of counts, one of sums): time, loss, risk, audit. --years
+prints what last year costs over 200 random pairs of years. --census FILE checks the checksums of R's test on the
+census file (columns sex, age_l, age_m, age_h, lms_l, lms_h, hst_l, hst_m, hst_h, fst_l, fst_m, fst_h, freq) for
+whoever has it.
+
+Run: python bench/tables.py [--audit] [--exact] [--r] [--no-large] | --ways | --years | --census FILE
 """
 
 from __future__ import annotations
@@ -20,7 +25,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from dalenius.tables import SmallCount, Suppression, TableModel, audit, define, protect
+from dalenius.tables import (
+    FewContributors,
+    PPercent,
+    SmallCount,
+    Suppression,
+    TableModel,
+    audit,
+    compare_ways,
+    define,
+    protect,
+    protect_years,
+)
 
 SIZES = {
     "5k": (((4, 5), (4, 6), (5,)), 90_000),
@@ -113,12 +129,91 @@ def timed(frame: dict[str, list], by: list[str]) -> tuple[TableModel, Suppressio
     begin = time.process_time()
     model = define(frame, by=by, freq="n")
     middle = time.process_time()
-    result = protect(model, SmallCount(3))
+    result = protect(model, SmallCount(3), repair=False)  # the elimination alone; --audit times the audit
     return model, result, middle - begin, time.process_time() - middle
 
 
+CENSUS = {
+    "t1": ("~ sex*(age_l+age_m+age_h)*(lms_l+lms_h)", (815, 1282693), (876, 1367202)),
+    "t2": ("~ sex*(age_l+age_m+age_h)*(hst_l+hst_m+hst_h)", (1347, 2221804), (1509, 2440464)),
+    "t3": ("~ sex*(age_l+age_m+age_h)*(fst_l+fst_m+fst_h)", (1836, 4755062), (2015, 5143007)),
+    "t4": ("~ sex*(lms_l+lms_h)*(hst_l+hst_m+hst_h)", (120, 20531), (120, 20531)),
+}
+"""Formula, and suppressed cells with the sum of their places: without a rule for small counts, and with anySum."""
+
+
+def census(path: str) -> None:
+    """Suppressed cells and checksums of R's test, beside ours."""
+    frame = pl.read_csv(path, infer_schema=False).with_columns(pl.col("freq").cast(pl.Int64))
+    for name, (formula, *wanted) in CENSUS.items():
+        model = define(frame, formula=formula, freq="freq", extend0=False)
+        for small, expected in zip(("none", "anysum"), wanted, strict=True):
+            begin = time.process_time()
+            result = protect(model, SmallCount(3, protect_zeros=False), small=small, repair=False)
+            places = np.flatnonzero(result.suppressed) + 1
+            ours = (len(places), int(places.sum()))
+            cpu, same = time.process_time() - begin, "equal" if ours == expected else "DIFFERENT"
+            figures = f"{ours[0]:,} / {ours[1]:,}, R {expected[0]:,} / {expected[1]:,}"
+            print(f"{name} {small:>6}: {figures}: {same}, {cpu:.2f} CPU s", flush=True)
+
+
+def ways() -> None:
+    """Every way to protect on the same table of counts, of sums, and on linked tables."""
+    rng = np.random.default_rng(1)
+    size = 900
+    data = {
+        "region": rng.choice([f"r{i}" for i in range(8)], size, p=np.arange(1, 9) / 36),
+        "branch": rng.choice(list("abcdef"), size),
+        "size": rng.choice(["small", "middle", "large"], size, p=[0.7, 0.25, 0.05]),
+        "firm": [f"F{i}" for i in rng.integers(0, 300, size)], "turnover": np.round(rng.lognormal(3, 1.3, size), 1),
+    }  # fmt: skip
+    counts = define(data, by=["region", "branch"])
+    sums = define(data, by=["region", "branch"], value="turnover", contributor="firm")
+    linked = define(data, tables={"one": ["region", "branch"], "two": ["region", "size"]})
+    for name, model, rules in (
+        ("counts", counts, (SmallCount(3),)),
+        ("sums", sums, (FewContributors(2), PPercent(10))),
+        ("linked", linked, (SmallCount(3),)),
+    ):
+        chosen = [
+            f"linked: {how}" for how in ("global", "super-consistent", "consistent", "back-tracking", "local")
+        ]
+        some = chosen if name == "linked" else None
+        found = compare_ways(model, *rules, key=b"bench", limit=200.0, time_limit=20, ways=some)
+        print(f"{name}: {len(model.cells)} cells")
+        for row in found.table.iter_rows(named=True):
+            told = ((k, f"{v:.3g}" if isinstance(v, float) else v) for k, v in row.items() if v is not None)
+            figures = "  ".join(f"{k} {v}" for k, v in told)
+            print(f"  {figures}", flush=True)
+
+
+def years() -> None:
+    """What last year costs: 200 random pairs of years, six of ten inner cells unchanged."""
+    alone = together = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        shape = int(rng.integers(2, 4)), int(rng.integers(3, 5))
+        names = [(f"r{i}", f"c{j}") for i in range(shape[0]) for j in range(shape[1])]
+        old = rng.integers(0, 14, len(names)) + 1
+        new = np.where(
+            rng.random(len(names)) < 0.6, old, np.maximum(0, old + rng.integers(-4, 5, len(names)))
+        )
+        frame = {"r": [n[0] for n in names], "c": [n[1] for n in names]}
+        first, second = (define({**frame, "n": n.tolist()}, by=["r", "c"], freq="n") for n in (old, new))
+        found = protect_years(protect(first, SmallCount(3)), second, SmallCount(3))
+        assert found.checked.passed
+        alone, together = alone + found.alone, together + int(found.now.suppressed.sum())
+    print(f"200 pairs of years: {alone:,} cells suppressed by one year alone, {together:,} beside last year")
+
+
 def main() -> None:
-    """Run all sizes."""
+    """Run all sizes, or what was asked for."""
+    if "--census" in sys.argv:
+        return census(sys.argv[sys.argv.index("--census") + 1])
+    if "--ways" in sys.argv:
+        return ways()
+    if "--years" in sys.argv:
+        return years()
     protect(define({"a": ["x", "y"], "n": [1, 9]}, by="a", freq="n"), SmallCount(3))  # compile first
     before = None
     for name, (shapes, firms) in SIZES.items():
