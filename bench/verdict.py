@@ -1,6 +1,6 @@
 """Which files the default policy lets out: whole copies, a leak of 5 %, trees, noise, and independent columns.
 
-``python bench/verdict.py [replicates] [rows]``: the example survey is drawn anew each time and split into people in the
+``python bench/verdict.py [replicates] [rows] [candidates…]``: the example survey is drawn anew each time and split into people in the
 data and people outside, 1:1, 4:1 and 1:4. Every candidate is judged by its figures alone, also the bootstrap, which a
 release refuses unseen because it is a reference.
 """
@@ -67,14 +67,14 @@ def main() -> None:
         f"{replicates} draws of {rows:,} people\n\n| sizes | candidate | refused | lines it missed |\n|---|---|---|---|"
     )
     for ratio, outside in RATIOS.items():
-        counts, lines = Counter[str](), {name: Counter[str]() for name in CANDIDATES}
+        counts, lines = Counter[str](), {name: Counter[str]() for name in wanted}
         for seed in range(1, replicates + 1):
             data, others = people(rows, seed, outside)
-            for name in CANDIDATES:
+            for name in wanted:
                 found = missed(name, data, others, seed)
                 counts[name] += bool(found)
                 lines[name].update(found)
-        for name in CANDIDATES:
+        for name in wanted:
             why = "; ".join(f"{line} ({times})" for line, times in lines[name].most_common())
             print(f"| {ratio} | {name} | {counts[name]} of {replicates} | {why or 'none'} |", flush=True)
 

@@ -78,9 +78,7 @@ def strangers(released) -> str:
     """The sentence that the first screen must hold: people in the data, strangers, and the rest."""
     found = released.chosen.runs[0][released.plan.scenarios[0].name]["disco"]
     target = max(found.values, key=found.values.get)
-    return against_strangers(
-        found.value, found.yardsticks["holdout"], f"somebody could read off the {target} of {{}}"
-    )
+    return against_strangers(found.value, found.outside, f"somebody could read off the {target} of {{}}")
 
 
 def test_three_questions_are_answered_by_the_first_screen_alone(page, released):

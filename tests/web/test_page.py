@@ -40,7 +40,8 @@ def choose_methods(page, *wanted: str) -> None:
 
 def loosen(page) -> None:
     """A policy that the example's files meet."""
-    page.fill('input[name="p-repU-limit"]', "60")
+    for name, limit in (("copies", "60"), ("dcr", "100"), ("membership", "1"), ("repU", "60")):
+        page.fill(f'input[name="p-{name}-limit"]', limit)
     page.fill('input[name="p-DiSCO-limit"]', "60")
     page.fill('input[name="p-S_pMSE-limit"]', "50")
 

@@ -111,8 +111,8 @@ class Rule:
 
     def value(self, result: Result, share: float = 1.0) -> float:
         """The figure the line speaks of; NaN when it was not measured."""
-        figure = _added(result) if self.added else result.value
-        return figure * (share if self.expected else 1.0)
+        added = math.nan if result.added is None else result.added
+        return (added if self.added else result.value) * (share if self.expected else 1.0)
 
     def bound(self, result: Result, share: float = 1.0) -> float:
         """The number this result must not pass; NaN when its yardstick is not there."""
@@ -144,15 +144,6 @@ class Rule:
         word = "met" if met else ("not met" if result.trusted else "not met (the figure is not trusted)")
         shown = figure(self.value(result, share), result.unit)
         return f"{self.text}: {shown} against {figure(bound, result.unit)}, {word}"
-
-
-def _added(result: Result) -> float:
-    """What being in the data adds, worse counted as more."""
-    outside = result.yardsticks.get("holdout")
-    if outside is None:
-        return math.nan
-    turned = result.info.shortfall if result.info is not None else float
-    return turned(result.value) - turned(outside)
 
 
 @dataclass(frozen=True)

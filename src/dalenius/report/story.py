@@ -124,7 +124,7 @@ def chances(
 
     Examples
     --------
-    >>> found = Result("disco", 22.0, "", unit="%", yardsticks={"holdout": 20.0}, values={"diagnosis": 22.0})
+    >>> found = Result("disco", 22.0, "", unit="%", outside=20.0, values={"diagnosis": 22.0})
     >>> print(chances([found], ["age"])[0].short)
     Of 100 people in the data somebody could read off the diagnosis of 22; of 100 who are not in it, of 20; so the file
     itself gives away about 2.
@@ -159,8 +159,8 @@ def _copied(result: Result, keys: Sequence[str], share: float, made_up: bool) ->
 def _chance(
     title: str, result: Result, share: float, what: str, said: str, doing: str = "gives away"
 ) -> Chance:
-    inside, held = result.value * share, result.yardsticks.get("holdout")
-    outside = None if held is None else held * share
+    inside = (result.value if result.level is None else result.level) * share
+    outside = None if result.outside is None else result.outside * share
     short = against_strangers(inside, outside, what, doing)
     return Chance(title, inside, outside, said.strip(), f"{short[0].upper()}{short[1:]}.")
 
@@ -169,7 +169,7 @@ def _beside(result: Result, share: float) -> str:
     words = [f"In per cent: {with_percent(result.value * share)}."]
     if not result.trusted:
         words.append("This figure must not be read as safe: it could not be measured well enough.")
-    if "holdout" in result.yardsticks:
+    if result.outside is not None:
         words.append("What strangers reach is general knowledge, which no protection hides.")
     if "original" in result.yardsticks:
         words.append(

@@ -9,14 +9,18 @@ from typing import Any
 from dalenius.core.errors import OptionError
 from dalenius.core.option import EACH, knobs
 from dalenius.core.random import DEFAULT_SEED
+from dalenius.counts.measure import MEASURES
 from dalenius.evaluation.policy import Rule
 from dalenius.release.plan import Scenario
 from dalenius.synth import METHODS, Candidate
 
 MOST_INTRUDERS = 12
 LINES = {
-    "repU": ("repU", "5", "holdout"),
+    "copies": ("identical-matches", "2", "holdout"),
+    "dcr": ("dcr", "70", "fixed"),
     "DiSCO": ("DiSCO", "5", "holdout"),
+    "repU": ("repU", "5", "holdout"),
+    "membership": ("membership-distance", "0.65", "fixed"),
     "S_pMSE": ("mean S_pMSE", "10", "fixed"),
 }
 """Policy lines the page asks for: the figure's name in a plan, the first limit, and what it is measured against."""
@@ -55,8 +59,9 @@ class PolicyLine:
         """The line as a plan writes it."""
         limit = _number(self.limit, f"the limit of {figure}", 0, 1e6)
         if self.against == "holdout":
-            return f"{figure} <= holdout + {limit:g} points"
-        return f"{figure} <= {limit:g}" + (" %" if figure != "mean S_pMSE" else "")
+            return f"{figure} added <= {limit:g} points"
+        line = f"{figure} <= {limit:g}"
+        return line + (" %" if MEASURES[Rule.parse(line).measure].info.unit == "%" else "")
 
 
 @dataclass
@@ -67,7 +72,8 @@ class Choices:
     --------
     >>> chosen = Choices(kinds={}, roles={"age": "key", "ill": "target"}, intruders=[], methods=["cart"])
     >>> chosen.policy_lines()
-    ['repU <= holdout + 5 points', 'DiSCO <= holdout + 5 points', 'mean S_pMSE <= 10']
+    ['identical-matches added <= 2 points', 'dcr <= 70 %', 'DiSCO added <= 5 points', 'repU added <= 5 points',
+     'membership-distance <= 0.65', 'mean S_pMSE <= 10']
     """
 
     kinds: dict[str, str]

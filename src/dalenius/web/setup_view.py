@@ -18,6 +18,15 @@ from dalenius.web.choices import LINES, MOST_INTRUDERS, Choices
 from dalenius.web.planning import KINDS, ROLES
 
 POLICY_WORDS = {
+    "copies": ("Whole records that come out", "People all of whose facts are in one record of the file."),
+    "dcr": (
+        "Records too close to real people (DCR)",
+        "Records of the file that are closer to somebody in the data than to people kept out; 50 if nothing is copied.",
+    ),
+    "membership": (
+        "Telling who took part (AUC)",
+        "How often a person in the data looks more like having taken part than a person kept out; 0.5 is a coin.",
+    ),
     "repU": (
         "Mistaken as found (repU)",
         "People who stand alone with what the intruder knows and meet exactly one record that looks like them.",
@@ -59,7 +68,9 @@ def setup_facts(table: Table, chosen: Choices) -> dict[str, Any]:
         "warnings": warnings(table),
         "kinds": KINDS,
         "roles": ROLES,
-        "policy": [(n, *POLICY_WORDS[n], chosen.policy[n], n != "S_pMSE") for n in LINES],
+        "policy": [
+            (n, *POLICY_WORDS[n], chosen.policy[n], by == "holdout") for n, (_, _, by) in LINES.items()
+        ],
         "presets": PRESETS,
         "most_intruders": MOST_INTRUDERS,
     }
