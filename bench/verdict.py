@@ -63,6 +63,7 @@ def missed(name: str, data: Table, outside: Table, seed: int) -> list[str]:
 def main() -> None:
     replicates = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     rows = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
+    wanted = sys.argv[3:] or list(CANDIDATES)
     print(
         f"{replicates} draws of {rows:,} people\n\n| sizes | candidate | refused | lines it missed |\n|---|---|---|---|"
     )
