@@ -1,8 +1,8 @@
 """Which files the default policy lets out: whole copies, a leak of 5 %, trees, noise, and independent columns.
 
-``python bench/verdict.py [replicates] [rows] [candidates…]``: the example survey is drawn anew each time and split into people in the
-data and people outside, 1:1, 4:1 and 1:4. Every candidate is judged by its figures alone, also the bootstrap, which a
-release refuses unseen because it is a reference.
+``python bench/verdict.py [replicates] [rows] [candidates…]``: the example survey is drawn anew each time and split into
+people in the data and people outside, 1:1, 4:1 and 1:4. Every candidate is judged by its figures alone, also the
+bootstrap, which a release refuses unseen because it is a reference.
 """
 
 from __future__ import annotations
