@@ -59,7 +59,7 @@ def main() -> None:
             caught = noticed(house, fault)
             missed += not caught
             print(
-                f"{number:3} {'caught' if caught else 'MISSED'}  {fault.file}: {fault.new.strip()}",
+                f"{FAULTS.index(fault) + 1:3} {'caught' if caught else 'MISSED'}  {fault.file}: {fault.new.strip()}",
                 flush=True,
             )
     print(f"{len(chosen) - missed} of {len(chosen)} caught")
