@@ -123,8 +123,8 @@ def test_every_command_loads_and_says_what_its_listing_says():
 
 
 def test_the_front_door_has_what_a_user_looks_for():
-    expected = """read write examples check synthesize evaluate compare benchmark write_report run_plan
-        Schema Column Table Pair Result DaleniusError
+    expected = """read write examples check synthesize evaluate compare benchmark sweep write_report run_plan
+        METHODS MEASURES Candidate Made Schema Column Table Pair Result DaleniusError
         counts dp evaluation preparation release report risk synth tables utility"""
     assert set(expected.split()) <= set(dir(dalenius))
     for name in dalenius.__all__:

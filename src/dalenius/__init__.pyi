@@ -28,7 +28,7 @@ from dalenius.evaluation import Evaluation as Evaluation
 from dalenius.evaluation import benchmark as benchmark
 from dalenius.evaluation import compare as compare
 from dalenius.evaluation import evaluate as evaluate
-from dalenius.evaluation import sweep_epsilon as sweep_epsilon
+from dalenius.evaluation import sweep as sweep
 from dalenius.preparation import Findings as Findings
 from dalenius.preparation import Recipe as Recipe
 from dalenius.preparation import check as check

@@ -8,7 +8,11 @@ import dalenius
 from dalenius.data import Schema, Table
 from dalenius.data.exit import guard
 
-PEOPLE = {"number": [place // 2 for place in range(40)], "sex": ["f", "m"] * 20, "town": ["Aa"] * 20 + ["Bo"] * 19 + ["Cy"]}
+PEOPLE = {
+    "number": [place // 2 for place in range(40)],
+    "sex": ["f", "m"] * 20,
+    "town": ["Aa"] * 20 + ["Bo"] * 19 + ["Cy"],
+}
 
 
 @pytest.mark.parametrize("role", ["identifier", "entity", "household"])

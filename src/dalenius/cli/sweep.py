@@ -15,7 +15,7 @@ from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import figure
 from dalenius.core.style import configured
 from dalenius.data.atomic import replacing
-from dalenius.evaluation import sweep_epsilon
+from dalenius.evaluation import sweep as sweep_file
 from dalenius.synth import Candidate
 from dalenius.synth.base import choose_columns
 
@@ -54,7 +54,7 @@ def sweep(
         table = choose_columns(table, listed(columns) or [])
     options = Candidate.parse(method, option).options
     with terminal.progress(f"trying {method}") as tell:
-        result = sweep_epsilon(
+        result = sweep_file(
             table, method, wanted or [0.1, 0.5, 1.0, 2.0, 10.0], replicates=replicates, seed=seed, progress=tell,
             **options,
         )  # fmt: skip

@@ -4,7 +4,7 @@ from dalenius.evaluation.benchmarking import Benchmark, ablation, benchmark
 from dalenius.evaluation.comparing import HEADLINES, Comparison, averaged, compare
 from dalenius.evaluation.measuring import Evaluation, evaluate, evaluate_pair
 from dalenius.evaluation.policy import DEFAULT_POLICY, Rule, copies_nobody, refusals
-from dalenius.evaluation.sweeping import sweep_epsilon
+from dalenius.evaluation.sweeping import sweep
 
 __all__ = [
     "DEFAULT_POLICY",
@@ -21,5 +21,5 @@ __all__ = [
     "evaluate",
     "evaluate_pair",
     "refusals",
-    "sweep_epsilon",
+    "sweep",
 ]

@@ -1,4 +1,4 @@
-"""`sweep_epsilon`: what each epsilon buys and costs, seen before one is chosen (the experiment of Raab 2022)."""
+"""`sweep`: what each epsilon buys and costs, seen before one is chosen (the experiment of Raab 2022)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def table_utility(original: Counts, synthetic: Counts) -> float:
     return float(np.sum((y - scaled) ** 2 / ((y + scaled) / 2))) / max(len(y) - 1, 1)
 
 
-def sweep_epsilon(
+def sweep(
     frame: Any, method: str = "loglinear", epsilons: Sequence[float | None] = EPSILONS, *, replicates: int = 10,
     seed: Seed = DEFAULT_SEED, schema: Schema | None = None, progress: Callable[[str], None] | None = None,
     **options: Any,
@@ -72,7 +72,7 @@ def sweep_epsilon(
     Examples
     --------
     >>> data = {"sex": ["f", "m"] * 100, "tall": ["no", "yes"] * 100, "old": ["y", "n", "n", "n"] * 50}
-    >>> found = sweep_epsilon(data, epsilons=[10.0, None], replicates=2, seed=1, domain="from-data")
+    >>> found = sweep(data, epsilons=[10.0, None], replicates=2, seed=1, domain="from-data")
     >>> found.table["epsilon"].to_list()
     [10.0, None]
     """

@@ -10,7 +10,7 @@ from dalenius.core.errors import DataError, OptionError
 from dalenius.counts import count
 from dalenius.counts.pair import Pair
 from dalenius.data import Column, Kind, Schema, Table, examples
-from dalenius.evaluation import sweep_epsilon
+from dalenius.evaluation import sweep
 from dalenius.evaluation.sweeping import table_utility
 from dalenius.synth import load_model, save_model
 from dalenius.synth.joint import AIM, MST, LogLinear, PoissonCounts, Saturated
@@ -25,7 +25,7 @@ def survey() -> Table:
 
 
 def recipe(table: Table, synthesizer, replicates: int) -> dict[str, float]:
-    found = sweep_epsilon(
+    found = sweep(
         table, synthesizer["method"], [synthesizer.get("epsilon")], replicates=replicates, seed=5,
         **{k: v for k, v in synthesizer.items() if k not in ("method", "epsilon")},
     )  # fmt: skip
@@ -352,7 +352,7 @@ def test_values_come_from_their_own_group_without_privacy(survey):
 
 
 def test_sweep_reads_itself(survey):
-    found = sweep_epsilon(
+    found = sweep(
         survey.select(["sex", "region", "marital"]),
         epsilons=[0.05, 5.0, None],
         replicates=2,
@@ -367,4 +367,4 @@ def test_sweep_reads_itself(survey):
     assert found.chart().to_dict()["hconcat"]
     for bad in ({"method": "bootstrap"}, {"replicates": 0}, {"epsilons": []}):
         with pytest.raises(OptionError):
-            sweep_epsilon(survey, **bad)
+            sweep(survey, **bad)

@@ -7,7 +7,7 @@ import pytest
 
 from dalenius.core.errors import OptionError
 from dalenius.data import Column, Kind, Schema, Table, examples
-from dalenius.evaluation import sweep_epsilon
+from dalenius.evaluation import sweep
 from dalenius.synth.joint import AIM, MST, LogLinear, Saturated
 from dalenius.synth.joint.units import bound_units
 
@@ -118,6 +118,6 @@ def test_repaired_margins_drawn_evenly_are_better_than_clipped_ones(survey):
     small = survey.select(["sex", "region", "marital"])
     options = {"margins": "two-way", "domain": "from-data", "replicates": 4, "seed": 3}
     for epsilon in (0.1, 1.0):
-        plain = sweep_epsilon(small, "loglinear", [epsilon], adjust="clip", **options).table["two-way"][0]
-        better = sweep_epsilon(small, "loglinear", [epsilon], drawing="even", **options).table["two-way"][0]
+        plain = sweep(small, "loglinear", [epsilon], adjust="clip", **options).table["two-way"][0]
+        better = sweep(small, "loglinear", [epsilon], drawing="even", **options).table["two-way"][0]
         assert better < plain

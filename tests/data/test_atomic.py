@@ -1,0 +1,30 @@
+"""Nothing is half-written, and nothing is left lying about."""
+
+from __future__ import annotations
+
+import pytest
+
+from dalenius.core.errors import FileError
+from dalenius.data.atomic import replacing, write_text
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
+    target = tmp_path / "out.txt"
+    write_text(target, "old")
+
+    def fail():
+        with replacing(target) as temporary:
+            temporary.write_text("half")
+            raise ValueError("on the way")
+
+    with pytest.raises(ValueError, match="on the way"):
+        fail()
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_a_folder_in_the_way_is_an_error_and_leaves_nothing(tmp_path):
+    (tmp_path / "out.txt").mkdir()
+    with pytest.raises(FileError):
+        write_text(tmp_path / "out.txt", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
