@@ -234,7 +234,9 @@ FAULTS = [
         '.rank("average", descending=True)',
         "tests/evaluation/test_compare.py",
     ),
-    Fault("evaluation/policy.py", "value <= bound if self.upper else value >= bound", "value <= bound", POLICY),
+    Fault(
+        "evaluation/policy.py", "value <= bound if self.upper else value >= bound", "value <= bound", POLICY
+    ),
     Fault("evaluation/policy.py", " or not result.trusted:", ":", POLICY + " tests/release/test_public.py"),
     Fault(
         "release/verify.py",
