@@ -90,7 +90,7 @@ def speed(rows: int = 1_000_000, columns: int = 20) -> None:
     data = Stacked.of(predictors(pair))
     t = np.zeros(2 * rows, dtype=bool)
     t[:rows] = True
-    x = np.ascontiguousarray(data.codes.T, dtype=np.float32)
+    x = data.numbers().astype(np.float32)
     peer = DecisionTreeClassifier(max_leaf_nodes=max(fit.leaves, 2), min_samples_leaf=5)
     theirs, _ = cpu(lambda: peer.fit(x, t))
     print(

@@ -105,7 +105,7 @@ def test_a_number_that_no_longer_varies_has_lost_its_association():
 
 def test_what_cannot_be_measured_is_not_available():
     one = Pair({"sex": ["f", "m"] * 20}, {"sex": ["f", "m"] * 20})
-    for name in ("conditionals", "slopes", "pair-trends", "associations", "model-agreement", "households"):
+    for name in ("conditionals", "slopes", "pair-trends", "associations", "model-agreement"):
         assert math.isnan(MEASURES[name](one).value), name
     for name in ("k-marginal", "pca", "coverage"):
         assert math.isnan(MEASURES[name](one, columns=[]).value), name
@@ -203,7 +203,7 @@ CALLS: dict[str, Any] = {
     "max_rows": lambda p: learner_propensity(p, max_rows=0),
     "rows of the original": lambda p: combine([1.0], [1.0], n=0, k=1),
     "nothing to combine": lambda p: combine([], [], n=1, k=1),
-    "holdout share": lambda p: benchmark(p.original, ["independent"], holdout=1.5),
+    "holdout share": lambda p: benchmark(p.original, ["independent"], holdout_share=1.5),
 }
 
 
@@ -255,7 +255,7 @@ def test_working_objects_do_not_print_records():
 
 
 def test_refusals_are_of_the_right_kind(pair):
-    with pytest.raises(OptionError, match="order is 0; use 1 or more"):
+    with pytest.raises(OptionError, match="order is 0; use a number, 1 or more"):
         k_marginal(pair, order=0)
 
 

@@ -13,6 +13,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.utility import propensity_tree
 from dalenius.utility.propensity import tree_propensity
+from dalenius.utility.propensity.tree import grow
 
 SCHEMA = Schema(
     (Column("age", Kind.INTEGER), Column("region", Kind.CATEGORICAL), Column("income", Kind.CONTINUOUS))
@@ -163,6 +164,43 @@ def test_every_row_counts_alike_and_nothing_is_looked_for_ahead() -> None:
     )
     assert propensity_tree(crossed, growth="rpart", repeats=0).values["pMSE"] == 0
     assert propensity_tree(crossed, repeats=0).values["pMSE"] > 0.05
+
+
+@pytest.mark.parametrize("bins", [4, 64])
+@pytest.mark.parametrize("sizes", [(700, 700), (900, 400)])
+def test_a_second_look_inside_bins_finds_the_same_cuts(
+    bins: int, sizes: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = Pair(*files(11, *sizes), schema=SCHEMA)
+    ways: tuple[dict[str, Any], ...] = ({"repeats": 2}, {"repeats": 0, "growth": "rpart"}, {"depth": 6})
+    plain = [tree_propensity(pair, **way) for way in ways]
+    monkeypatch.setattr(grow, "BINS", bins)
+    for way, wanted in zip(ways, plain, strict=True):
+        found = tree_propensity(pair, **way)
+        assert np.array_equal(found.scores, wanted.scores)
+        assert found.importance == pytest.approx(wanted.importance)
+        assert found.null == pytest.approx(wanted.null, nan_ok=True)
+
+
+def test_many_levels_and_many_values() -> None:
+    rng = np.random.default_rng(2)
+    made = [
+        {"a": rng.permutation(9000) + 0.25, "b": rng.integers(0, 70_000, 9000).astype(str)} for _ in range(2)
+    ]
+    made[1]["a"] = np.where(made[1]["a"] > 8000, made[1]["a"] - 4000.5, made[1]["a"])
+    pair = Pair(*made, schema=Schema((Column("a", Kind.CONTINUOUS), Column("b", Kind.CATEGORICAL))))
+    found = tree_propensity(pair, ["a"], repeats=0, growth="rpart")
+    # the one split worth making: beyond 8000 there are original rows only
+    assert found.scores[-9000:][made[0]["a"] > 8000].max() == 0
+    assert tree_propensity(pair, repeats=0).leaves > 1
+
+
+def test_the_null_stops_when_it_is_precise() -> None:
+    rng = np.random.default_rng(1)
+    made = [{name: rng.integers(0, 4, 2000).astype(str) for name in "abcdefgh"} for _ in range(2)]
+    found = tree_propensity(Pair(*made), repeats=200, complexity=1e-4)
+    assert 5 <= found.repeats < 200
+    assert found.null_error < 0.05 * found.null
 
 
 @pytest.mark.parametrize("wrong", [{"growth": "cart"}, {"complexity": -1.0}, {"minbucket": 0}])

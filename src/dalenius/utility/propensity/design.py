@@ -17,6 +17,9 @@ from dalenius.core.option import at_least
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import SPECIAL, AnyArray, IntArray, Vector
 
+COUNTED = 4_000_000
+"""Whole numbers over a range up to this are ranked by counting instead of sorting."""
+
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
@@ -76,13 +79,31 @@ def predictors(
 
 def _factor(name: str, codes: IntArray, max_levels: int | None) -> Predictor:
     """Levels in use, the reference first; beyond ``max_levels`` the rarest share one level."""
-    used, dense, count = np.unique(codes, return_inverse=True, return_counts=True)
-    if max_levels is not None and len(used) > max_levels:
+    ranks, count = dense(codes)
+    if max_levels is not None and len(count) > max_levels:
         kept = np.argsort(-count, kind="stable")[: max_levels - 1]
-        lookup = np.zeros(len(used), dtype=np.int64)
+        lookup = np.zeros(len(count), dtype=np.int32)
         lookup[np.sort(kept)] = np.arange(1, max_levels)
-        return Predictor(name, name, lookup[dense].astype(np.int32), True, max_levels)
-    return Predictor(name, name, dense.astype(np.int32), True, len(used))
+        return Predictor(name, name, lookup[ranks], True, max_levels)
+    return Predictor(name, name, ranks, True, len(count))
+
+
+def dense(values: AnyArray) -> tuple[IntArray, IntArray]:
+    """Ranks of values among those that occur, and how often each occurs; whole numbers are counted, others sorted.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in dense(np.array([7.0, 3.0, 7.0]))]
+    [[1, 0, 1], [1, 2]]
+    """
+    low, high = values.min(), values.max()
+    if high - low < COUNTED and (values.dtype.kind in "iu" or np.all(values == np.floor(values))):
+        whole = (values - low).astype(np.int64)
+        count = np.bincount(whole)
+        there = count > 0
+        return (np.cumsum(there) - 1).astype(np.int32)[whole], count[there]
+    _, rank, count = np.unique(values, return_inverse=True, return_counts=True)
+    return rank.astype(np.int32), count
 
 
 def _numbers(name: str, first: Vector, second: Vector) -> list[Predictor]:

@@ -102,7 +102,7 @@ class _Trial:
         """Out-of-fold scores, the area of each fold, and what each named column is worth."""
         from sklearn.model_selection import StratifiedKFold  # noqa: PLC0415
 
-        x = data.codes.T.astype(np.float64)
+        x = data.numbers()
         scores, areas, losses = np.zeros(len(t)), [], np.zeros(len(names))
         splits = StratifiedKFold(self.folds, shuffle=True, random_state=self.number).split(x, t)
         for fold, (train, test) in enumerate(splits):

@@ -1,4 +1,8 @@
-"""Loops of the propensity tree: finding the best split of a node and parting its rows."""
+"""Loops of the propensity tree: counting a node, finding its best split, parting its rows.
+
+A node is counted for all columns in one pass, row after row: ``counts[2 (offset + bin) + t]``. Of two children only the
+smaller one is counted; the other is the difference.
+"""
 
 from __future__ import annotations
 
@@ -9,114 +13,231 @@ from dalenius.data.vector import AnyArray, BoolArray, IntArray
 
 
 @njit(cache=True, nogil=True)
+def count_node(bins: IntArray, offsets: IntArray, t: IntArray, rows: IntArray, size: int) -> IntArray:
+    """Rows of each file in every bin of every column."""
+    counts = np.zeros(2 * size, np.int32)
+    for i in range(len(rows)):
+        row, side = rows[i], t[rows[i]]
+        for f in range(bins.shape[1]):
+            counts[2 * (offsets[f] + bins[row, f]) + side] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
 def _gini(zeros: float, ones: float) -> float:
     return 2.0 * ones * zeros / (ones + zeros) if ones + zeros > 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _tally(codes: IntArray, t: BoolArray, rows: IntArray, size: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Levels present in the node, their rows and their protected rows; by counting, or by sorting when that is less."""
-    if size <= 4 * len(rows):
-        count = np.zeros(size, np.int64)
-        ones = np.zeros(size, np.int64)
-        for i in range(len(rows)):
-            code = codes[rows[i]]
-            count[code] += 1
-            ones[code] += t[rows[i]]
-        present = np.nonzero(count)[0]
-        return present, count[present], ones[present]
-    mine = codes[rows]
-    order = np.argsort(mine)
-    present = np.empty(len(rows), np.int64)
-    count = np.zeros(len(rows), np.int64)
-    ones = np.zeros(len(rows), np.int64)
-    found = -1
-    for i in range(len(order)):
-        code = mine[order[i]]
-        if found < 0 or present[found] != code:
-            found += 1
-            present[found] = code
-        count[found] += 1
-        ones[found] += t[rows[order[i]]]
-    return present[: found + 1], count[: found + 1], ones[: found + 1]
+def _decrease(node: AnyArray, below: int, below_ones: int) -> float:
+    """Gini decrease of a cut; ``node`` is rows, protected rows, weight of an original and of a protected row, Gini."""
+    above, above_ones = node[0] - below, node[1] - below_ones
+    inside = _gini(node[2] * (below - below_ones), node[3] * below_ones)
+    return node[4] - inside - _gini(node[2] * (above - above_ones), node[3] * above_ones)
+
+
+@njit(cache=True, nogil=True)
+def _in_order(counts: IntArray, offset: int, size: int, factor: bool) -> tuple[IntArray, IntArray, IntArray]:
+    """Bins that occur, in the order in which they are cut, with their rows and protected rows.
+
+    Levels of a factor stand in order of their protected share, which is exact for two classes (Breiman et al. 1984,
+    4.2.2).
+    """
+    present, count, ones = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    n = 0
+    for b in range(size):
+        zero, one = counts[2 * (offset + b)], counts[2 * (offset + b) + 1]
+        if zero + one > 0:
+            present[n], count[n], ones[n] = b, zero + one, one
+            n += 1
+    present, count, ones = present[:n], count[:n], ones[:n]
+    if factor:
+        order = np.argsort(ones / count, kind="mergesort")
+        return present[order], count[order], ones[order]
+    return present, count, ones
+
+
+@njit(cache=True, nogil=True)
+def _reach(
+    node: AnyArray, count: IntArray, ones: IntArray, smallest: int, coarse: bool
+) -> tuple[float, float]:
+    """Best decrease of a cut between bins, and a bound on that of any cut.
+
+    The decrease is convex in what lies left of the cut, so inside a bin it is largest at a corner of what is possible.
+    """
+    n = node[0]
+    below = below_ones = 0
+    best = bound = 0.0
+    for i in range(len(count)):
+        if coarse and count[i] > 1:
+            bound = max(bound, _decrease(node, below + ones[i], below_ones + ones[i]))
+            bound = max(bound, _decrease(node, below + count[i] - ones[i], below_ones))
+        below += count[i]
+        below_ones += ones[i]
+        if below >= smallest and n - below >= smallest:
+            best = max(best, _decrease(node, below, below_ones))
+    return best, max(best, bound)
+
+
+@njit(cache=True, nogil=True)
+def _finer(
+    node: AnyArray, bins: IntArray, ranks: IntArray, t: IntArray, rows: IntArray, f: int,
+    present: IntArray, count: IntArray, ones: IntArray, smallest: int, gain: float, floor: float,
+) -> tuple[float, int]:  # fmt: skip
+    """Second look inside the bins of a number where a cut could be best: the gain, and the rank to cut after, or −1."""
+    flagged = np.zeros(present[-1] + 1, np.bool_)
+    starts, starts_ones = np.zeros(present[-1] + 1, np.int64), np.zeros(present[-1] + 1, np.int64)
+    below = below_ones = found = 0
+    for i in range(len(present)):
+        corner = max(
+            _decrease(node, below + ones[i], below_ones + ones[i]),
+            _decrease(node, below + count[i] - ones[i], below_ones),
+        )
+        starts[present[i]], starts_ones[present[i]] = below, below_ones
+        below += count[i]
+        below_ones += ones[i]
+        if max(corner, _decrease(node, below, below_ones)) >= floor:
+            flagged[present[i]] = True
+            found += count[i]
+    keys, home = np.empty(found, np.int64), np.empty(found, np.int64)
+    k = 0
+    for i in range(len(rows)):
+        b = bins[rows[i], f]
+        if flagged[b]:
+            keys[k] = 2 * np.int64(ranks[rows[i]]) + t[rows[i]]
+            home[k] = b
+            k += 1
+    order = np.argsort(keys)
+    cut, last = -1, -1
+    for i in range(found):
+        key, b = keys[order[i]], home[order[i]]
+        if b != last:
+            below, below_ones, last = starts[b], starts_ones[b], b
+        below += 1
+        below_ones += key & 1
+        ends = i + 1 == found or keys[order[i + 1]] >> 1 != key >> 1
+        if ends and below >= smallest and node[0] - below >= smallest:
+            decrease = _decrease(node, below, below_ones)
+            if decrease > gain * (1 + 1e-12):
+                gain, cut = decrease, key >> 1
+    return gain, cut
 
 
 @njit(cache=True, nogil=True)
 def best_split(
-    codes: IntArray,
-    sizes: IntArray,
-    factor: BoolArray,
-    t: BoolArray,
-    rows: IntArray,
-    smallest: int,
-    weights: AnyArray,
-) -> tuple[int, float, IntArray]:
-    """Column of the split with the largest Gini decrease, the decrease, and the codes that go left.
+    counts: IntArray, bins: IntArray, ranks: IntArray, fine: IntArray, offsets: IntArray, sizes: IntArray,
+    factor: BoolArray, t: IntArray, rows: IntArray, smallest: int, weights: AnyArray,
+) -> tuple[int, float, int, IntArray]:  # fmt: skip
+    """Column of the split with the largest Gini decrease, the decrease, the rank to cut after, the levels that go left.
 
-    Numbers split between neighbouring values; levels of a factor are first put in order of their protected share,
-    which is exact for two classes (Breiman et al. 1984, 4.2.2). The first column wins ties. Column −1: none.
-    ``weights`` of original and protected rows make files of different size count alike.
+    The first column wins ties, and the first cut. Column −1: none. ``weights`` of original and protected rows make
+    files of different size count alike.
     """
-    n = len(rows)
-    total = 0
-    for i in range(n):
-        total += t[rows[i]]
-    w0, w1 = weights[0], weights[1]
-    parent = _gini(w0 * (n - total), w1 * total)
-    best, gain = -1, 1e-9
+    n, total = len(rows), 0
+    for b in range(sizes[0]):
+        total += counts[2 * b + 1]
+    parent = _gini(weights[0] * (n - total), weights[1] * total)
+    node = np.array([float(n), float(total), weights[0], weights[1], parent])
+    bounds = np.zeros(len(sizes))
+    top = 0.0
+    for f in range(len(sizes)):
+        _, count, ones = _in_order(counts, offsets[f], sizes[f], factor[f])
+        if len(count) > 1 or fine[f] >= 0:
+            reached, bounds[f] = _reach(node, count, ones, smallest, fine[f] >= 0)
+            top = max(top, reached)
+    # nothing below can win any more; the slack is far above what rounding does and far below any real difference
+    floor = top * (1 - 1e-9) - 1e-7
+    best, gain, cut = -1, 1e-9, -1
     left = np.zeros(0, np.int64)
     for f in range(len(sizes)):
-        present, count, ones = _tally(codes[f], t, rows, sizes[f])
-        if len(present) < 2:
+        if bounds[f] <= 0 or bounds[f] < floor:
             continue
-        order = np.argsort(ones / count, kind="mergesort") if factor[f] else np.arange(len(present))
+        present, count, ones = _in_order(counts, offsets[f], sizes[f], factor[f])
+        if fine[f] >= 0:
+            better, rank = _finer(
+                node, bins, ranks[fine[f]], t, rows, f, present, count, ones, smallest, gain, floor
+            )
+            if rank >= 0:
+                best, gain, cut = f, better, rank
+            continue
         below = below_ones = 0
-        cut = -1
-        for i in range(len(order) - 1):
-            below += count[order[i]]
-            below_ones += ones[order[i]]
+        last = -1
+        for i in range(len(present) - 1):
+            below += count[i]
+            below_ones += ones[i]
             if below < smallest or n - below < smallest:
                 continue
-            inside = _gini(w0 * (below - below_ones), w1 * below_ones)
-            above_ones = total - below_ones
-            decrease = parent - inside - _gini(w0 * (n - below - above_ones), w1 * above_ones)
+            decrease = _decrease(node, below, below_ones)
             if decrease > gain * (1 + 1e-12):
-                best, gain, cut = f, decrease, i
-        if cut >= 0:
-            left = present[order[: cut + 1]]
-    return best, gain, left
+                best, gain, last = f, decrease, i
+        if last >= 0:
+            cut = present[last]
+            left = present[: last + 1]
+    return best, gain, cut, left
 
 
 @njit(cache=True, nogil=True)
-def part(codes: IntArray, rows: IntArray, left: IntArray, size: int) -> tuple[IntArray, IntArray]:
-    """Rows whose code is among ``left``, and the others; both keep their order."""
-    goes = np.zeros(size, np.bool_)
-    for i in range(len(left)):
-        goes[left[i]] = True
-    first = np.empty(len(rows), np.int64)
-    second = np.empty(len(rows), np.int64)
-    a = b = 0
+def part(
+    columns: IntArray, ranks: IntArray, rank: int, f: int, t: IntArray, rows: IntArray, spare: IntArray, cut: int,
+    left: IntArray, factor: bool, size: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Put the rows on the left of a split first; both sides keep their order. Gives their number and protected ones.
+
+    Every row is written to both sides, and counted on one: which side it takes cannot be foreseen.
+    """
+    goes = np.zeros(size if factor else 0, np.uint8)
+    if factor:
+        for i in range(len(left)):
+            goes[left[i]] = 1
+    a = b = ones = 0
     for i in range(len(rows)):
-        if goes[codes[rows[i]]]:
-            first[a] = rows[i]
-            a += 1
-        else:
-            second[b] = rows[i]
-            b += 1
-    return first[:a], second[:b]
+        row = rows[i]
+        code = np.int64(ranks[rank, row]) if rank >= 0 else np.int64(columns[f, row])
+        go = int(goes[code]) if factor else int(code <= cut)
+        rows[a] = row
+        spare[b] = row
+        a += go
+        b += 1 - go
+        ones += go & t[row]
+    rows[a:] = spare[:b]
+    return a, ones
 
 
 @njit(cache=True, nogil=True)
-def count_ones(t: BoolArray, rows: IntArray) -> int:
-    """Protected rows among some rows."""
-    total = 0
-    for i in range(len(rows)):
-        total += t[rows[i]]
-    return total
+def spread_ranks(own: IntArray, drawn: IntArray, once: BoolArray, moved: AnyArray) -> IntArray:
+    """Ranks of values drawn again (given by their rank in the original), then of the original's.
 
-
-@njit(cache=True, nogil=True)
-def fill(scores: AnyArray, rows: IntArray, value: float) -> None:
-    """Give rows of a leaf their score."""
-    for i in range(len(rows)):
-        scores[rows[i]] = value
+    Rank r of the original stays the value r; where it occurs once, what was drawn is moved by up to half a rank to
+    either side (``moved``), and all values are ranked anew.
+    """
+    k, n = len(drawn), len(own)
+    place = np.ones(len(once) + 1, np.int64)
+    place[0] = 0
+    for i in range(k):
+        if once[drawn[i]]:
+            place[drawn[i] + 1] += 1
+    for rank in range(len(once)):
+        place[rank + 1] += place[rank]
+    # the moved values of each rank, sorted by insertion: there are a few
+    fill = place[:-1].copy()
+    who = np.empty(place[-1], np.int64)
+    under = place[:-1].copy()
+    for i in range(k):
+        rank = drawn[i]
+        if once[rank]:
+            j = fill[rank]
+            while j > place[rank] and moved[who[j - 1]] > moved[i]:
+                who[j] = who[j - 1]
+                j -= 1
+            who[j] = i
+            fill[rank] += 1
+            under[rank] += moved[i] < 0
+    codes = np.empty(k + n, np.int32)
+    for i in range(k):
+        codes[i] = under[drawn[i]]
+    for rank in range(len(once)):
+        for j in range(place[rank], fill[rank]):
+            codes[who[j]] = j if moved[who[j]] < 0 else j + 1
+    for i in range(n):
+        codes[k + i] = under[own[i]]
+    return codes

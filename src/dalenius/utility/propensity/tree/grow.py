@@ -7,20 +7,23 @@ share of the root's misclassified rows, and a budget handed down stops branches 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from dalenius.core.option import at_least, one_of
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
-from dalenius.utility.propensity.design import Predictor
+from dalenius.utility.propensity.design import Predictor, dense
 from dalenius.utility.propensity.tree import _kernels as kernels
 
 LEAF = 5
 DEPTH = 30
 COMPLEXITY = 0.001
+BINS = 4096
+"""Numbers with more different values are counted in at most so many bins first."""
 
 Growth = Literal["balanced", "rpart"]
 """Who counts how much, and what becomes of a root that no column can split.
@@ -32,9 +35,15 @@ Growth = Literal["balanced", "rpart"]
 
 @dataclass(frozen=True, eq=False)
 class Stacked:
-    """All predictors of both files as codes: ranks of numbers, levels of factors."""
+    """All predictors of both files as whole numbers: levels of factors, ranks of numbers.
 
-    codes: IntArray = field(repr=False)
+    ``bins`` holds them row by row, so that one pass counts all columns. A number with more than `BINS` different values
+    is there in bins of neighbouring ranks; its own ranks stand in ``ranks[fine]`` (−1: the bins are the ranks).
+    """
+
+    bins: IntArray = field(repr=False)
+    ranks: IntArray = field(repr=False)
+    fine: IntArray
     sizes: IntArray
     factor: BoolArray
     owners: tuple[str, ...]
@@ -42,10 +51,137 @@ class Stacked:
     @classmethod
     def of(cls, parts: Sequence[Predictor]) -> Stacked:
         """Rank numbers and take over the codes of factors."""
-        codes = [np.unique(part.values, return_inverse=True)[1].astype(np.int32) for part in parts]
-        sizes = np.array([int(code.max()) + 1 for code in codes], np.int64)
         factor = np.array([part.factor for part in parts], dtype=bool)
-        return cls(np.stack(codes), sizes, factor, tuple(part.column for part in parts))
+        codes = {f: dense(part.values)[0] for f, part in enumerate(parts)}
+        empty = np.zeros((len(parts[0].values), len(parts)), np.uint16)
+        blank = cls(empty, np.zeros((0, len(empty)), np.int32), -np.ones(len(parts), np.int64),
+                    np.ones(len(parts), np.int64), factor, tuple(part.column for part in parts))  # fmt: skip
+        return blank.replaced(codes)
+
+    def replaced(self, codes: Mapping[int, IntArray]) -> Stacked:
+        """The same with other codes of some columns; the bins are overwritten."""
+        sizes, fine = self.sizes.copy(), self.fine.copy()
+        held = {f: self.ranks[self.fine[f]] for f in np.flatnonzero(self.fine >= 0).tolist()}
+        largest = max((int(codes[f].max()) for f in codes if self.factor[f]), default=0)
+        bins = self.bins.astype(np.uint32) if largest > np.iinfo(self.bins.dtype).max else self.bins
+        for f, own in codes.items():
+            top = int(own.max())
+            shift = 0 if self.factor[f] else max(0, top.bit_length() - BINS.bit_length() + 1)
+            held.pop(f, None)
+            if shift:
+                held[f] = own
+            bins[:, f] = own >> shift
+            sizes[f] = (top >> shift) + 1
+        fine[:] = -1
+        fine[list(held)] = np.arange(len(held))
+        ranks = np.stack([held[f] for f in held]).astype(np.int32, copy=False) if held else self.ranks[:0]
+        return replace(self, bins=bins, ranks=ranks, fine=fine, sizes=sizes)
+
+    def column(self, f: int) -> IntArray:
+        """Levels or ranks of one predictor."""
+        return self.ranks[self.fine[f]] if self.fine[f] >= 0 else self.bins[:, f]
+
+    def numbers(self) -> AnyArray:
+        """All predictors as a matrix of floats."""
+        return np.stack([self.column(f) for f in range(len(self.sizes))], axis=1).astype(np.float64)
+
+    @cached_property
+    def columns(self) -> IntArray:
+        """The bins column by column, for parting rows."""
+        return np.ascontiguousarray(self.bins.T)
+
+    @cached_property
+    def spare(self) -> IntArray:
+        """Room for parting rows."""
+        return np.empty(len(self.bins), np.int32)
+
+    @cached_property
+    def offsets(self) -> IntArray:
+        """Where the bins of each column begin in the counts of a node."""
+        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+
+    def occurring_once(self, f: int, k: int) -> tuple[IntArray, BoolArray]:
+        """Ranks of a number among the rows after the first ``k``, and which of them occur once; worked out once."""
+        if f not in self._once:
+            own, count = dense(self.column(f)[k:])
+            self._once[f] = own, count == 1
+        return self._once[f]
+
+    @cached_property
+    def _once(self) -> dict[int, tuple[IntArray, BoolArray]]:
+        return {}
+
+    def root(self, t: BoolArray) -> Node:
+        """All rows, counted."""
+        rows = np.arange(len(t), dtype=np.int32)
+        return Node(rows, self._counted(t, rows), int(t.sum()))
+
+    def _counted(self, t: BoolArray, rows: IntArray) -> IntArray:
+        counts: IntArray = kernels.count_node(
+            self.bins, self.offsets, t.view(np.uint8), rows, int(self.sizes.sum())
+        )
+        return counts
+
+    def best(self, node: Node, t: BoolArray, smallest: int, weights: AnyArray) -> Split:
+        """Find the best split of a node."""
+        return Split(*kernels.best_split(
+            node.counts, self.bins, self.ranks, self.fine, self.offsets, self.sizes, self.factor, t.view(np.uint8),
+            node.rows, smallest, weights,
+        ))  # fmt: skip
+
+    def children(self, node: Node, split: Split, t: BoolArray, fewest: int) -> tuple[Node, Node]:
+        """Part a node in place; only the smaller child is counted, the node's counts become those of the other one.
+
+        Children of fewer rows than ``fewest`` are not split further, so that nobody needs their counts.
+        """
+        f, rows = split.column, node.rows
+        size, ones = kernels.part(
+            self.columns, self.ranks, int(self.fine[f]), f, t.view(np.uint8), rows, self.spare, split.cut, split.left,
+            bool(self.factor[f]), int(self.sizes[f]),
+        )  # fmt: skip
+        parts = rows[:size], rows[size:]
+        counts = [node.counts, node.counts]
+        if max(size, len(rows) - size) >= fewest:
+            small = int(len(parts[1]) < len(parts[0]))
+            counts[small] = self._counted(t, parts[small])
+            counts[1 - small] = np.subtract(node.counts, counts[small], out=node.counts)
+        return Node(parts[0], counts[0], ones), Node(parts[1], counts[1], node.ones - ones)
+
+
+class Split(NamedTuple):
+    """Column (−1: none), Gini decrease, last rank on the left of a number, levels on the left of a factor."""
+
+    column: int
+    gain: float
+    cut: int
+    left: IntArray
+
+
+class Node(NamedTuple):
+    """Rows of a node in their order, how often each value of each column occurs in either file, protected rows."""
+
+    rows: IntArray
+    counts: IntArray
+    ones: int
+
+
+class Tree(NamedTuple):
+    """Leaves, and the Gini decrease per predictor."""
+
+    leaves: list[Node]
+    gains: AnyArray
+
+    def scores(self, rows: int) -> AnyArray:
+        """Share of protected rows in the leaf of each row."""
+        scores = np.empty(rows)
+        for leaf in self.leaves:
+            scores[leaf.rows] = leaf.ones / len(leaf.rows)
+        return scores
+
+    def pmse(self, share: float) -> float:
+        """Mean squared distance of the scores from the share of protected rows."""
+        sizes, ones = np.array([(len(leaf.rows), leaf.ones) for leaf in self.leaves]).T
+        return float(sizes @ (ones / sizes - share) ** 2 / sizes.sum())
 
 
 @dataclass
@@ -58,65 +194,54 @@ class _Grower:
     weights: AnyArray
     smallest: int
     ahead: bool
-    leaves: list[IntArray] = field(default_factory=list)
+    leaves: list[Node] = field(default_factory=list)
     gains: AnyArray = field(default_factory=lambda: np.zeros(0))
 
-    def node(self, rows: IntArray, depth: int, budget: float) -> tuple[float, int, float]:
-        """Grow below some rows; returns the risk, the splits and the complexity of what was kept."""
-        own = self._own(rows)
+    def node(self, node: Node, depth: int, budget: float) -> tuple[float, int, float]:
+        """Grow below a node; returns the risk, the splits and the complexity of what was kept."""
+        own = self._own(node)
         reach = min(own, budget)
         mark = len(self.leaves)
-        if len(rows) >= 3 * self.smallest and reach > self.alpha and depth < DEPTH:
-            split = self._best(rows)
-            if split[0] < 0 and depth == 0 and self.ahead:
-                split = self._look_ahead(rows)
-            if split[0] >= 0:
+        if len(node.rows) >= 3 * self.smallest and reach > self.alpha and depth < DEPTH:
+            split = self._best(node)
+            if split.column < 0 and depth == 0 and self.ahead:
+                split = self._look_ahead(node)
+            if split.column >= 0:
                 saved = self.gains.copy()
-                grown = self._split(rows, depth, budget, own, reach, split)
+                grown = self._split(node, depth, budget, own, reach, split)
                 if grown is not None:
                     return grown
                 del self.leaves[mark:]
                 self.gains = saved
-        self.leaves.append(rows)
+        self.leaves.append(node)
         return own, 0, self.alpha
 
-    def _best(self, rows: IntArray) -> tuple[int, float, IntArray]:
-        found: tuple[int, float, IntArray] = kernels.best_split(
-            self.data.codes, self.data.sizes, self.data.factor, self.t, rows, self.smallest, self.weights
-        )
-        return found
+    def _best(self, node: Node) -> Split:
+        return self.data.best(node, self.t, self.smallest, self.weights)
 
-    def _look_ahead(self, rows: IntArray) -> tuple[int, float, IntArray]:
+    def _look_ahead(self, root: Node) -> Split:
         """Split of the root when no single column tells anything: the half-way cut whose halves tell most.
 
         Columns shuffled one by one keep every margin exactly, so a tree that looks one step ahead sees nothing.
         """
-        best: tuple[int, float, IntArray] = (-1, 0.0, np.zeros(0, np.int64))
-        for column in range(len(self.data.sizes)):
-            codes, size = self.data.codes[column], int(self.data.sizes[column])
-            below = np.cumsum(np.bincount(codes[rows], minlength=size)) / len(rows)
-            left = np.arange(int(np.searchsorted(below, 0.5)) + 1)
-            if len(left) >= size:
-                left = left[:-1]
-            gain = sum(
-                max(self._best(half)[1], 0.0) for half in kernels.part(codes, rows, left, size) if len(half)
-            )
-            if gain > best[1] + 1e-6:
-                best = (column, gain, left)
+        best = Split(-1, 0.0, -1, np.zeros(0, np.int64))
+        for f in range(len(self.data.sizes)):
+            count = np.bincount(self.data.column(f))
+            half = int(np.searchsorted(np.cumsum(count) / len(root.rows), 0.5))
+            half -= half + 1 >= len(count)
+            split = Split(f, 0.0, half, np.arange(half + 1))
+            whole = root._replace(rows=root.rows.copy(), counts=root.counts.copy())
+            halves = self.data.children(whole, split, self.t, 0)
+            gain = sum(max(self._best(part).gain, 0.0) for part in halves if len(part.rows))
+            if gain > best.gain + 1e-6:
+                best = split._replace(gain=gain)
         return best
 
     def _split(
-        self,
-        rows: IntArray,
-        depth: int,
-        budget: float,
-        own: float,
-        reach: float,
-        split: tuple[int, float, IntArray],
+        self, node: Node, depth: int, budget: float, own: float, reach: float, split: Split
     ) -> tuple[float, int, float] | None:
-        column, gain, left_codes = split
-        left, right = kernels.part(self.data.codes[column], rows, left_codes, int(self.data.sizes[column]))
-        self.gains[column] += gain
+        left, right = self.data.children(node, split, self.t, 3 * self.smallest)
+        self.gains[split.column] += split.gain
         own_left, own_right = self._own(left), self._own(right)
         risk_l, splits_l, worth_l = self.node(left, depth + 1, reach - self.alpha)
         reach = min(max((own - risk_l) / (splits_l + 1), own - own_left), budget)
@@ -134,9 +259,9 @@ class _Grower:
             return None
         return kept[0] + kept[2], int(kept[1] + kept[3] + 1), worth
 
-    def _own(self, rows: IntArray) -> float:
-        ones = int(kernels.count_ones(self.t, rows))
-        return float(min(self.weights[1] * ones, self.weights[0] * (len(rows) - ones)))
+    def _own(self, node: Node) -> float:
+        """Misclassified rows of a node that is a leaf."""
+        return float(min(self.weights[1] * node.ones, self.weights[0] * (len(node.rows) - node.ones)))
 
 
 @dataclass(frozen=True)
@@ -153,10 +278,9 @@ class Rule:
         one_of("growth", self.growth, get_args(Growth))
 
 
-def grow(data: Stacked, t: BoolArray, rule: Rule | None = None) -> tuple[AnyArray, int, AnyArray]:
-    """Scores, number of leaves and Gini decrease per predictor of one tree."""
+def grow(data: Stacked, t: BoolArray, rule: Rule | None = None) -> Tree:
+    """Grow one tree."""
     rule = rule or Rule()
-    rows = np.arange(len(t), dtype=np.int64)
     ones = int(t.sum())
     weights, root = np.ones(2), float(min(ones, len(t) - ones))
     if rule.growth == "balanced":  # with files of equal size these weights are 1 too
@@ -166,31 +290,23 @@ def grow(data: Stacked, t: BoolArray, rule: Rule | None = None) -> tuple[AnyArra
         data, t, rule.complexity * root, weights, rule.minbucket, rule.growth == "balanced",
         gains=np.zeros(len(data.sizes)),
     )  # fmt: skip
-    grower.node(rows, 0, root)
-    scores = np.empty(len(t))
-    for leaf in grower.leaves:
-        kernels.fill(scores, leaf, kernels.count_ones(t, leaf) / len(leaf))
-    return scores, len(grower.leaves), grower.gains
+    grower.node(data.root(t), 0, root)
+    return Tree(grower.leaves, grower.gains)
 
 
-def grow_to_depth(data: Stacked, t: BoolArray, depth: int) -> tuple[AnyArray, int, AnyArray]:
-    """Scores, leaves and Gini decrease per predictor of a tree that splits wherever it can, down to a depth.
+def grow_to_depth(data: Stacked, t: BoolArray, depth: int) -> Tree:
+    """A tree that splits wherever it can, down to a depth.
 
     The tree of NIST's benchmark (Francis 2024): no pruning, leaves of any size, every row counts alike.
     """
-    gains, scores = np.zeros(len(data.sizes)), np.empty(len(t))
-    waiting = [(np.arange(len(t), dtype=np.int64), 0)]
-    leaves, weights = 0, np.ones(2)
+    tree = Tree([], np.zeros(len(data.sizes)))
+    waiting = [(data.root(t), 0)]
     while waiting:
-        rows, level = waiting.pop()
-        column, gain, left = (-1, 0.0, rows[:0])
-        if level < depth and len(rows) > 1:
-            column, gain, left = kernels.best_split(data.codes, data.sizes, data.factor, t, rows, 1, weights)
-        if column < 0:
-            kernels.fill(scores, rows, kernels.count_ones(t, rows) / len(rows))
-            leaves += 1
+        node, level = waiting.pop()
+        split = data.best(node, t, 1, np.ones(2)) if level < depth and len(node.rows) > 1 else None
+        if split is None or split.column < 0:
+            tree.leaves.append(node)
             continue
-        gains[column] += gain
-        for part in kernels.part(data.codes[column], rows, left, int(data.sizes[column])):
-            waiting.append((part, level + 1))
-    return scores, leaves, gains
+        tree.gains[split.column] += split.gain
+        waiting += [(child, level + 1) for child in data.children(node, split, t, 2)]
+    return tree
