@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.intervals import Share
 from dalenius.counts.groups import PairGroups
 from dalenius.data.units import Units
-from dalenius.data.vector import BoolArray, IntArray
+from dalenius.data.vector import AnyArray, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from dalenius.counts.pair import Pair
@@ -86,14 +87,39 @@ class Match:
             "repU": self.share(self.single_in_both),
         }
 
+    @cached_property
+    def single_outside(self) -> AnyArray:
+        """Chance, by combination, that an outsider with it would be single among as many people as the original has.
+
+        The others are drawn from all real people at hand, original and holdout together, so that the sizes of the two
+        do not matter: hypergeometric, n - 1 of N = n + m - 1 people of whom t share the combination.
+        """
+        from scipy.special import gammaln  # noqa: PLC0415 (slow to import)
+
+        n, m = self.units.count, self.holdout_units.count
+        rest, others = n + m - 1, np.maximum(self.original + self.holdout - 1, 0)
+        free = rest - others - (n - 1)
+        logs = gammaln(rest - others + 1.0) + gammaln(m + 1.0)
+        logs -= gammaln(np.maximum(free, 0) + 1.0) + gammaln(rest + 1.0)
+        return np.where(free >= 0, np.exp(np.minimum(logs, 0.0)), 0.0)
+
+    def inside(self, combinations: AnyArray) -> Share:
+        """Share of the original's units with one of these combinations; who shares one stands or falls together."""
+        ids = self.groups.original
+        return Share.of(self.units.most(combinations[ids].astype(float)), self.units.first(ids))
+
+    def outside(self, combinations: AnyArray) -> Share | None:
+        """The same share of the holdout's units, or the mean of chances; None without a holdout."""
+        ids = self.groups.holdout
+        if ids is None:
+            return None
+        return Share.of(
+            self.holdout_units.most(combinations[ids].astype(float)), self.holdout_units.first(ids)
+        )
+
     def share(self, combinations: BoolArray) -> float:
         """Per cent of the original's units with one of these combinations."""
         return self.units.share(combinations[self.groups.original])
-
-    def holdout_share(self, combinations: BoolArray) -> float:
-        """Per cent of the holdout's units with one of these combinations; NaN without a holdout."""
-        ids = self.groups.holdout
-        return float("nan") if ids is None else self.holdout_units.share(combinations[ids])
 
 
 def check_keys(pair: Pair, keys: Sequence[str], target: str | None = None) -> None:

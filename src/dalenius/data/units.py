@@ -143,6 +143,10 @@ class Units:
         rows: IntArray = np.sort(order[first[chosen]])
         return rows
 
+    def first(self, values: AnyArray) -> AnyArray:
+        """Return the value of the first row of each unit."""
+        return values if self.codes is None else values[np.unique(self.codes, return_index=True)[1]]
+
     def any(self, flags: AnyArray) -> AnyArray:
         """Say for each unit whether any of its rows is flagged."""
         if self.codes is None:

@@ -14,18 +14,22 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.intervals import Share
 from dalenius.core.later import altair as alt
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, RISK
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.units import Units
+from dalenius.data.vector import AnyArray, IntArray
+from dalenius.risk.compared import compared
 from dalenius.risk.needs import chosen_targets
-from dalenius.risk.tabular.by_unit import outside_figures
+from dalenius.risk.tabular.by_unit import holdout_cells
 from dalenius.risk.tabular.cells import Cells
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
 from dalenius.risk.tabular.exclusions import AnyExclusions, exclusions_by_target
-from dalenius.risk.tabular.figures import NONE
+from dalenius.risk.tabular.figures import NONE, ratio
 
 FIGURES = ("Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO")
 COMPARATOR = {
@@ -82,8 +86,8 @@ def disco(
     units = pair.units
     out = exclusions_by_target(exclusions, wanted)
     found = {t: disclosure(pair, t, known, exclusions=out[t], grouped=grouped) for t in wanted}
-    table = pl.DataFrame([_row(pair, t, d) for t, d in found.items()], schema_overrides=_OPTIONAL)
-    table = table.sort("DiSCO", descending=True)
+    sides = {t: disco_shares(pair, d) for t, d in found.items()}
+    table = worst_first([_row(t, d, *sides[t]) for t, d in found.items()], "DiSCO")
     worst = table.row(0, named=True)
     has_holdout = pair.holdout is not None
     yardsticks = {"original": worst["Dorig"]} | ({"holdout": worst["holdout"]} if has_holdout else {})
@@ -92,38 +96,76 @@ def disco(
         value=worst["DiSCO"],
         unit="%",
         sentence=_sentence(worst, units.noun, len(known), len(wanted)) + _remarks(found),
-        interval=units.interval(worst["DiSCO"]),
+        **compared(*sides[worst["target"]], len(wanted)),
         yardsticks=yardsticks,
         values={row["target"]: row["DiSCO"] for row in table.to_dicts()},
-        table=table if has_holdout else table.drop("holdout", "specific"),
+        table=table if has_holdout else table.drop("holdout", "added", "specific"),
         chart=lambda: multi_target_chart(table.rename({"Dorig": "original", "DiSCO": "protected"})),
         records=found[worst["target"]].records() if records else None,
     )
 
 
-_OPTIONAL = {"holdout": pl.Float64, "specific": pl.Float64}
+def disco_shares(pair: Pair, found: Disclosure) -> tuple[Share, Share | None]:
+    """DiSCO of people in the data and outside it; people with the same keys stand or fall together."""
+    cells, view = found.cells, found.cells.holdout_view()
+    flags = cells.pure_s & (found.exclusions.reason(cells, cells.d) == 0)
+    inside = _share(pair.units, flags[cells.cell_of_row], cells.groups.original)
+    if cells.groups.holdout is None:
+        return inside, None
+    flags = cells.pure_s & (found.exclusions.reason(view, view.d) == 0)
+    return inside, _share(pair.holdout_units, flags[holdout_cells(pair, cells)], cells.groups.holdout)
 
 
-def _row(pair: Pair, target: str, found: Disclosure) -> dict[str, Any]:
+def dcap_shares(pair: Pair, found: Disclosure) -> tuple[Share, Share | None]:
+    """DCAP of people in the data and outside it."""
+    cells, view = found.cells, found.cells.holdout_view()
+    chances = ratio(cells.s, cells.s_q)
+    kept = chances * (found.exclusions.reason(cells, cells.d) == 0)
+    inside = _share(pair.units, kept[cells.cell_of_row], cells.groups.original)
+    if cells.groups.holdout is None:
+        return inside, None
+    kept = chances * (found.exclusions.reason(view, view.d) == 0)
+    return inside, _share(pair.holdout_units, kept[holdout_cells(pair, cells)], cells.groups.holdout)
+
+
+def _share(units: Units, scores: AnyArray, groups: IntArray) -> Share:
+    return Share.of(units.most(scores.astype(float)), units.first(groups))
+
+
+def worst_first(rows: Sequence[Mapping[str, Any]], level: str) -> pl.DataFrame:
+    """Targets by what the file adds for people in the data, without a holdout by level.
+
+    A value that nearly everybody has is read off for nearly everybody, inside and outside: that target is no leak and
+    must not hide one that is.
+
+    Examples
+    --------
+    >>> rows = [{"t": "a", "x": 100.0, "holdout": 100.0}, {"t": "b", "x": 14.5, "holdout": 2.2}]
+    >>> worst_first(rows, "x")["t"].to_list()
+    ['b', 'a']
+    """
+    table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64})
+    place = table.columns.index("holdout") + 1
+    table = table.insert_column(place, (table[level] - table["holdout"]).alias("added"))
+    return table.sort("added", level, descending=True, nulls_last=True)
+
+
+def _row(target: str, found: Disclosure, inside: Share, outside: Share | None) -> dict[str, Any]:
     figures = found.attribute
-    outside = (
-        outside_figures(pair, found.cells, found.exclusions)["DiSCO"] if found.cells.has_holdout else None
-    )
     return {
         "target": target,
         **{name: figures[name] for name in FIGURES},
         "dcap": found.caps["dcap"],
         "CAPd": found.caps["CAPd"],
-        "holdout": outside,
-        "specific": 100 * specific_risk(figures["DiSCO"] / 100, outside / 100)
-        if outside is not None
-        else None,
+        "holdout": 100 * outside.value if outside is not None else None,
+        "specific": 100 * specific_risk(inside.value, outside.value) if outside is not None else None,
         "checks": found.flag,
     }
 
 
 def _sentence(worst: dict[str, Any], noun: str, keys: int, targets: int) -> str:
-    among = f"worst of {targets} targets" if targets > 1 else "the target"
+    by = "by what the file adds" if worst["holdout"] is not None else "by level"
+    among = f"worst of {targets} targets {by}" if targets > 1 else "the target"
     text = (
         f"For {figure(worst['DiSCO'], '%')} of the original {noun}, somebody who knows the {keys} keys would read "
         f"the true value of {worst['target']!r} ({among}) off the protected file; in the original itself it would be "
@@ -307,11 +349,13 @@ def dcap(
     wanted = chosen_targets(pair, targets)
     out = exclusions_by_target(exclusions, wanted)
     found = {t: disclosure(pair, t, known, exclusions=out[t], grouped=grouped) for t in wanted}
+    sides = {t: dcap_shares(pair, one) for t, one in found.items()}
     rows = []
     for target, one in found.items():
-        outside = outside_figures(pair, one.cells, out[target])["dcap"] if one.cells.has_holdout else None
-        rows.append({"target": target, **one.caps, "holdout": outside, "checks": one.flag})
-    table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("dcap", descending=True)
+        outside = sides[target][1]
+        held = None if outside is None else 100 * outside.value
+        rows.append({"target": target, **one.caps, "holdout": held, "checks": one.flag})
+    table = worst_first(rows, "dcap")
     worst = table.row(0, named=True)
     units = pair.units
     yardsticks = {"original": worst["CAPd"], "margin only": worst["baseCAPd"]}
@@ -328,10 +372,10 @@ def dcap(
         value=worst["dcap"],
         unit="%",
         sentence=sentence + _remarks(found),
-        interval=units.interval(worst["dcap"]),
+        **compared(*sides[worst["target"]], len(wanted)),
         yardsticks=yardsticks,
         values={row["target"]: row["dcap"] for row in table.to_dicts()},
-        table=table if pair.holdout is not None else table.drop("holdout"),
+        table=table if pair.holdout is not None else table.drop("holdout", "added"),
         chart=lambda: multi_target_chart(table.rename({"CAPd": "original", "dcap": "protected"})),
         records=_chances(found[worst["target"]].cells) if records else None,
     )

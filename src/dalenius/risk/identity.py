@@ -20,6 +20,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray
+from dalenius.risk.compared import compared
 from dalenius.risk.needs import compared_columns
 
 
@@ -84,9 +85,10 @@ def replicated_uniques(
     used = list(keys) if keys is not None else pair.keys
     match, units = pair.match(used, grouped), pair.units
     found = match.figures
-    yardsticks = {"original": found["UiO"]}
-    if pair.holdout is not None:
-        yardsticks["holdout"] = match.holdout_share((match.holdout == 1) & (match.protected == 1))
+    told = compared(
+        match.inside(match.single_in_both), match.outside(match.single_outside * (match.protected == 1))
+    )
+    yardsticks = {"original": found["UiO"]} | ({"holdout": told["outside"]} if "outside" in told else {})
     sentence = (
         f"{figure(found['UiO'], '%')} of the original {units.noun} are unique on {len(used)} "
         f"{'key' if len(used) == 1 else 'keys'} ({', '.join(used)}), and {figure(found['repU'], '%')} are still "
@@ -97,7 +99,7 @@ def replicated_uniques(
         value=found["repU"],
         unit="%",
         sentence=sentence,
-        interval=units.interval(found["repU"]),
+        **told,
         yardsticks=yardsticks,
         values=found,
         table=pl.DataFrame({"figure": list(found), "per cent": list(found.values())}),
@@ -197,16 +199,16 @@ def unique_exact_matches(pair: Pair, records: bool = False) -> Result:
     at = match.groups.original
     unique, whole = match.single[at], (match.single & (match.protected > 0))[at]
     value, alone = units.share(whole), units.share(unique)
-    yardsticks = {"original": alone}
-    if pair.holdout is not None:
-        yardsticks["holdout"] = match.holdout_share((match.holdout == 1) & (match.protected > 0))
+    there = match.protected > 0
+    told = compared(match.inside(match.single & there), match.outside(match.single_outside * there))
+    yardsticks = {"original": alone} | ({"holdout": told["outside"]} if "outside" in told else {})
     return Result(
         name="unique-exact-matches",
         value=value,
         unit="%",
         sentence=f"{figure(value, '%')} of the original {units.noun} are unique on all {len(pair.columns)} columns and "
         "occur whole in the protected file" + _beside(yardsticks) + ".",
-        interval=units.interval(value),
+        **told,
         yardsticks=yardsticks,
         values={
             "matches": float(units.any(whole).sum()),

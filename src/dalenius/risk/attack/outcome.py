@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -148,12 +148,18 @@ class Outcome:
                     " The attack does not beat the naive guess, so its failure proves nothing: not trusted."
                 )
         yardsticks = {"naive": 100 * self.naive} | ({} if control is None else {"outsiders": 100 * control})
+        spread = self.interval(compared)
         return Result(
             name=name,
             value=100 * max(self.risk, -1.0),
             unit="%",
             sentence=text,
-            interval=self.interval(compared),
+            interval=spread,
+            level=None if control is None else 100 * self.success,
+            outside=None if control is None else 100 * control,
+            added_interval=None
+            if control is None
+            else replace(spread, low=spread.low * (1 - control), high=spread.high * (1 - control)),
             yardsticks={"nothing learnt": 0.0},
             values={"members": 100 * self.success, **yardsticks},
             table=table,

@@ -7,19 +7,22 @@ widens the circle until somebody is found: the records at the smallest Hamming d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.intervals import Share
 from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
+from dalenius.risk.attribution import worst_first
 from dalenius.risk.cap import _kernels
+from dalenius.risk.compared import compared
 from dalenius.risk.needs import chosen_targets
 from dalenius.risk.tabular.cells import Cells, count_cells
 
@@ -243,10 +246,14 @@ def gcap(
     """
     known = list(keys) if keys is not None else pair.keys
     wanted = chosen_targets(pair, targets)
-    rows = [_row(pair, known, target, grouped) for target in wanted]
-    table = pl.DataFrame(rows, schema_overrides={"holdout": pl.Float64}).sort("gain", descending=True)
+    sides = {target: accuracy_shares(pair, known, target, grouped) for target in wanted}
+    table = worst_first([_row(pair, known, target, grouped, *sides[target]) for target in wanted], "accuracy")
+    if pair.holdout is None:  # what cannot be told from general knowledge is judged by the gain over it
+        table = table.sort("gain", descending=True)
     worst, units = table.row(0, named=True), pair.units
-    spread, base = units.interval(worst["accuracy"]), worst["zero rule"]
+    told, base = compared(*sides[worst["target"]], len(wanted)), worst["zero rule"]
+    spread = told["interval"]
+    told["interval"] = replace(spread, low=_gain(spread.low, base), high=_gain(spread.high, base))
     text = (
         f"Guessing {worst['target']!r} from the protected records nearest in the keys is right for "
         f"{figure(worst['accuracy'], '%')} of the original {units.noun}; always guessing the commonest value for "
@@ -261,24 +268,36 @@ def gcap(
         value=worst["gain"],
         unit="%",
         sentence=text,
-        interval=Interval(_gain(spread.low, base), _gain(spread.high, base)),
+        level=worst["accuracy"],
+        **told,
         yardsticks={"zero rule": 0.0}
         | ({} if worst["holdout"] is None else {"holdout": _gain(worst["holdout"], base)}),
         values={row["target"]: row["gain"] for row in table.to_dicts()},
-        table=table if pair.holdout is not None else table.drop("holdout"),
+        table=table if pair.holdout is not None else table.drop("holdout", "added"),
         trusted=pair.holdout is not None,
         records=cap_scores(pair, known, worst["target"], grouped).records() if records else None,
     )
 
 
-def _row(pair: Pair, keys: Sequence[str], target: str, grouped: bool) -> dict[str, Any]:
+def accuracy_shares(
+    pair: Pair, keys: Sequence[str], target: str, grouped: bool
+) -> tuple[Share, Share | None]:
+    """Share of units with a row that is guessed right, in the data and outside it."""
+    groups, sides = pair.groups(keys, grouped), []
+    files = [(False, pair.units, groups.original), (True, pair.holdout_units, groups.holdout)]
+    for holdout, units, ids in files:
+        if ids is not None:
+            right = cap_scores(pair, keys, target, grouped, holdout=holdout).right
+            sides.append(Share.of(units.any(right).astype(float), units.first(ids)))
+    return sides[0], sides[1] if len(sides) > 1 else None
+
+
+def _row(
+    pair: Pair, keys: Sequence[str], target: str, grouped: bool, inside: Share, outside: Share | None
+) -> dict[str, Any]:
     """One target's figures; accuracies are shares of units with a row that is guessed right."""
-    scores, units = cap_scores(pair, keys, target, grouped), pair.units
-    accuracy, zero_rule = units.share(scores.right), units.share(scores.guessed)
-    outside = None
-    if pair.holdout is not None:
-        held = cap_scores(pair, keys, target, grouped, holdout=True)
-        outside = pair.holdout_units.share(held.right)
+    scores = cap_scores(pair, keys, target, grouped)
+    accuracy, zero_rule = 100 * inside.value, pair.units.share(scores.guessed)
     return {
         "target": target,
         "accuracy": accuracy,
@@ -288,7 +307,7 @@ def _row(pair: Pair, keys: Sequence[str], target: str, grouped: bool) -> dict[st
         "ICAP": 100 * scores.ignoring_cap,
         "GCAP": 100 * scores.mean_gcap,
         "unmatched": scores.unmatched,
-        "holdout": outside,
+        "holdout": None if outside is None else 100 * outside.value,
     }
 
 

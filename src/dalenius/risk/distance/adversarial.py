@@ -103,6 +103,8 @@ def adversarial(
         "being in the data costs (0: nothing; 0.5: the protected file is a copy).",
         interval=Interval(value - half, value + half),
         yardsticks={"nothing copied": 0.0},
+        outside=0.0,
+        added_interval=Interval(value - half, value + half),
         values={"against original": train_mean, "against holdout": test_mean},
         records=pl.DataFrame({"unit": np.arange(len(train)), "told_apart": train}) if records else None,
     )

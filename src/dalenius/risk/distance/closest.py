@@ -7,10 +7,12 @@ together with membership inference.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
-from dalenius.core.intervals import wilson
+from dalenius.core.intervals import Share, clustered_mean
 from dalenius.core.later import altair as alt
 from dalenius.core.random import Seed, some_rows
 from dalenius.core.registry import MeasureInfo
@@ -19,8 +21,9 @@ from dalenius.core.style import HOLDOUT, ORIGINAL
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
+from dalenius.risk.compared import compared
 from dalenius.risk.distance.fellows import to_two_units
-from dalenius.risk.distance.space import Index, Metric, Progress, Space
+from dalenius.risk.distance.space import Index, Metric, Points, Progress, Space
 from dalenius.risk.needs import compared_columns, need_holdout
 from dalenius.risk.sampling import SEED
 
@@ -73,24 +76,31 @@ def dcr(
     space = Space.of(pair, metric=metric)
     outside = space.holdout
     assert outside is not None
-    units, others = pair.units, pair.holdout_units
-    size = min(units.count, others.count)
-    inside = space.original.take(units.rows_of_some(size, seed, "original"))
-    outside = outside.take(others.rows_of_some(size, seed, "holdout"))
     rows = some_rows(len(space.protected), most, seed, "protected")
     queries = space.protected.take(rows)
-    near = space.nearest(queries, inside, progress=progress).distance[:, 0]
-    far = space.nearest(queries, outside, progress=progress).distance[:, 0]
-    share = 100 * float(np.mean(near < far) + np.mean(near == far) / 2)
+    mine = space.nearest(queries, space.original, progress=progress)
+    theirs = space.nearest(queries, outside, progress=progress)
+    near, far = mine.distance[:, 0], theirs.distance[:, 0]
+    n, m = len(space.original), len(outside)
+    closer = np.where(near == far, 0.5, near < far)
+    if n != m:
+        closer[near == far] = _tied(space, queries.take(np.flatnonzero(near == far)), outside)
+    # protected records with one and the same closest person are one witness, not several
+    nearest = np.where(closer >= 0.5, mine.row[:, 0], n + theirs.row[:, 0])
+    witnesses = Share.of(closer, nearest)
+    share, spread = _equal_sizes(witnesses.value, n, m), witnesses.interval()
+    spread = replace(spread, low=_equal_sizes(spread.low, n, m), high=_equal_sizes(spread.high, n, m))
     distances = {"to original": np.quantile(near, QUANTILES), "to holdout": np.quantile(far, QUANTILES)}
     return Result(
         name="dcr",
         value=share,
         unit="%",
         sentence=f"{figure(share, '%')} of {len(rows):,} protected records are closer to an original than to one of "
-        f"equally many {units.noun} not in the data; 50 % would say that the originals are no closer than strangers.",
-        interval=wilson(share * len(rows) / 100, len(rows), scale=100),
+        f"equally many {pair.units.noun} not in the data; 50 % would say that originals are no closer than strangers.",
+        interval=spread,
         yardsticks={"nothing copied": 50.0},
+        outside=50.0,
+        added_interval=replace(spread, low=spread.low - 50, high=spread.high - 50),
         values={"median to original": float(np.median(near)), "median to holdout": float(np.median(far))},
         table=pl.DataFrame({"quantile": QUANTILES, **distances}),
         chart=lambda: _chart(near, far),
@@ -98,6 +108,34 @@ def dcr(
         if records
         else None,
     )
+
+
+TIES = 8
+"""People at one and the same distance that are counted; more are taken to be as many as the sizes say."""
+
+
+def _tied(space: Space, queries: Points, outside: Points) -> AnyArray:
+    """Of the people who are all closest to a record, the share of originals."""
+    counts = []
+    for among in (space.original, outside):
+        near = space.nearest(queries, among, min(TIES, len(among))).distance
+        counts.append((near == near[:, :1]).sum(axis=1))
+    many = (counts[0] == TIES) & (counts[1] == TIES)
+    usual = len(space.original) / (len(space.original) + len(outside))
+    shares: AnyArray = np.where(many, usual, counts[0] / np.maximum(counts[0] + counts[1], 1))
+    return shares
+
+
+def _equal_sizes(closer: float, originals: int, outsiders: int) -> float:
+    """Per cent closer to an original if there were as many outsiders: of n and m strangers n / (n + m) come first.
+
+    Examples
+    --------
+    >>> _equal_sizes(0.8, 400, 100), _equal_sizes(0.5, 100, 100)
+    (50.0, 50.0)
+    """
+    first, second = closer / originals, (1 - closer) / outsiders
+    return 100 * first / (first + second)
 
 
 def _chart(near: AnyArray, far: AnyArray) -> alt.TopLevelMixin:
@@ -138,14 +176,12 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
     >>> identical_matches(pair).value, identical_matches(pair).trusted
     (50.0, False)
     """
-    groups, units = pair.groups(compared_columns(pair), grouped=False), pair.units
-    there = np.bincount(groups.protected, minlength=len(groups)) > 0
-    value = units.share(there[groups.original])
-    yardsticks = {}
-    if groups.holdout is not None:
-        yardsticks["holdout"] = pair.holdout_units.share(there[groups.holdout])
-    ours = np.bincount(groups.original, minlength=len(groups)) > 0
-    back = 100 * float(np.mean(ours[groups.protected]))
+    match, units = pair.match(compared_columns(pair)), pair.units
+    groups, there = match.groups, match.protected > 0
+    value = match.share(there)
+    told = compared(match.inside(there), match.outside(there))
+    yardsticks = {"holdout": told["outside"]} if "outside" in told else {}
+    back = 100 * float(np.mean((match.original > 0)[groups.protected]))
     text = f"{figure(value, '%')} of the original {units.noun} occur whole in the protected file"
     if groups.holdout is None:
         text += "; without a holdout it cannot be told how many would by chance, so this must not be read as safe."
@@ -156,7 +192,7 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
         value=value,
         unit="%",
         sentence=text,
-        interval=units.interval(value),
+        **told,
         yardsticks=yardsticks,
         values={"protected rows that are original rows": back},
         trusted=groups.holdout is not None,
@@ -195,22 +231,25 @@ def nndr(
     space = Space.of(pair, metric=metric)
     index, units = Index(space, space.original), pair.units
     rows = some_rows(len(space.protected), most, seed, "nndr")
-    mine = _ratios(*to_two_units(index, space.protected.take(rows), units))
-    yardsticks, shown = {}, ""
+    near, far, source = to_two_units(index, space.protected.take(rows), units)
+    mine = _ratios(near, far)
+    value, half = clustered_mean(mine, source)
+    yardsticks, shown, added = {}, "", None
     if space.holdout is not None:
         others = pair.holdout_units.one_row_each(most, seed, "hold")
-        theirs = _ratios(*to_two_units(index, space.holdout.take(others), units))
-        yardsticks["holdout"] = float(theirs.mean())
+        near, far, source = to_two_units(index, space.holdout.take(others), units)
+        yardsticks["holdout"], room = clustered_mean(_ratios(near, far), source)
+        gap, room = yardsticks["holdout"] - value, float(np.hypot(half, room))
+        added = Interval(gap - room, gap + room, redrawn=("people", "file"))
         shown = f"; for people who are not in the data it is {figure(yardsticks['holdout'])}"
-    value = float(mine.mean())
-    half = 1.96 * float(mine.std(ddof=1)) / np.sqrt(len(mine)) if len(mine) > 1 else 0.0
     return Result(
         name="nndr",
         value=value,
         sentence=f"The closest original is {figure(value)} times as far from a protected record as the second closest "
         f"(0: one original stands out as its source; 1: none does){shown}."
         + ("" if yardsticks else " Without a holdout this cannot be interpreted."),
-        interval=Interval(max(0.0, value - half), min(1.0, value + half)),
+        interval=Interval(max(0.0, value - half), min(1.0, value + half), redrawn=("people", "file")),
+        added_interval=added,
         yardsticks=yardsticks,
         values={"5 % quantile": float(np.quantile(mine, 0.05))},
         trusted=bool(yardsticks),

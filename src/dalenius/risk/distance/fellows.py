@@ -26,21 +26,22 @@ def to_fellows(index: Index, queries: Points, units: Units, rows: IntArray) -> A
     return _first(found, owners[found.row] != owners[rows][:, None])
 
 
-def to_two_units(index: Index, queries: Points, units: Units) -> tuple[AnyArray, AnyArray]:
-    """Distances to the nearest unit and to the second nearest one; the index holds all rows of the units.
+def to_two_units(index: Index, queries: Points, units: Units) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Distances to the nearest unit and to the second nearest one, and who is nearest; the index holds all rows.
 
     Examples
     --------
     >>> from dalenius import Pair
     >>> from dalenius.risk.distance.space import Space
     >>> space = Space.of(Pair({"x": [0.0, 1.0, 4.0, 10.0]}, {"x": [0.0]}))
-    >>> near, far = to_two_units(Index(space, space.original), space.protected, Units(np.array([0, 0, 1, 2]), 3))
-    >>> near.tolist(), far.tolist()
-    ([0.0], [0.4])
+    >>> units = Units(np.array([0, 0, 1, 2]), 3)
+    >>> near, far, who = to_two_units(Index(space, space.original), space.protected, units)
+    >>> near.tolist(), far.tolist(), who.tolist()
+    ([0.0], [0.4], [0])
     """
     found = _enough(index, queries, units, 1)
     owners = units.owners_of_rows[found.row]
-    return found.distance[:, 0], _first(found, owners != owners[:, :1])
+    return found.distance[:, 0], _first(found, owners != owners[:, :1]), owners[:, 0]
 
 
 def _enough(index: Index, queries: Points, units: Units, others: int) -> Neighbours:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.intervals import Share
 from dalenius.core.option import one_of
 from dalenius.core.random import Seed
 from dalenius.core.registry import MeasureInfo
@@ -16,6 +17,7 @@ from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.units import Units
+from dalenius.risk.compared import compared
 from dalenius.risk.distance.fellows import to_fellows
 from dalenius.risk.distance.space import Index, Metric, Points, Space
 from dalenius.risk.sampling import SEED
@@ -89,13 +91,15 @@ def epsilon_identifiability(
     queries = space.original.take(rows)
     originals, protected = Index(space, space.original), Index(space, space.protected)
     r = to_fellows(originals, queries, units, rows)
-    found = protected.search(queries).distance[:, 0]
+    met = protected.search(queries)
+    found = met.distance[:, 0]
     tried, flags = units.subset(rows), found < r
     value, null = tried.share(flags), 100 * m / (m + n - 1)
-    yardsticks = {"fresh draws": null}
+    yardsticks, outside = {"fresh draws": null}, None
     if space.holdout is not None:
-        outside = pair.holdout_units
-        yardsticks["holdout"] = _outsiders(outside, space.holdout, originals, protected, most, seed)
+        outside = _outsiders(pair.holdout_units, space.holdout, originals, protected, most, seed)
+        yardsticks["holdout"] = 100 * outside.value
+    told = compared(Share.of(tried.any(flags).astype(float), tried.first(met.row[:, 0])), outside)
     if units.codes is not None:  # records of one unit are no independent draws, so there is no closed form
         del yardsticks["fresh draws"]
     ties = int(np.count_nonzero((r == 0) & (found == 0)))
@@ -105,7 +109,7 @@ def epsilon_identifiability(
         unit="%",
         sentence=f"{figure(value, '%')} of the original {units.noun} have a protected record closer than any other "
         f"original{_beside(yardsticks)}.",
-        interval=tried.interval(value),
+        **told,
         yardsticks=yardsticks,
         values={
             "above fresh draws": value - yardsticks.get("fresh draws", float("nan")),
@@ -119,12 +123,13 @@ def epsilon_identifiability(
 
 def _outsiders(
     units: Units, points: Points, originals: Index, protected: Index, most: int | None, seed: Seed
-) -> float:
-    """Per cent of outsiders with a protected record closer than any original."""
+) -> Share:
+    """Share of outsiders with a protected record closer than any original."""
     rows = units.rows_of_some(most, seed, "outsiders")
     people = points.take(rows)
-    nearer = protected.search(people).distance[:, 0] < originals.search(people).distance[:, 0]
-    return units.subset(rows).share(nearer)
+    met, tried = protected.search(people), units.subset(rows)
+    nearer = met.distance[:, 0] < originals.search(people).distance[:, 0]
+    return Share.of(tried.any(nearer).astype(float), tried.first(met.row[:, 0]))
 
 
 def _beside(yardsticks: Mapping[str, float]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
-from dalenius.core.intervals import wilson
+from dalenius.core.intervals import Share
 from dalenius.core.later import altair as alt
 from dalenius.core.option import at_least
 from dalenius.core.random import Seed, some_rows
@@ -20,6 +20,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
+from dalenius.risk.compared import compared
 from dalenius.risk.distance._kernels import new_rows as kernels
 from dalenius.risk.needs import compared_columns
 from dalenius.risk.sampling import SEED
@@ -176,11 +177,16 @@ def new_rows(
     rows = some_rows(pair.protected.rows, most, seed, "protected")
     smallest = smallest_tolerance(pair, rows, relative_to=relative_to)
     value = 100 * float(np.mean(within(smallest, tolerance)))
-    yardsticks, text = {}, " Without a holdout this cannot be interpreted: chance alone makes rows agree."
+    yardsticks, outside, text = (
+        {},
+        None,
+        " Without a holdout this cannot be interpreted: chance alone makes rows agree.",
+    )
     if pair.holdout is not None:
         held = pair.holdout_units.one_row_each(most, seed, "holdout")
         theirs = smallest_tolerance(pair, held, "holdout", relative_to=relative_to)
-        yardsticks["holdout"] = 100 * float(np.mean(within(theirs, tolerance)))
+        outside = _alone(theirs, tolerance)
+        yardsticks["holdout"] = 100 * outside.value
         text = (
             f" Of people who are not in the data, {figure(yardsticks['holdout'], '%')} match an original so."
         )
@@ -191,13 +197,18 @@ def new_rows(
         sentence=f"{figure(value, '%')} of the protected rows agree with an original in every category and within "
         f"{figure(100 * tolerance, '%')}{'' if relative_to == 'value' else f' of the {relative_to}'} in every number."
         f"{text}",
-        interval=wilson(value * len(rows) / 100, len(rows), scale=100),
+        **compared(_alone(smallest, tolerance), outside),
         yardsticks=yardsticks,
         values={"new": 100 - value},
         trusted=pair.holdout is not None,
         records=pl.DataFrame({"protected_row": rows, "smallest_tolerance": smallest}) if records else None,
         chart=lambda: _chart(new_row_curve(pair, seed=seed, relative_to=relative_to)),
     )
+
+
+def _alone(smallest: AnyArray, tolerance: float) -> Share:
+    """Share of rows that match, each row on its own."""
+    return Share.of(within(smallest, tolerance).astype(float), np.arange(len(smallest)))
 
 
 def _chart(curve: pl.DataFrame) -> alt.TopLevelMixin:

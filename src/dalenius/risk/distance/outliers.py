@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.intervals import Share
 from dalenius.core.option import at_least, one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
@@ -24,7 +25,9 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.encode import level_key
 from dalenius.data.table import Table
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
+from dalenius.risk.compared import compared
 from dalenius.risk.distance._kernels import outliers as kernels
 from dalenius.risk.distance.outlier_rules import Rule, find_outliers
 from dalenius.risk.distance.similarity import similarity
@@ -328,13 +331,14 @@ def outlier_linkage(
         text = "The original has no outliers in the known numbers."
         return Result("outlier-linkage", 0.0, text, unit="%", trusted=False)
     value, single = units.share(found.candidates > 0), units.share(found.candidates == 1)
-    yardsticks = {}
+    yardsticks, outside = {}, None
     beside = "without a holdout it cannot be told how many would by chance"
     if pair.holdout is not None:
         others = np.flatnonzero(find_outliers(pair.holdout, numbers, rule, reference=pair.original))
         control = link_outliers(pair.holdout, pair.protected, width, exact, rows=others, candidates="all")
         held = pair.holdout_units.subset(others)
-        yardsticks["holdout"] = held.share(control.candidates > 0)
+        outside = _alone(held, control.candidates > 0)
+        yardsticks["holdout"] = 100 * outside.value
         beside = f"for outliers who are not in the data it is {figure(yardsticks['holdout'], '%')}"
     return Result(
         name="outlier-linkage",
@@ -342,7 +346,7 @@ def outlier_linkage(
         unit="%",
         sentence=f"{figure(value, '%')} of {units.count:,} outliers among the original {units.noun} have a protected "
         f"record like them, {figure(single, '%')} exactly one; {beside}.",
-        interval=units.interval(value),
+        **compared(_alone(units, found.candidates > 0), outside),
         yardsticks=yardsticks,
         values={
             "exactly one": single,
@@ -355,6 +359,11 @@ def outlier_linkage(
         trusted=bool(yardsticks),
         records=pl.DataFrame({"row": found.rows, "candidates": found.candidates}) if records else None,
     )
+
+
+def _alone(units: Units, flags: AnyArray) -> Share:
+    """Share of units with a flagged row, each unit on its own."""
+    return Share.of(units.any(flags).astype(float), np.arange(units.count))
 
 
 def _range(table: Table, name: str) -> float:

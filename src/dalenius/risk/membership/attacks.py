@@ -7,6 +7,8 @@ Breugel et al. 2023, with densities by nearest neighbours or by margins).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -158,15 +160,17 @@ def _nearby_ratios(
 
 
 def _result(name: str, by: str, curve: Curve, records: pl.DataFrame | None) -> Result:
-    auc, found = curve.auc, curve.tpr_at(0.01)
+    auc, found, spread = curve.auc, curve.tpr_at(0.01), curve.interval()
     return Result(
         name=name,
         value=auc,
         sentence=f"Told by {by}, a person in the data looks more like a member than a person outside with chance "
         f"{figure(auc)} (0.5 is a coin). Accusing 1 % of outsiders finds {figure(100 * found, '%')} of the members "
         "(1 % is a coin).",
-        interval=curve.interval(),
+        interval=spread,
         yardsticks={"coin": 0.5},
+        outside=0.5,
+        added_interval=replace(spread, low=spread.low - 0.5, high=spread.high - 0.5),
         values={"members found at 1 % false positives": found, "at 10 %": curve.tpr_at(0.1)},
         table=curve.table(),
         records=records,

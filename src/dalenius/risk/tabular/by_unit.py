@@ -15,7 +15,7 @@ from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.risk.tabular.cells import Cells
 from dalenius.risk.tabular.exclusions import Exclusions
-from dalenius.risk.tabular.figures import NONE, attribute_figures, cap_figures, ratio, scaled
+from dalenius.risk.tabular.figures import NONE, ratio, scaled
 
 
 def attribute_by_unit(
@@ -56,15 +56,6 @@ def caps_by_unit(
         "tcap_disclosive": _per_cent(figures["DiSCO"], figures["DiS"]),
         "scaled_dcap": scaled(share_s, base),
     }
-
-
-def outside_figures(pair: Pair, cells: Cells, exclusions: Exclusions = NONE) -> dict[str, float]:
-    """DiSCO and DCAP of people who are not in the data, by units where they have any."""
-    view, units = cells.holdout_view(), pair.holdout_units
-    if units.codes is None:
-        return attribute_figures(view, exclusions) | cap_figures(view, exclusions)
-    at = holdout_cells(pair, cells)
-    return attribute_by_unit(view, units, exclusions, at) | caps_by_unit(view, units, exclusions, at)
 
 
 def holdout_cells(pair: Pair, cells: Cells) -> IntArray:
