@@ -1,13 +1,13 @@
 """Are ranges and yardsticks of risk measures what they say? The tables of docs/risk.md under "Calibration".
 
-Run as ``python bench/risk_coverage.py coverage [replicates]`` or ``… calibration [replicates]``, then ``… tables`` prints
-both tables. Replicates are kept in the temporary folder, so that several processes can share the work.
+Run as ``python bench/risk_coverage.py coverage [replicates [measure …]]`` or with ``calibration``; with ``tables`` it
+prints both tables. Replicates are kept in the temporary folder, so that work can be taken up again.
 
 *Coverage*: every replicate draws other people, in the data and outside it, and a model of them makes another file. The
 share of replicates whose range holds the mean over all replicates should be the 95 % it is called by.
 
-*Calibration*: people in the data to people outside as 1:1, 4:1 and 1:4. Of fresh people the file gives away nothing; of a
-copy everything; and of a file with 5 % of the originals among fresh people something.
+*Calibration*: people in the data to people outside as 1:1, 4:1 and 1:4. Of fresh people the file gives away nothing; of
+a copy everything; and of a file with 5 % of the originals among fresh people something.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,7 @@ def people(replicate: int, *sizes: int) -> list[pl.DataFrame]:
     drawn = examples.survey(sum(sizes), seed=1000 + replicate).select(COLUMNS)
     drawn = drawn.sample(fraction=1, shuffle=True, seed=replicate)
     ends = np.cumsum([0, *sizes])
-    return [drawn[int(a) : int(b)] for a, b in zip(ends, ends[1:], strict=False)]
+    return [drawn[int(a) : int(b)] for a, b in pairwise(ends)]
 
 
 def told(result: Result) -> dict[str, Any]:
@@ -60,16 +62,16 @@ def told(result: Result) -> dict[str, Any]:
     }
 
 
-def coverage_replicate(replicate: int) -> list[dict[str, Any]]:
+def coverage_replicate(replicate: int, wanted: Sequence[str]) -> list[dict[str, Any]]:
     """People, people outside and a file by CART, all drawn anew."""
     inside, outside = people(replicate, PEOPLE, PEOPLE)
     table = Table.from_frame(inside)
     made = make_synthesizer("cart").fit(table, seed=replicate).sample(seed=replicate + 1)
     pair = Pair(table, made, outside, keys=KEYS, targets=TARGET)
-    return [{"measure": name, **told(MEASURES[name](pair))} for name in names()]
+    return [{"measure": name, **told(MEASURES[name](pair))} for name in wanted]
 
 
-def calibration_replicate(replicate: int) -> list[dict[str, Any]]:
+def calibration_replicate(replicate: int, wanted: Sequence[str]) -> list[dict[str, Any]]:
     """Fresh people, a copy and a leak at every ratio of sizes."""
     rows = []
     for ratio, (n, m) in SIZES.items():
@@ -78,19 +80,22 @@ def calibration_replicate(replicate: int) -> list[dict[str, Any]]:
         files = {"fresh": fresh, "copy": inside, "leak": pl.concat([fresh[: n - copied], inside[:copied]])}
         for file, made in files.items():
             pair = Pair(inside, made, outside, keys=KEYS, targets=TARGET)
-            for name in names():
+            for name in wanted:
                 rows.append({"measure": name, "ratio": ratio, "file": file, **told(MEASURES[name](pair))})
     return rows
 
 
-def run(mode: str, replicates: int) -> None:
+def run(mode: str, replicates: int, wanted: Sequence[str]) -> None:
     """Measure what is not there yet, replicate by replicate."""
     STORE.mkdir(exist_ok=True)
     make = coverage_replicate if mode == "coverage" else calibration_replicate
     for replicate in range(replicates):
         path = STORE / f"{mode}-{replicate}.json"
-        if not path.exists():
-            path.write_text(json.dumps(make(replicate), default=float))
+        rows = json.loads(path.read_text()) if path.exists() else []
+        there = {row["measure"] for row in rows}
+        missing = [name for name in wanted if name not in there]
+        if missing:
+            path.write_text(json.dumps(rows + make(replicate, missing), default=float))
 
 
 def kept(mode: str) -> pl.DataFrame:
@@ -133,9 +138,9 @@ def calibration_table(found: pl.DataFrame) -> pl.DataFrame:
 def tables() -> str:
     """Both tables as Markdown."""
     lines = ["| measure | level | what is added | replicates |", "|---|---|---|---|"]
-    for name, count, value, added in coverage_table(kept("coverage")).select(
-        "measure", "replicates", "value", "added"
-    ).iter_rows():
+    for name, count, value, added in (
+        coverage_table(kept("coverage")).select("measure", "replicates", "value", "added").iter_rows()
+    ):
         cells = ["–" if x is None else f"{x:.0f} %" for x in (value, added)]
         lines.append(f"| {name} | {' | '.join(cells)} | {count} |")
     found = calibration_table(kept("calibration"))
@@ -151,4 +156,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "tables":
         print(tables())
     else:
-        run(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200)
+        count, *chosen = sys.argv[2:] or ["200"]
+        run(sys.argv[1], int(count), chosen or names())

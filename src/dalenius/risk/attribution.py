@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from dalenius.core.compared import compared
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import Share
 from dalenius.core.later import altair as alt
@@ -23,7 +24,6 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, IntArray
-from dalenius.risk.compared import compared
 from dalenius.risk.needs import chosen_targets
 from dalenius.risk.tabular.by_unit import holdout_cells
 from dalenius.risk.tabular.cells import Cells

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from dalenius.core.compared import compared
 from dalenius.core.option import one_of
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
@@ -20,7 +21,6 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray
-from dalenius.risk.compared import compared
 from dalenius.risk.needs import compared_columns
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from dalenius.core.compared import compared
 from dalenius.core.errors import OptionError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
@@ -187,13 +188,18 @@ def unique_matches(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     >>> unique_matches(Pair({"a": ["x", "y", "y", "z"]}, {"a": ["x", "y"]})).value
     25.0
     """
-    copied, unique = unique_exact_matches(pair, columns)
-    value = 100 * copied / pair.original.rows
+    match, units = pair.match(list(columns) if columns is not None else pair.columns), pair.units
+    there, at = match.protected > 0, match.groups.original
+    copied, unique = (int(units.any(flags[at]).sum()) for flags in (match.single & there, match.single))
+    told = compared(match.inside(match.single & there), match.outside(match.single_outside * there))
+    value = 100 * copied / units.count
     return Result(
         name="unique-matches",
         value=value,
-        sentence=f"{copied:,} of the {unique:,} original rows that nobody else shares are in the protected file with "
-        "every value.",
+        sentence=f"{copied:,} of the {unique:,} original {units.noun} that are like nobody else are in the protected "
+        "file with every value.",
+        **told,
+        yardsticks={"holdout": told["outside"]} if "outside" in told else {},
         values={"matches": float(copied), "unique rows": float(unique),
                 "per cent of unique rows": 100 * copied / unique if unique else 0.0},
     )  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from dalenius.core.compared import compared
 from dalenius.core.errors import DataError
 from dalenius.core.intervals import Share
 from dalenius.core.registry import MeasureInfo
@@ -22,7 +23,6 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.attribution import worst_first
 from dalenius.risk.cap import _kernels
-from dalenius.risk.compared import compared
 from dalenius.risk.needs import chosen_targets
 from dalenius.risk.tabular.cells import Cells, count_cells
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from dalenius.core.compared import compared
 from dalenius.core.intervals import Share, clustered_mean
 from dalenius.core.later import altair as alt
 from dalenius.core.random import Seed, some_rows
@@ -20,8 +21,8 @@ from dalenius.core.result import Interval, Result, figure
 from dalenius.core.style import HOLDOUT, ORIGINAL
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
-from dalenius.risk.compared import compared
 from dalenius.risk.distance.fellows import to_two_units
 from dalenius.risk.distance.space import Index, Metric, Points, Progress, Space
 from dalenius.risk.needs import compared_columns, need_holdout
@@ -81,12 +82,15 @@ def dcr(
     mine = space.nearest(queries, space.original, progress=progress)
     theirs = space.nearest(queries, outside, progress=progress)
     near, far = mine.distance[:, 0], theirs.distance[:, 0]
-    n, m = len(space.original), len(outside)
+    units, others = pair.units, pair.holdout_units
+    n, m = units.count, others.count
     closer = np.where(near == far, 0.5, near < far)
     if n != m:
-        closer[near == far] = _tied(space, queries.take(np.flatnonzero(near == far)), outside)
+        tied = queries.take(np.flatnonzero(near == far))
+        closer[near == far] = _tied(space, tied, (space.original, units), (outside, others))
     # protected records with one and the same closest person are one witness, not several
-    nearest = np.where(closer >= 0.5, mine.row[:, 0], n + theirs.row[:, 0])
+    people = units.owners_of_rows[mine.row[:, 0]], others.owners_of_rows[theirs.row[:, 0]]
+    nearest = np.where(closer >= 0.5, people[0], n + people[1])
     witnesses = Share.of(closer, nearest)
     share, spread = _equal_sizes(witnesses.value, n, m), witnesses.interval()
     spread = replace(spread, low=_equal_sizes(spread.low, n, m), high=_equal_sizes(spread.high, n, m))
@@ -96,7 +100,7 @@ def dcr(
         value=share,
         unit="%",
         sentence=f"{figure(share, '%')} of {len(rows):,} protected records are closer to an original than to one of "
-        f"equally many {pair.units.noun} not in the data; 50 % would say that originals are no closer than strangers.",
+        f"equally many {units.noun} not in the data; 50 % would say that originals are no closer than strangers.",
         interval=spread,
         yardsticks={"nothing copied": 50.0},
         outside=50.0,
@@ -110,18 +114,21 @@ def dcr(
     )
 
 
-TIES = 8
+TIES = 64
 """People at one and the same distance that are counted; more are taken to be as many as the sizes say."""
 
 
-def _tied(space: Space, queries: Points, outside: Points) -> AnyArray:
+def _tied(space: Space, queries: Points, *sides: tuple[Points, Units]) -> AnyArray:
     """Of the people who are all closest to a record, the share of originals."""
     counts = []
-    for among in (space.original, outside):
-        near = space.nearest(queries, among, min(TIES, len(among))).distance
-        counts.append((near == near[:, :1]).sum(axis=1))
-    many = (counts[0] == TIES) & (counts[1] == TIES)
-    usual = len(space.original) / (len(space.original) + len(outside))
+    for among, units in sides:
+        near = space.nearest(queries, among, min(TIES, len(among)))
+        owners = np.where(near.distance == near.distance[:, :1], units.owners_of_rows[near.row], -1)
+        owners.sort(axis=1)
+        new = np.diff(owners, axis=1, prepend=-1) != 0
+        counts.append(np.count_nonzero(new & (owners >= 0), axis=1))
+    many = (counts[0] >= TIES) | (counts[1] >= TIES)
+    usual = sides[0][1].count / (sides[0][1].count + sides[1][1].count)
     shares: AnyArray = np.where(many, usual, counts[0] / np.maximum(counts[0] + counts[1], 1))
     return shares
 

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from dalenius.core.compared import compared
 from dalenius.core.errors import DataError
 from dalenius.core.intervals import Share
 from dalenius.core.option import one_of
@@ -17,7 +18,6 @@ from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.units import Units
-from dalenius.risk.compared import compared
 from dalenius.risk.distance.fellows import to_fellows
 from dalenius.risk.distance.space import Index, Metric, Points, Space
 from dalenius.risk.sampling import SEED

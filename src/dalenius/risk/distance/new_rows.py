@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from dalenius.core.compared import compared
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import Share
 from dalenius.core.later import altair as alt
@@ -20,7 +21,6 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
-from dalenius.risk.compared import compared
 from dalenius.risk.distance._kernels import new_rows as kernels
 from dalenius.risk.needs import compared_columns
 from dalenius.risk.sampling import SEED

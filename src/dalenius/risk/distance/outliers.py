@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from dalenius.core.compared import compared
 from dalenius.core.errors import DataError
 from dalenius.core.intervals import Share
 from dalenius.core.option import at_least, one_of
@@ -27,7 +28,6 @@ from dalenius.data.encode import level_key
 from dalenius.data.table import Table
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
-from dalenius.risk.compared import compared
 from dalenius.risk.distance._kernels import outliers as kernels
 from dalenius.risk.distance.outlier_rules import Rule, find_outliers
 from dalenius.risk.distance.similarity import similarity
