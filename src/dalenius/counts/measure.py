@@ -28,7 +28,7 @@ class Measure(Generic[P]):
     >>> replicated_uniques(Pair({"a": [1, 2]}, {"a": [1, 1]}))
     Traceback (most recent call last):
     ...
-    dalenius.core.errors.DataError: Replicated uniques (repU) needs keys; name them in the schema or in the call
+    dalenius.core.errors.DataError: Replicated uniques (repU) needs keys; name them in the schema, or give them in the call
     """
 
     info: MeasureInfo
@@ -47,7 +47,7 @@ class Measure(Generic[P]):
         lacking = self.lacks(pair, given)
         if lacking:
             raise DataError(
-                f"{self.info.title} needs {' and '.join(lacking)}; name them in the schema or in the call"
+                f"{self.info.title} {needs(lacking)}; name them in the schema, or give them in the call"
             )
         return self.function(pair, *args, **options).with_info(self.info, pair.threshold)
 
@@ -71,12 +71,24 @@ class Measure(Generic[P]):
 
 
 NEEDS = {
+    "holdout": "a holdout",
     "rules": "rules, and the schema has no rules on these columns",
     "households": "households, and no column of both files has that role",
     "identifiers": "identifiers, and no column of both files has that role",
 }
 """What is said of a need beyond its name."""
 ROLES = {"households": (Role.HOUSEHOLD,), "identifiers": (Role.IDENTIFIER,)}
+
+
+def needs(lacking: Sequence[str]) -> str:
+    """What is lacking, in words.
+
+    Examples
+    --------
+    >>> needs(["holdout", "keys"])
+    'needs a holdout and keys'
+    """
+    return f"needs {' and '.join(NEEDS.get(need, need) for need in lacking)}"
 
 
 def _has(pair: Pair, need: str, given: Mapping[str, Any]) -> bool:

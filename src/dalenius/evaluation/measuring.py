@@ -14,7 +14,7 @@ import dalenius.utility  # noqa: F401 (both rooms register their measures)
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import THRESHOLD
-from dalenius.counts.measure import MEASURES, chosen_measures
+from dalenius.counts.measure import MEASURES, chosen_measures, needs
 from dalenius.counts.pair import Pair
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Schema
@@ -168,7 +168,7 @@ def evaluate_pair(
     for chosen in chosen_measures(named, options or {}):
         lacking = chosen.lacks(pair, (options or {}).get(chosen.info.name))
         if lacking:
-            skipped[chosen.info.name] = f"needs {' and '.join(lacking)}"
+            skipped[chosen.info.name] = needs(lacking)
             continue
         if progress is not None:
             progress(chosen.info.title)
