@@ -28,7 +28,7 @@ class Measure(Generic[P]):
     >>> replicated_uniques(Pair({"a": [1, 2]}, {"a": [1, 1]}))
     Traceback (most recent call last):
     ...
-    dalenius.core.errors.DataError: Replicated uniques (repU) needs keys; name them in the schema, or give them in the call
+    dalenius.core.errors.DataError: Replicated uniques (repU) needs keys; name them in the schema or in the call
     """
 
     info: MeasureInfo
@@ -47,7 +47,7 @@ class Measure(Generic[P]):
         lacking = self.lacks(pair, given)
         if lacking:
             raise DataError(
-                f"{self.info.title} {needs(lacking)}; name them in the schema, or give them in the call"
+                f"{self.info.title} {needs(lacking)}; name them in the schema or in the call"
             )
         return self.function(pair, *args, **options).with_info(self.info, pair.threshold)
 
