@@ -46,9 +46,7 @@ class Measure(Generic[P]):
         self.check_options(given)
         lacking = self.lacks(pair, given)
         if lacking:
-            raise DataError(
-                f"{self.info.title} {needs(lacking)}; name them in the schema or in the call"
-            )
+            raise DataError(f"{self.info.title} {needs(lacking)}; name them in the schema or in the call")
         return self.function(pair, *args, **options).with_info(self.info, pair.threshold)
 
     def __repr__(self) -> str:
