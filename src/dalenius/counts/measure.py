@@ -63,9 +63,7 @@ class Measure(Generic[P]):
 
     def lacks(self, pair: Pair, options: Mapping[str, Any] | None = None) -> list[str]:
         """What the pair would need to have for this measure, and has not; keys and targets may be options."""
-        return sorted(
-            NEEDS.get(need, need) for need in self.info.needs if not _has(pair, need, options or {})
-        )
+        return sorted(need for need in self.info.needs if not _has(pair, need, options or {}))
 
 
 NEEDS = {
