@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -16,7 +16,7 @@ from dalenius.data.frames import Origin
 from dalenius.data.schema import MIN_UNITS, Column, Schema, unrelated
 from dalenius.data.table import Table
 from dalenius.data.units import owner_columns
-from dalenius.synth.syndiffix.axis import Axis, Codes
+from dalenius.synth.syndiffix.axis import TOP, Axis, Codes
 from dalenius.synth.syndiffix.buckets import Buckets, buckets_of
 from dalenius.synth.syndiffix.casting import Casting, Snapping
 from dalenius.synth.syndiffix.clusters import (
@@ -217,10 +217,15 @@ class Ground:
         here = [(held, held.columns.index(i)) for held in sets if i in held.columns]
         public = self.names[i] in self.method.safe
         forest = self.forest
-        return look(
+        made = look(
             forest.axes[i], self.originals[i], forest.trees[(i,)], [*here, (self.margins[i], 0)], public,
             self.method.rare, self.method.known_values,
         )  # fmt: skip
+        if not public or made.axis.kind == "levels":
+            return made
+        # The tree stops above values that few share, and outliers are cut off: not where everybody knows the values.
+        codes = self.cast[i][1]
+        return replace(made, edges=None, known=np.unique(codes[codes < TOP]))
 
 
 def units_of(table: Table, salt: bytes) -> Units:
