@@ -297,5 +297,5 @@ def test_options_are_checked():
     with pytest.raises(OptionError, match="low is 1; use a whole number, 2 or more"):
         Anonymity(low=1)
     with pytest.raises(DataError, match="no column"):
-        SynDiffix(salt="t-test-salt", safe="nope").fit(Table.from_frame({"a": [1, 2]}))
+        SynDiffix(salt="t-test-salt", safe=["nope"]).fit(Table.from_frame({"a": [1, 2]}))
     assert Role.ENTITY.value == "entity"

@@ -76,7 +76,7 @@ class SynDiffix(Synthesizer):
     clustering: Clustering = "auto"
     snapping: Snapping = "data"
     precision: Mapping[str, float] = field(default_factory=dict)
-    safe: Sequence[str] | str = ()
+    safe: Sequence[str] = ()
     rare: Rare = "auto"
     known_values: bool = False
     rake: bool = True
@@ -115,7 +115,7 @@ class SynDiffix(Synthesizer):
     def settings(self) -> Method:
         """The options of the method itself."""
         return Method(
-            self.snapping, dict(self.precision), frozenset(_names(self.safe)), self.rare, self.known_values,
+            self.snapping, dict(self.precision), frozenset(self.safe), self.rare, self.known_values,
             self.rake, self.anonymity, self.growth, self.clusters, self.threads,
         )  # fmt: skip
 
@@ -123,7 +123,7 @@ class SynDiffix(Synthesizer):
         """Columns that the options name and the table has not."""
         kept = releasable(table)
         target = [] if self.target is None else [self.target]
-        named = {"target": target, "safe": _names(self.safe), "precision": self.precision}
+        named = {"target": target, "safe": self.safe, "precision": self.precision}
         wrong = [fault for option, wanted in named.items() for fault in absent(option, wanted, kept)]
         return super().faults_for(table) or wrong
 
@@ -148,12 +148,3 @@ def _constants(given: Any, kind: type[Any]) -> Any:
     if isinstance(given, kind):
         return given
     return kind(**{word: tuple(v) if isinstance(v, list) else v for word, v in given.items()})
-
-
-def _names(given: Sequence[str] | str | None) -> list[str]:
-    """Column names, from a list or a text with commas."""
-    if given is None:
-        return []
-    if isinstance(given, str):
-        return [name.strip() for name in given.split(",") if name.strip()]
-    return list(given)
