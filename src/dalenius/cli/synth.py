@@ -68,9 +68,8 @@ def synth(
     chosen = _candidate(_facts(candidate), {k: v for k, v in asked.items() if v is not None}, option)
     if save is not None and chosen.derive:
         raise OptionError("a saved model cannot hold derived columns; leave out --derive or --save-model")
-    chosen.check()  # before a long file is read
-    table = load(data, schema, terminal, blind=chosen.private).table
-    chosen.check(table)
+    table = load(data, schema, terminal, blind=not chosen.faults() and chosen.private).table
+    chosen.check(table)  # every fault at once, those of the options and those beside the data
     if dry_run:
         cost = chosen.cost(table)
         terminal.say(f"{chosen.method} on {counted(table.rows, 'row')}: {cost}; nothing was written")
