@@ -5,6 +5,7 @@ from dalenius.dp.audit import Audit, audit, compare
 from dalenius.dp.budget import Budget, Spend
 from dalenius.dp.ledger import Ledger, ledger_path, open_ledger
 from dalenius.dp.noise import add_gaussian, add_laplace, choose, draw_geometric
+from dalenius.dp.queries import count, histogram, mean, quantile, sum, table
 from dalenius.dp.repair import clip, consistent, simplex
 
 __all__ = [
@@ -19,11 +20,17 @@ __all__ = [
     "clip",
     "compare",
     "consistent",
+    "count",
     "delta_of_rho",
     "draw_geometric",
     "epsilon_of_rho",
+    "histogram",
     "ledger_path",
+    "mean",
     "open_ledger",
+    "quantile",
     "rho_of_epsilon",
     "simplex",
+    "sum",
+    "table",
 ]

@@ -7,9 +7,9 @@ import pytest
 
 from dalenius.core.errors import OptionError
 from dalenius.data import Column, Kind, Schema, Table, examples
+from dalenius.dp.contributions import bound_units
 from dalenius.evaluation import sweep
 from dalenius.synth.joint import AIM, MST, LogLinear, Saturated
-from dalenius.synth.joint.units import bound_units
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from dalenius.data.table import Table
 from dalenius.data.units import owner_column
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.dp.budget import Budget, Neighbours
+from dalenius.dp.contributions import bound_units
 from dalenius.dp.ledger import open_ledger
 from dalenius.dp.noise import add_gaussian, add_laplace
 from dalenius.dp.repair import simplex
@@ -28,7 +29,6 @@ from dalenius.synth.base import Synthesizer, absent
 from dalenius.synth.joint.coding import Coding, Groups, refuse_undeclared
 from dalenius.synth.joint.model import Distribution, JointModel, Stratum
 from dalenius.synth.joint.structure import Rule, Structure
-from dalenius.synth.joint.units import bound_units
 
 LOG = logging.getLogger("dalenius")
 Domain = Literal["declared", "from-data"]
