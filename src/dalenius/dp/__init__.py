@@ -7,6 +7,7 @@ from dalenius.dp.ledger import Ledger, ledger_path, open_ledger
 from dalenius.dp.noise import add_gaussian, add_laplace, choose, draw_geometric
 from dalenius.dp.queries import count, histogram, mean, quantile, sum, table
 from dalenius.dp.repair import clip, consistent, simplex
+from dalenius.dp.utility import paid_utility
 
 __all__ = [
     "Audit",
@@ -28,6 +29,7 @@ __all__ = [
     "ledger_path",
     "mean",
     "open_ledger",
+    "paid_utility",
     "quantile",
     "rho_of_epsilon",
     "simplex",

@@ -317,6 +317,21 @@ def _declared(column: Column) -> bool:
     return column.domain == "declared" and listed and column.kind is not Kind.TEXT
 
 
+def categories_of(vector: Vector, column: Column) -> Categories:
+    """A declared column as categories: its levels, or ten groups of equal width between its bounds.
+
+    Examples
+    --------
+    >>> column = Column("age", Kind.INTEGER, bounds=(0, 100), domain="declared")
+    >>> categories_of(Table.from_frame({"age": [5, 95]}, Schema((column,)))["age"], column).codes.tolist()
+    [0, 9]
+    """
+    if not vector.is_number:
+        return _levels(vector)
+    low, high = declared_bounds(column) or (0.0, 1.0)
+    return _grouped(vector, np.linspace(low, max(high, low + 1e-9), 11))
+
+
 def _levels(vector: Vector) -> Categories:
     """Codes of a category column, with a place for every special code and for missing whether it occurs or not."""
     labels = [*vector.levels, *vector.column.special, "missing"]

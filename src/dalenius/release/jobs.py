@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.option import declared
 from dalenius.core.result import Result
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
@@ -27,9 +28,10 @@ from dalenius.data import Grouping, Schema, Table, read, write
 from dalenius.data.atomic import write_text
 from dalenius.data.exit import releasable
 from dalenius.data.units import deal
+from dalenius.dp import ledger_path, paid_utility
 from dalenius.evaluation import Evaluation, evaluate, evaluate_pair
 from dalenius.release.plan import Plan, Scenario
-from dalenius.synth import Candidate
+from dalenius.synth import METHODS, Candidate
 
 Figures = dict[str, dict[str, Result]]
 """Results by scenario and measure."""
@@ -58,6 +60,8 @@ def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
         _make(plan, candidate, replicate, path)
     made = time.perf_counter()
     table = read_made(path.with_suffix(".parquet"), original)
+    if plan.evaluation_epsilon and candidate.private and not path.with_suffix(".paid").is_file():
+        _pay_for_utility(plan, candidate, table, path)
     body = measured(plan, original, table, holdout)
     seconds = {"make": made - started, "measure": time.perf_counter() - made}
     write_text(path.with_suffix(".time"), json.dumps(seconds))
@@ -84,9 +88,38 @@ def job_stage(path: Path) -> str:
 def _make(plan: Plan, candidate: Candidate, replicate: int, path: Path) -> None:
     """Copy number ``replicate`` of the candidate, with the seed of the plan, whoever else is in the plan."""
     seen, _ = source(plan, blind=candidate.private)
-    made = candidate.make(seen, seed=plan.seed, first=replicate, force=True)
+    made = _charged(plan, candidate).make(seen, seed=plan.seed, first=replicate, force=True)
     write_text(path.with_suffix(".ledger"), made.ledger)
     write(made.table, path.with_suffix(".parquet"))
+
+
+def _charged(plan: Plan, candidate: Candidate) -> Candidate:
+    """The candidate, paid out of the ledger beside the input where there is one."""
+    beside = ledger_path(plan.input)
+    if not (candidate.private and beside.is_file() and "ledger" in declared(METHODS[candidate.method])):
+        return candidate
+    return replace(candidate, options={"ledger": str(beside), **candidate.options})
+
+
+def _pay_for_utility(plan: Plan, candidate: Candidate, made: Table, path: Path) -> None:
+    """Figures about utility that may be published; bought once, and kept."""
+    seen, _ = source(plan, blind=True)
+    schema = seen.schema.select(made.names).blind()
+    beside = ledger_path(plan.input)
+    method = candidate.build()
+    results = paid_utility(
+        seen.select(made.names), made.to_frame(), epsilon=plan.evaluation_epsilon, schema=schema,
+        neighbours=getattr(method, "protects", "add-remove"), records=getattr(method, "contribution", None) or 1,
+        ledger=str(beside) if beside.is_file() else None,
+    )  # fmt: skip
+    write_text(path.with_suffix(".paid"), json.dumps([r.to_dict() for r in results], ensure_ascii=False))
+
+
+def read_paid(path: Path) -> list[Result]:
+    """Figures that a budget was spent on; none where none was."""
+    paid = path.with_suffix(".paid")
+    stored = json.loads(paid.read_text(encoding="utf-8")) if paid.is_file() else []
+    return [Result.from_dict(each, None) for each in stored]
 
 
 def read_ledger(path: Path) -> str:

@@ -22,11 +22,18 @@ from dalenius.data.atomic import private_folder, push, write_text
 from dalenius.data.lock import locked
 from dalenius.evaluation import Comparison, Evaluation
 from dalenius.release.codebook import codebook, codebook_text, limits_text
-from dalenius.release.jobs import file_digest, read_made, source
+from dalenius.release.jobs import file_digest, read_made, read_paid, source
 from dalenius.release.outcome import Judged, Release, summary
 from dalenius.release.plan import FORMATS, Scenario
 from dalenius.release.signing import signature
-from dalenius.release.tell import internal_story, public_story, rare_values, release_title, results_rows
+from dalenius.release.tell import (
+    internal_story,
+    private_story,
+    public_story,
+    rare_values,
+    release_title,
+    results_rows,
+)
 from dalenius.report import Provenance, render_report
 from dalenius.report.markdown import render_markdown
 from dalenius.report.story import Story
@@ -222,11 +229,17 @@ def _write_public(
     write_text(folder / "codebook.json", _json(book))
     write_text(folder / "codebook.md", codebook_text(book, plan.title))
     name = release_name(release)
-    story = public_story(release, chosen, original, released)
-    best = _public_evaluation(replace(comparison[chosen.candidate.name], name=name))
+    private = chosen.candidate.private
+    if private:
+        paid = read_paid(release.data(chosen.candidate))
+        story = private_story(release, chosen, released, paid)
+        best = Evaluation(name, Pair(released, released), {})
+    else:
+        story = public_story(release, chosen, original, released)
+        best = _public_evaluation(replace(comparison[chosen.candidate.name], name=name))
     shown = Comparison({name: best})
     bare = Provenance(release.date, "", {"dalenius": Provenance.now().versions["dalenius"]})
-    page = render_report(shown, bare, title=plan.title, public=True, story=story)
+    page = render_report(shown, bare, title=plan.title, public=True, story=story, alone=private)
     write_text(folder / "report.html", page)
     write_text(folder / "report.md", render_markdown(shown, bare, title=plan.title, public=True, story=story))
     write_text(folder / "report.json", _json(_public_facts(plan.title, release_title(chosen), story, best)))

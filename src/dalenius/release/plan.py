@@ -25,7 +25,7 @@ from dalenius.synth import Candidate
 
 ENTRIES = {
     "version", "title", "audience", "input", "schema", "holdout", "holdout_share", "seed", "scenarios", "candidates",
-    "measures", "replicates", "policy", "choose", "output", "formats",
+    "measures", "replicates", "policy", "choose", "output", "formats", "evaluation_epsilon",
 }  # fmt: skip
 HOLDOUT_SHARE = 0.2
 FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
@@ -56,6 +56,8 @@ class Plan:
         A file of records that no method sees; or the share of the input that is set aside as such, 0 for none.
     choose
         Utility measure by which the best of the safe candidates is picked.
+    evaluation_epsilon
+        What a public report of a file with a privacy budget may spend, on top, on figures about its use; 0 for none.
     default_policy
         Whether the plan set no limits of its own, so that the default ones hold.
     """
@@ -75,6 +77,7 @@ class Plan:
     replicates: int = 1
     choose: str = "two-way-utility"
     formats: tuple[str, ...] = ("csv",)
+    evaluation_epsilon: float = 0.0
     text: str = ""
     path: Path | None = None
     default_policy: bool = False
@@ -102,6 +105,7 @@ class Plan:
             "seed": self.seed,
             "measures": sorted(self.measured),
             "replicates": self.replicates,
+            **({"evaluation_epsilon": self.evaluation_epsilon} if self.evaluation_epsilon else {}),
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -174,6 +178,7 @@ class _Reader:
             choose=self._choose(),
             output=self._output(),
             formats=self._formats(),
+            evaluation_epsilon=float(self._number("evaluation_epsilon", 0.0, 0)),
             text=text,
             default_policy=not self.content.get("policy"),
         )

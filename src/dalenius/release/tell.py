@@ -17,6 +17,11 @@ from dalenius.report.story import Intruder, PolicyRow, Story, chances, joined, l
 from dalenius.report.uses import use_lines
 from dalenius.synth import METHODS
 
+OPEN_CHOICE = (
+    "The choice of this file was not private: it was compared with limits, or with other files, by looking at the real "
+    "data, and no part of the privacy budget was spent on that."
+)
+
 
 def internal_story(
     release: Release, chosen: Judged, original: Table, released: Table, threshold: int
@@ -73,6 +78,42 @@ def public_story(release: Release, chosen: Judged, original: Table, released: Ta
         ],
         intruders=[
             Intruder(s.name, s.about, s.keys, s.targets, s.population_share) for s in plan.scenarios[:1]
+        ],
+        ledgers=[(release_title(chosen), chosen.ledger)] if chosen.ledger else [],
+    )
+
+
+def private_story(release: Release, chosen: Judged, released: Table, paid: Sequence[Result]) -> Story:
+    """The first page about a file with a privacy budget: what was paid for, or is in the file itself, and nothing else.
+
+    How safe and how useful the file was found to be against the real data stays inside: no budget covers that.
+    """
+    plan, method = release.plan, chosen.candidate.build()
+    scenario = plan.scenarios[0]
+    chosen_openly = len(release.judged) > 1 or bool(plan.policy)
+    return Story(
+        decided=[
+            "This file holds made-up records, not people.",
+            *([OPEN_CHOICE] if chosen_openly else []),
+        ],
+        released=[
+            f"A file about {released.rows:,} people who do not exist, with {len(released.names)} facts about each.",
+            f"A computer program made them up. {method.info.plain or method.info.meaning}",
+            method.promise,
+            f"The facts: {joined(released.names)}.",
+            *([f"For: {plan.audience}."] if plan.audience else []),
+            f"Name of the method, for experts: {release_title(chosen)}.",
+        ],
+        wrong=wrong_lines(scenario.keys, scenario.targets, scenario.about),
+        likely=[
+            "The privacy budget below bounds what anybody can learn about one person, whatever else he knows."
+        ],
+        uses=[r.sentence for r in paid]
+        or ["How close it is to the real data is not told: no part of the privacy budget was spent on that."],
+        intruders=[
+            Intruder(
+                scenario.name, scenario.about, scenario.keys, scenario.targets, scenario.population_share
+            )
         ],
         ledgers=[(release_title(chosen), chosen.ledger)] if chosen.ledger else [],
     )

@@ -46,7 +46,7 @@ class ProtectedTable(Protocol):
 def render_report(
     comparison: Comparison, provenance: Provenance, *, title: str, public: bool = False,
     story: Story | None = None, points: Mapping[str, pl.DataFrame] | None = None,
-    tables: Mapping[str, ProtectedTable] | None = None,
+    tables: Mapping[str, ProtectedTable] | None = None, alone: bool = False,
 ) -> str:  # fmt: skip
     """HTML text of the report.
 
@@ -77,7 +77,8 @@ def render_report(
         "maps": [_small_map(charts, p) for p in list(drawn.values())[1:4]],
         "pareto": pareto(main),
         "overview": overview(comparison),
-        "candidates": [_candidate(e, charts, public) for e in comparison.evaluations.values()],
+        "candidates": [_candidate(e, charts, public, alone) for e in comparison.evaluations.values()],
+        "alone": alone,
         "tables": [_table(name, held, charts, public) for name, held in (tables or {}).items()],
         "pair": some.pair,
         "schema": _schema_rows(some.pair.schema, public),
@@ -110,10 +111,10 @@ def _table(name: str, held: ProtectedTable, charts: Charts, public: bool) -> dic
     }
 
 
-def _candidate(evaluation: Evaluation, charts: Charts, public: bool) -> dict[str, Any]:
+def _candidate(evaluation: Evaluation, charts: Charts, public: bool, alone: bool = False) -> dict[str, Any]:
     shown = public_pair(evaluation.pair) if public else evaluation.pair
-    drawn = [name for name in shown.columns if not public or _may_be_drawn(shown, name)]
-    hidden = withheld_values(shown, drawn)
+    drawn = [name for name in shown.columns if not alone and (not public or _may_be_drawn(shown, name))]
+    hidden = withheld_values(shown, drawn) if drawn else {}
     bars = [column_bars(shown, name, hidden[name]) for name in drawn]
     return {
         "name": evaluation.name,

@@ -261,7 +261,7 @@ class JointSynthesizer(Synthesizer):
             wrong.append("a ledger pays for a budget; give epsilon too")
         if self.epsilon is None and self.invariants:
             wrong.append("invariants are kept exactly under a budget; give epsilon too")
-        if self._size == "public" and (self._protects == "add-remove" or (self.contribution or 1) > 1):
+        if self._size == "public" and (self.protects == "add-remove" or (self.contribution or 1) > 1):
             wrong.append(
                 "a public number of records tells whether a record (or how many of a unit) is there; use "
                 'neighbours="replace" without contribution, total="noised", or total="invariant" to keep it unprotected'
@@ -305,7 +305,8 @@ class JointSynthesizer(Synthesizer):
         return self.private and self.domain == "declared"
 
     @property
-    def _protects(self) -> Neighbours:
+    def protects(self) -> Neighbours:
+        """Who neighbours are, where it was not said."""
         return self.neighbours or ("replace" if self.total == "public" else "add-remove")
 
     @property
@@ -313,7 +314,7 @@ class JointSynthesizer(Synthesizer):
         """What becomes of the number of records; an exact table would give it away anyway."""
         if self.invariants:
             return "invariant"
-        known = self._protects == "replace" and (self.contribution or 1) == 1
+        known = self.protects == "replace" and (self.contribution or 1) == 1
         return self.total or ("public" if known else "noised")
 
     def _fit(self, table: Table, seed: Seed) -> JointModel:
@@ -357,7 +358,7 @@ class JointSynthesizer(Synthesizer):
     def _budget(self) -> Budget | None:
         if self.epsilon is None:
             return None
-        return Budget(self.epsilon, self.delta, self._protects, records=self.contribution or 1)
+        return Budget(self.epsilon, self.delta, self.protects, records=self.contribution or 1)
 
     def _exact(self, coding: Coding, split: tuple[int, ...], inner: Sequence[str]) -> list[tuple[int, ...]]:
         """Tables that are kept exactly, as positions among the columns within a stratum."""
