@@ -97,6 +97,38 @@ def consistent(
     return {key: simplex(table, known) for key, table in agreed.items()} if rounds else agreed
 
 
+def cell_variances(
+    shapes: Mapping[Key, tuple[int, ...]], variances: Mapping[Key, float], total: float = 0.0
+) -> dict[Key, float]:
+    """Variance of a cell of each margin after `consistent`, but for shrinking and for negative cells.
+
+    ``total`` is the variance of the number of records. The components of a table are independent, and centring takes
+    1/n off the variance of a component for each of its columns of n levels.
+
+    Examples
+    --------
+    >>> cell_variances({(0,): (2,)}, {(0,): 1.0})
+    {(0,): 0.5}
+    """
+    weights: dict[Key, float] = {}
+    for key, shape in shapes.items():
+        for part in _subsets(key):
+            spread = _cells_outside(key, shape, part)
+            weights[part] = weights.get(part, 0.0) + 1.0 / (variances[key] * spread)
+    result = {}
+    for key, shape in shapes.items():
+        sizes = dict(zip(key, shape, strict=True))
+        result[key] = 0.0
+        for part in _subsets(key):
+            own = total if not part else np.prod([1 - 1 / sizes[c] for c in part]) / weights[part]
+            result[key] += float(own) / _cells_outside(key, shape, part) ** 2
+    return result
+
+
+def _cells_outside(key: Key, shape: tuple[int, ...], part: Key) -> float:
+    return float(np.prod([n for c, n in zip(key, shape, strict=True) if c not in part], dtype=np.float64))
+
+
 def _agree(
     margins: Mapping[Key, FloatArray],
     variances: Mapping[Key, float],

@@ -88,7 +88,7 @@ def _gap(sides: list[tuple[dict[str, Categories], int]], margin: tuple[str, ...]
 def _figure(name: str, word: str, gaps: list[float], budget: Budget, rows: int) -> Result:
     price = budget.epsilon / 2
     moved = 0.5 * budget.sensitivity
-    scale = FINE * moved / price
+    scale = (FINE * moved + 1) / price  # rounding to thousandths may add one
     budget.spend(
         f"{word} utility", epsilon=price, noise=f"discrete Laplace, scale {scale / FINE:.4g} records"
     )

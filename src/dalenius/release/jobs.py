@@ -29,6 +29,7 @@ from dalenius.data.atomic import write_text
 from dalenius.data.exit import releasable
 from dalenius.data.units import deal
 from dalenius.dp import ledger_path, paid_utility
+from dalenius.dp.contributions import bound_units
 from dalenius.evaluation import Evaluation, evaluate, evaluate_pair
 from dalenius.release.plan import Plan, Scenario
 from dalenius.synth import METHODS, Candidate
@@ -107,9 +108,11 @@ def _pay_for_utility(plan: Plan, candidate: Candidate, made: Table, path: Path) 
     schema = seen.schema.select(made.names).blind()
     beside = ledger_path(plan.input)
     method = candidate.build()
+    most = getattr(method, "contribution", None)
+    seen, _ = bound_units(seen, most) if most is not None else (seen, [])
     results = paid_utility(
         seen.select(made.names), made.to_frame(), epsilon=plan.evaluation_epsilon, schema=schema,
-        neighbours=getattr(method, "protects", "add-remove"), records=getattr(method, "contribution", None) or 1,
+        neighbours=getattr(method, "protects", "add-remove"), records=most or 1,
         ledger=str(beside) if beside.is_file() else None,
     )  # fmt: skip
     write_text(path.with_suffix(".paid"), json.dumps([r.to_dict() for r in results], ensure_ascii=False))

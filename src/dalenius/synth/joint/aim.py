@@ -22,7 +22,7 @@ from dalenius.counts.junction import Clique
 from dalenius.synth.base import register
 from dalenius.synth.joint.base import Task
 from dalenius.synth.joint.margins import cells_of, refuse_large
-from dalenius.synth.joint.measured import LOOK, MarginalSynthesizer, Measured
+from dalenius.synth.joint.measured import LOOK, MarginalSynthesizer, Measured, say_accuracy
 from dalenius.synth.joint.merged import Merged
 from dalenius.synth.joint.model import JointModel
 
@@ -91,6 +91,7 @@ class AIM(MarginalSynthesizer):
             # No margin fits in memory: measure the columns again with what is left.
             for v in range(columns):
                 measured.measure((v,), rest / columns)
+        say_accuracy(task, {m: t.shape for m, t in measured.tables.items()}, measured.variances)
         table = measured.fit(3 * self.max_iter)
         task.note(f"{taken} rounds; largest clique {table.tree.largest:,} cells, {table.tree.cells:,} in all")
         return Merged(table, measured.mergings)

@@ -20,6 +20,7 @@ from dalenius.data.grouping import Method
 from dalenius.data.table import Table
 from dalenius.data.units import owner_column
 from dalenius.data.vector import AnyArray, IntArray
+from dalenius.dp.accuracy import normal_within
 from dalenius.dp.budget import Budget, Neighbours
 from dalenius.dp.contributions import bound_units
 from dalenius.dp.ledger import open_ledger
@@ -50,6 +51,8 @@ PRIVATE = (
     "The method comes with a mathematical promise (differential privacy): whatever comes out would hardly change if "
     "any one person were not in the data. How strong it is stands in its privacy budget."
 )
+EXAMPLE_COUNT = 500
+"""Count for which the notes say how far it may be off."""
 TOTAL_SHARE = 0.05
 """Share of the budget that a noised number of records costs."""
 READ_OFF = 'the levels, bounds and breaks, which were read off the confidential data (domain="from-data")'
@@ -82,6 +85,9 @@ class Task:
         Tables (positions of columns) that are kept exactly and not protected.
     unsure
         Variance of the total; 0 where it is known.
+    even, spread, accuracy
+        Whether rows are drawn evenly, the variance of a noisy cell where there is one table, and how far a count of 500
+        may be off in each table that was measured.
     """
 
     names: list[str]
@@ -97,6 +103,9 @@ class Task:
     notes: list[str] = field(default_factory=list)
     exact: list[tuple[int, ...]] = field(default_factory=list)
     unsure: float = 0.0
+    even: bool = False
+    spread: float = math.inf
+    accuracy: dict[str, float] = field(default_factory=dict)
 
     def note(self, text: str, warn: bool = False) -> None:
         """Tell the reader, once; a warning is logged too."""
@@ -126,6 +135,20 @@ class Task:
         self.spend(what, price, f"discrete {'Gaussian' if gaussian else 'Laplace'}, scale {scale:.4g}")
         noisy = add_gaussian(table, scale) if gaussian else add_laplace(table, scale)
         return noisy, self.deviation(price) ** 2
+
+    def accurate(self, what: str, variance: float, kept: float = 1.0) -> None:
+        """Say how far a count of 500 in a table of the released file is from the truth.
+
+        ``variance`` is that of a noisy cell, of which the share ``kept`` is left after all cells were made to add up;
+        rows that are drawn one by one add their own chance.
+        """
+        expected = kept * EXAMPLE_COUNT
+        drawn = 0.0 if self.even else expected * max(1 - expected / max(self.total, expected), 0.0)
+        within = normal_within(math.sqrt(kept**2 * variance + drawn + 1 / 12), expected - EXAMPLE_COUNT)
+        self.accuracy[what] = within
+        self.note(
+            f"a count of {EXAMPLE_COUNT} in table {what} of the file is within ±{within:.3g} in 95 % of draws"
+        )
 
     def learn_total(self, tables: Iterable[AnyArray], variances: Iterable[float]) -> None:
         """Every noisy table has a sum, which says something about a noised total too: the weighted mean of all."""
@@ -340,6 +363,7 @@ class JointSynthesizer(Synthesizer):
             task = Task(
                 inner.names, inner.sizes, codes, rows, float(rows), structure, budget, budget.total if budget else 0.0,
                 ("strata", "/".join(map(str, place))) if split else None, seed, notes, exact,
+                even=self.drawing == "even",
             )  # fmt: skip
             strata.append(self._fit_stratum(task, place))
         if budget is not None:

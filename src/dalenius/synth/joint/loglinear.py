@@ -32,7 +32,7 @@ from dalenius.synth.joint.margins import (
     strongest,
     with_all_columns,
 )
-from dalenius.synth.joint.measured import EXACT
+from dalenius.synth.joint.measured import EXACT, say_accuracy
 from dalenius.synth.joint.model import JointModel
 
 Adjust = Literal["clip", "simplex", "consistent"]
@@ -151,6 +151,7 @@ class LogLinear(JointSynthesizer):
             )
             noisy[margin] = measured * mask + extra
         task.learn_total(noisy.values(), variances.values())
+        say_accuracy(task, {m: t.shape for m, t in noisy.items()}, variances)
         total = max(task.total, 1.0)
         if self.adjust == "consistent":
             repaired = consistent(noisy, variances, total)

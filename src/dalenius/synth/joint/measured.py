@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from dalenius.counts.junction import Clique, JunctionTree
 from dalenius.counts.tree_table import TreeTable, fit_tree
 from dalenius.data.vector import IntArray
 from dalenius.dp.noise import choose
-from dalenius.dp.repair import consistent
+from dalenius.dp.repair import cell_variances, consistent
 from dalenius.synth.joint.base import JointSynthesizer, Task
 from dalenius.synth.joint.margins import count_margins
 from dalenius.synth.joint.merged import Merging
@@ -170,3 +170,12 @@ class Measured:
         targets = [agreed[m] * structure.over(m, agreed[m].shape) for m in margins]
         start = TreeTable.uniform(tree, structure.masks)
         return fit_tree(start, margins, targets, tol=1e-2 / total, max_iter=max_iter).table
+
+
+def say_accuracy(
+    task: Task, shapes: Mapping[Clique, tuple[int, ...]], variances: Mapping[Clique, float]
+) -> None:
+    """Say for the widest tables that were measured how far a count may be off."""
+    found = cell_variances(shapes, variances, task.unsure)
+    for margin in [m for m in shapes if not any(set(m) < set(other) for other in shapes)]:
+        task.accurate(" × ".join(task.names[v] for v in margin), found[margin])

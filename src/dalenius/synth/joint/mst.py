@@ -24,7 +24,7 @@ from dalenius.counts.tree_table import TreeTable
 from dalenius.synth.base import register
 from dalenius.synth.joint.base import Task
 from dalenius.synth.joint.margins import refuse_large
-from dalenius.synth.joint.measured import MarginalSynthesizer, Measured
+from dalenius.synth.joint.measured import MarginalSynthesizer, Measured, say_accuracy
 from dalenius.synth.joint.merged import Merged
 from dalenius.synth.joint.model import JointModel
 
@@ -94,6 +94,7 @@ class MST(MarginalSynthesizer):
                 measured.measure(edge, each)
             if more:
                 self._look_again(measured, more, second * task.share, each * more)
+        say_accuracy(task, {m: t.shape for m, t in measured.tables.items()}, measured.variances)
         table = measured.fit(max_iter=20)
         pairs = [" × ".join(task.names[v] for v in m) for m in measured.tables if len(m) == 2]
         task.note(

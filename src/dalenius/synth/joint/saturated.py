@@ -128,6 +128,9 @@ class Saturated(JointSynthesizer):
         raised = noisy + self.prior / possible
         fair = clip(raised) if self.adjust == "clip" else simplex(raised, max(task.total, 1.0))
         elsewhere = self.prior * (1 - len(kept) / possible)
+        if math.isfinite(task.spread):
+            share = max(task.total, 1.0) / max(float(fair.sum()) + elsewhere, 1.0)
+            task.accurate("of all columns", task.spread, share)
         return Cells(task.sizes, _columns(kept, task.sizes), fair, elsewhere, task.structure)
 
     def _listed(
@@ -140,6 +143,7 @@ class Saturated(JointSynthesizer):
         kept = every[task.structure.allows(_columns(every, task.sizes))] if task.structure.masks else every
         noisy, variance = task.measure("full table", full[kept], task.share)
         task.learn_total([noisy], [variance])
+        task.spread = variance
         return kept, np.where(noisy >= (self.threshold or 1), noisy, 0).astype(np.float64)
 
     def _sparse(
