@@ -55,7 +55,7 @@ def main() -> None:
             ".git", ".venv", "site", ".mypy_cache", ".ruff_cache", ".hypothesis"
         )
         shutil.copytree(ROOT, house, ignore=leave_out)  # with compiled kernels and their time stamps
-        for number, fault in enumerate(chosen, start=asked.start):
+        for fault in chosen:
             caught = noticed(house, fault)
             missed += not caught
             print(
