@@ -109,6 +109,7 @@ class Ground:
         useless = [name for name in method.precision if not kept[name].is_number]
         if useless:
             raise OptionError(f"precision is a width of numbers; column {useless[0]!r} holds none")
+        method = _as_the_schema_says(method, kept.schema)
         casting = Casting(method.snapping, method.precision)
         cast = [casting.cast(kept[name]) for name in chosen]
         vectors = [kept[name] for name in chosen]
@@ -226,6 +227,15 @@ class Ground:
         # The tree stops above values that few share, and outliers are cut off: not where everybody knows the values.
         codes = self.cast[i][1]
         return replace(made, edges=None, known=np.unique(codes[codes < TOP]))
+
+
+def _as_the_schema_says(method: Method, schema: Schema) -> Method:
+    """Columns whose values may leave are public; a value needs as many units as the schema asks for."""
+    public = {column.name for column in schema if column.release == "as-is"}
+    anonymity = method.anonymity
+    if schema.min_units > MIN_UNITS:
+        anonymity = replace(anonymity, low=max(anonymity.low, schema.min_units))
+    return replace(method, safe=method.safe | public, anonymity=anonymity)
 
 
 def units_of(table: Table, salt: bytes) -> Units:
