@@ -16,6 +16,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import dalenius.risk
+import dalenius.utility  # noqa: F401 (both rooms register their measures)
 from dalenius import Pair, Table, make_synthesizer
 from dalenius.core.result import Result
 from dalenius.counts.measure import MEASURES
@@ -41,10 +44,15 @@ def names() -> list[str]:
     return [m.info.name for m in MEASURES.values() if m.info.family == "risk"]
 
 
+@cache
+def population() -> pl.DataFrame:
+    """Everybody there is."""
+    return examples.survey(40_000, seed=1).select(COLUMNS)
+
+
 def people(replicate: int, *sizes: int) -> list[pl.DataFrame]:
     """Disjoint groups of people, others in every replicate."""
-    drawn = examples.survey(sum(sizes), seed=1000 + replicate).select(COLUMNS)
-    drawn = drawn.sample(fraction=1, shuffle=True, seed=replicate)
+    drawn = population().sample(sum(sizes), seed=replicate, shuffle=True)
     ends = np.cumsum([0, *sizes])
     return [drawn[int(a) : int(b)] for a, b in pairwise(ends)]
 

@@ -59,7 +59,9 @@ class MeasureInfo:
     """What a reader must know about a figure: its meaning, its range and which way is better.
 
     ``better`` is "lower", "higher", or "centre" for a figure that is best at ``centre`` and worse on both sides of it.
-    ``dimension`` is what a risk figure is about: a verdict needs one of each. ``needs`` names what the pair must have
+    ``dimension`` is what a risk figure is about: a verdict needs one of each. ``covered`` is true where the range of a
+    risk figure has been seen to hold its mean about 95 times in 100 with people and file drawn again (the bench
+    ``risk_coverage``); other ranges are not called intervals. ``needs`` names what the pair must have
     ("keys", "targets", "holdout", "households", "identifiers", "rules"); ``default`` says whether ``evaluate`` runs it
     unasked.
 
@@ -92,6 +94,7 @@ class MeasureInfo:
     random: bool = False
     dimension: Dimension | None = None
     centre: float | None = None
+    covered: bool = False
 
     def __post_init__(self) -> None:
         if (self.better == "centre") != (self.centre is not None):

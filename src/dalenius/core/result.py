@@ -41,7 +41,7 @@ class Interval:
     >>> Interval(0.012, 0.5, redrawn=("people", "file")).words
     '95 % interval, people and file redrawn'
     >>> Interval(0.012, 0.5, kind=SPREAD).words
-    'spread over records, the file as it is'
+    'spread over records'
     """
 
     low: float
@@ -73,7 +73,7 @@ class Interval:
         )
 
 
-SPREAD = "spread over records, the file as it is"
+SPREAD = "spread over records"
 """Kind of a range that says how far chance among the records looked at would move a figure, and nothing more."""
 
 
@@ -167,6 +167,7 @@ class Result:
         outside = self.yardsticks.get("holdout") if self.outside is None else self.outside
         return replace(
             self, info=info, unit=self.unit or info.unit, outside=outside,
+            interval=_called(self.interval, info), added_interval=_called(self.added_interval, info),
             threshold=self.threshold if threshold is None else threshold,
         )  # fmt: skip
 
@@ -239,6 +240,13 @@ class Result:
         rows = "" if self.shown is None else self.shown.head(12)._repr_html_()
         drawn = "" if self.chart is None else picture(self.chart())
         return f"<section>{head}{warning}<p>{html.escape(self.sentence)}</p>{drawn}{rows}</section>"
+
+
+def _called(spread: Interval | None, info: MeasureInfo) -> Interval | None:
+    """A range under its right name: an interval only where it was seen to hold what it says."""
+    if spread is None or spread.kind != "confidence" or info.family != "risk" or info.covered:
+        return spread
+    return replace(spread, kind=SPREAD)
 
 
 def figure(value: float, unit: str = "") -> str:

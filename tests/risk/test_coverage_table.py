@@ -1,0 +1,76 @@
+"""The word "interval" is used where docs/risk.md shows that the range holds what it says, and nowhere else."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import dalenius.risk
+import dalenius.utility  # noqa: F401 (both rooms register their measures)
+from dalenius.core.result import SPREAD
+from dalenius.counts.measure import MEASURES
+from dalenius.counts.pair import Pair
+from dalenius.data import examples
+
+DOCS = (Path(__file__).parents[2] / "docs" / "risk.md").read_text(encoding="utf-8")
+RISKS = [m.info.name for m in MEASURES.values() if m.info.family == "risk"]
+MIN_REPLICATES = 200
+
+
+def coverage() -> dict[str, list[float]]:
+    """Per cent of replicates whose range holds the mean, of the level and of what is added, by measure."""
+    section = DOCS[DOCS.index("## Calibration") :].split("\n## ")[0]
+    found = {}
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 4 and cells[0] in RISKS:
+            assert int(cells[3]) >= MIN_REPLICATES
+            found[cells[0]] = [float(x) for x in re.findall(r"(\d+) %", line)]
+    return found
+
+
+COVERAGE = coverage()
+
+
+def test_the_table_is_there():
+    assert COVERAGE
+
+
+@pytest.mark.parametrize("name", RISKS)
+def test_intervals_are_called_so_where_they_cover(name):
+    measured = COVERAGE.get(name, [])
+    holds = bool(measured) and all(92 <= share <= 98 for share in measured)
+    assert MEASURES[name].info.covered == holds
+
+
+def test_other_ranges_are_called_spreads():
+    survey = examples.survey(120, seed=1).select("sex", "age", "region", "health")
+    pair = Pair(survey, survey, survey, keys=["sex", "age"], targets=["health"])
+    for name in ("dcr", "replicated-uniques", "disco", "membership-distance"):
+        result = MEASURES[name](pair)
+        for spread in (result.interval, result.added_interval):
+            assert spread is not None
+            assert ("interval" in spread.words) == MEASURES[name].info.covered
+            assert (spread.kind == SPREAD) != MEASURES[name].info.covered
+
+
+@pytest.mark.slow
+def test_the_bench_still_says_so():
+    """The cheap measures of the table once more, people and file drawn anew 200 times."""
+    spec = importlib.util.spec_from_file_location(
+        "risk_coverage", Path(__file__).parents[2] / "bench/risk_coverage.py"
+    )
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    bench.run("coverage", MIN_REPLICATES, CHEAP)
+    table = bench.coverage_table(bench.kept("coverage"))
+    for name, level, added in table.select("measure", "value", "added").iter_rows():
+        if name in CHEAP:
+            holds = 92 <= level <= 98 and 92 <= added <= 98
+            assert holds == MEASURES[name].info.covered, (name, level, added)
+
+
+CHEAP = ["disco", "dcap", "replicated-uniques"]
