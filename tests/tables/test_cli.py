@@ -225,3 +225,23 @@ def test_a_new_key_is_for_its_owner_only(run, people, tmp_path):
     assert run("perturb", people, "--by", "sex", "--key-file", tmp_path / "new.key").exit_code == 0
     assert (tmp_path / "new.key").stat().st_mode & 0o077 == 0
     assert len((tmp_path / "new.key").read_bytes()) == 32
+
+
+def test_statistics_and_years(run, tmp_path):
+    rows = [f"{'NSEW'[i % 4]},{i % 3},{10 + i % 7}.5,{1 + i % 5}" for i in range(120)]
+    (tmp_path / "now.csv").write_text("region,kind,pay,staff\n" + "\n".join(rows) + "\n")
+    (tmp_path / "last.csv").write_text("region,kind,pay,staff\n" + "\n".join(rows[:100]) + "\n")
+    given = [tmp_path / "now.csv", "--by", "region,kind", "--value", "pay"]
+    for kind, more in (("mean", []), ("ratio", ["--denominator", "staff"]), ("share", []), ("median", []),
+                       ("index", ["--base-data", tmp_path / "last.csv"])):  # fmt: skip
+        out = tmp_path / f"{kind}.csv"
+        done = run("statistic", *given, "--statistic", kind, *more, "-o", out)
+        assert done.exit_code == 0, done.output
+        assert kind in pl.read_csv(out).columns
+    assert run("statistic", *given, "--statistic", "mode").exit_code == 2
+    done = run(
+        "years", tmp_path / "last.csv", tmp_path / "now.csv", "--by", "region,kind", "-o", tmp_path / "y.csv"
+    )
+    assert done.exit_code == 0, done.output
+    assert "than this year alone" in done.output
+    assert pl.read_csv(tmp_path / "y.csv").columns == ["region", "kind", "freq", "flag"]

@@ -27,6 +27,8 @@ from dalenius.tables import (
     information_loss,
     protect,
     protect_linked,
+    protect_statistic,
+    protect_years,
     read_jj,
     read_suppressed,
     read_table_file,
@@ -415,6 +417,83 @@ def compare_command(
             path.write_text(ways_page(found), encoding="utf-8")
         terminal.note(f"page written to {html}")
     terminal.emit({"ways": found.table.to_dicts()})
+
+
+@app.command("statistic")
+def statistic_command(
+    microdata: table.Microdata,
+    kind: Annotated[str, typer.Option("--statistic", help="mean, ratio, share, index or median.")],
+    by: table.By = None,
+    value: table.Value = None,
+    denominator: Annotated[str | None, typer.Option("--denominator", help="Column below a ratio.")] = None,
+    base: Annotated[
+        Path | None, typer.Option("--base-data", help="Data of the base year of an index.")
+    ] = None,
+    least: Annotated[int, typer.Option("--least", help="Fewest records behind a median.")] = 5,
+    hier: table.Hier = None,
+    contributor: table.Contributor = None,
+    rule: table.Rules = None,
+    force: opt.Force = False,
+    out: table.Out = None,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Means, ratios, shares, indices or medians, protected through their parts. Exit code 1 when a part is not safe."""
+    terminal = Terminal(quiet, as_json)
+    names = listed(by)
+    if not names or value is None:
+        raise OptionError("name the columns to cross with --by, and what the statistic is about with --value")
+    found = protect_statistic(
+        load(microdata, None, terminal).table, names, kind, *table.rules_of(rule, None), value=value,  # type: ignore[arg-type]
+        denominator=denominator, base=None if base is None else load(base, None, terminal).table, least=least,
+        hierarchies=table.trees(hier, names), contributor=contributor,
+    )  # fmt: skip
+    terminal.say(str(found))
+    if out is not None and (found.is_safe or force):
+        _write(found.to_frame(force=force), out, terminal)
+    terminal.emit({"kind": kind, "suppressed": int(found.suppressed.sum()), "safe": found.is_safe})
+    if not found.is_safe and not force:
+        raise typer.Exit(1)
+
+
+@app.command("years")
+def years_command(
+    last: Annotated[Path, typer.Argument(help="Microdata of last year, whose table is out.")],
+    now: Annotated[Path, typer.Argument(help="Microdata of this year.")],
+    by: table.By = None,
+    hier: table.Hier = None,
+    freq: table.Freq = None,
+    value: table.Value = None,
+    contributor: table.Contributor = None,
+    rule: table.Rules = None,
+    unchanged: Annotated[
+        float,
+        typer.Option(
+            "--unchanged", help="Inner cells that differ by at most this percentage count as known."
+        ),
+    ] = 0.0,
+    force: opt.Force = False,
+    out: table.Out = None,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Protect this year's table beside last year's. Exit code 1 when cells follow from both together."""
+    terminal = Terminal(quiet, as_json)
+    models = [
+        table.Source(data, by, None, None, hier, freq, value, contributor).model(terminal)
+        for data in (last, now)
+    ]
+    rules = table.rules_of(rule, None)
+    found = protect_years(protect(models[0], *rules), models[1], *rules, unchanged_percent=unchanged)
+    terminal.block(found.now.cross_table())
+    terminal.say(str(found))
+    marked = replace(found.now, checked=found.checked if not found.checked.passed else found.now.checked)
+    safe = found.checked.passed and marked.is_safe
+    if out is not None and (safe or force):
+        _table_file(marked, out, force, terminal)
+    terminal.emit({"safe": safe, "suppressed": int(found.now.suppressed.sum()), "alone": found.alone})
+    if not safe and not force:
+        raise typer.Exit(1)
 
 
 def _side_by_side(ways: pl.DataFrame) -> str:
