@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -35,10 +34,6 @@ def coverage() -> dict[str, list[float]]:
 COVERAGE = coverage()
 
 
-def test_the_table_is_there():
-    assert COVERAGE
-
-
 @pytest.mark.parametrize("name", RISKS)
 def test_intervals_are_called_so_where_they_cover(name):
     measured = COVERAGE.get(name, [])
@@ -55,22 +50,3 @@ def test_other_ranges_are_called_spreads():
             assert spread is not None
             assert ("interval" in spread.words) == MEASURES[name].info.covered
             assert (spread.kind == SPREAD) != MEASURES[name].info.covered
-
-
-@pytest.mark.slow
-def test_the_bench_still_says_so():
-    """The cheap measures of the table once more, people and file drawn anew 200 times."""
-    spec = importlib.util.spec_from_file_location(
-        "risk_coverage", Path(__file__).parents[2] / "bench/risk_coverage.py"
-    )
-    bench = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
-    bench.run("coverage", MIN_REPLICATES, CHEAP)
-    table = bench.coverage_table(bench.kept("coverage"))
-    for name, level, added in table.select("measure", "value", "added").iter_rows():
-        if name in CHEAP:
-            holds = 92 <= level <= 98 and 92 <= added <= 98
-            assert holds == MEASURES[name].info.covered, (name, level, added)
-
-
-CHEAP = ["disco", "dcap", "replicated-uniques"]
