@@ -244,9 +244,9 @@ def test_without_the_kept_candidates_the_public_part_is_remade_and_the_rest_is_l
 @pytest.fixture(scope="module")
 def private(tmp_path_factory):
     """A pack whose noise cannot be repeated."""
-    text = PLAN.replace("  cart: {minbucket: [5, 50]}\n  loglinear: {}\n  independent: {}\n", "")
+    text = PLAN.replace("  cart: {minbucket: {each: [5, 50]}}\n  loglinear: {}\n  independent: {}\n", "")
     text = text.replace("  independent: {}\n", "").replace(
-        "  cart: {minbucket: [5, 50]}\n  loglinear: {}\n", ""
+        "  cart: {minbucket: {each: [5, 50]}}\n  loglinear: {}\n", ""
     )
     text = text.replace("<= 60", "<= 1000000").replace(
         "  saturated: {}", "  loglinear: {epsilon: 20, domain: from-data, groups: 3, margins: 1}"
