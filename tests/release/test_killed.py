@@ -41,7 +41,9 @@ def test_two_runs_at_once_are_refused(tmp_path):
 def test_runs_at_once_leave_one_pack_and_it_is_whole(tmp_path, rounds, many, key):
     """Real processes that start together: each one writes the whole pack, or is refused in one line."""
     make_plan(
-        tmp_path, 150, PLAN.replace("  saturated: {}\n  cart: {minbucket: {each: [5, 50]}}\n  loglinear: {}\n", "")
+        tmp_path,
+        150,
+        PLAN.replace("  saturated: {}\n  cart: {minbucket: {each: [5, 50]}}\n  loglinear: {}\n", ""),
     )
     command = [*RUN, "release", "plan.yaml", "-q", "--workers", "1", "--key", str(key)]
     for _ in range(rounds):
