@@ -12,6 +12,7 @@ from dalenius.risk import (
     cap_scores,
     new_row_curve,
     new_rows,
+    replicated_uniques,
     shared_neighbour_identifiability,
     shared_neighbour_profile,
 )
@@ -76,3 +77,13 @@ def test_zero_cap_collapses_with_the_length_of_the_key() -> None:
     assert abs(long.ignoring_cap - long.mean_gcap) < 0.05
     assert long.original.mean() > short.original.mean() + 0.1, "the original's own risk rises"
     assert short.unmatched < long.unmatched
+
+
+def test_the_holdouts_replicated_uniques_by_hand():
+    """Single in the holdout and met by exactly one protected record: x; w is met twice, v by nobody."""
+    original = {"a": ["x", "q", "r", "s"]}
+    protected = {"a": ["x", "w", "w", "u"]}
+    holdout = {"a": ["x", "y", "y", "w", "v"]}
+    result = replicated_uniques(Pair(original, protected, holdout, keys=["a"]))
+    assert result.value == 25.0
+    assert result.yardsticks == {"original": 100.0, "holdout": 20.0}

@@ -15,6 +15,7 @@ from dalenius.tables import (
     audit,
     default_rules,
     define,
+    information_loss,
     parse_rule,
     protect,
 )
@@ -136,3 +137,24 @@ def test_empty_cells_of_sums_are_not_small_counts():
     empty = model.frequency == 0
     assert empty.any()
     assert not result.primary[empty].any()
+
+
+def test_a_share_of_exactly_k_percent_is_too_much():
+    firms = {"branch": ["a", "a", "b", "b"], "value": [80, 20, 79, 21]}
+    model = define(firms, by="branch", value="value")
+    assert Dominance([(1, 80)]).protects(model).mask.tolist() == [False, True, False]
+    assert Dominance([(1, 80)], strict=True).protects(model).mask.tolist() == [False, False, False]
+
+
+def test_the_second_largest_estimates_the_largest():
+    """30 left beside 100 and 20: an upper bound of 50 less 20 is off by 30 %, which is less than 40 %."""
+    firms = {"branch": ["a"] * 3 + ["b"] * 3, "value": [100, 20, 30, 100, 90, 80]}
+    model = define(firms, by="branch", value="value")
+    assert PPercent(25).protects(model).mask.tolist() == [False, True, False]
+    assert PPercent(15).protects(model).mask.tolist() == [False, False, False]
+
+
+def test_what_suppression_loses_is_counted_once():
+    model = define({"a": ["x", "y", "z"], "n": [1, 7, 12]}, by="a", freq="n")
+    lost = information_loss(model, {"none": [float("nan"), float("nan"), 7, 12]})
+    assert lost["value_lost_percent"].to_list() == [5.0]

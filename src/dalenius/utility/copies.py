@@ -1,4 +1,4 @@
-"""Rows of the original that stand in the protected file with every value."""
+"""Rows of the original that the protected file repeats in full."""
 
 from __future__ import annotations
 
