@@ -132,8 +132,8 @@ FAULTS = [
     Fault("dp/noise.py", "if not 0 < scale <", "if not -1 < scale <", "tests/dp/test_noise_and_budget.py"),
     Fault(
         "risk/identity.py",
-        "(match.holdout == 1) & (match.protected == 1)",
-        "match.holdout == 1",
+        "match.single_outside * (match.protected == 1)",
+        "match.single_outside",
         "tests/risk/test_yardsticks.py -k by_hand",
     ),
     Fault(
@@ -144,8 +144,8 @@ FAULTS = [
     ),
     Fault(
         "risk/attribution.py",
-        'table = table.sort("DiSCO", descending=True)',
-        'table = table.sort("DiSCO")',
+        'return table.sort("added", level, descending=True, nulls_last=True)',
+        'return table.sort("added", level, nulls_last=True)',
         "tests/risk/test_by_hand.py",
     ),
     Fault(

@@ -80,10 +80,10 @@ def test_zero_cap_collapses_with_the_length_of_the_key() -> None:
 
 
 def test_the_holdouts_replicated_uniques_by_hand():
-    """Single in the holdout and met by exactly one protected record: x; w is met twice, v by nobody."""
-    original = {"a": ["x", "q", "r", "s"]}
-    protected = {"a": ["x", "w", "w", "u"]}
+    """Only x is met by exactly one protected record; 5 of 9 samples of 4 others leave its outsider single."""
+    original = {"a": ["x", "q", "r", "s", "t"]}
+    protected = {"a": ["x", "w", "w", "u", "u"]}
     holdout = {"a": ["x", "y", "y", "w", "v"]}
     result = replicated_uniques(Pair(original, protected, holdout, keys=["a"]))
-    assert result.value == 25.0
-    assert result.yardsticks == {"original": 100.0, "holdout": 20.0}
+    assert result.value == 20.0
+    assert result.yardsticks == pytest.approx({"original": 100.0, "holdout": 100 / 9})
