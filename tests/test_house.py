@@ -9,6 +9,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,12 @@ def test_nothing_points_outside_the_repository():
         if outside.search(line)
     ]
     assert faults == []
+
+
+def test_the_layers_name_every_room_and_allow_no_exception():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    (layers,) = contracts["contracts"]
+    named = {room.strip() for layer in layers["layers"] for room in layer.split("|")}
+    rooms = {f"dalenius.{m.name}" for m in pkgutil.iter_modules(dalenius.__path__) if m.ispkg}
+    assert named == rooms
+    assert not [key for key in layers if "ignore" in key]
