@@ -89,6 +89,10 @@ def test_three_questions_are_answered_by_the_first_screen_alone(page, released):
     )
     assert "Somebody could learn, or believe to learn, something about a real person" in told[QUESTIONS[1]]
     doing = told[QUESTIONS[2]]
+    head = plain(verdict(page).partition('<div class="four">')[0])
+    assert re.search(r"of 1,?000? who are not in it, .*so the file itself (gives away|adds)", head), (
+        "above the fold"
+    )
     assert strangers(released)[1:] in doing
     assert re.search(
         r"of 100 who are not in it, of \d+; so the file itself gives away (about \d+|nothing that shows)",

@@ -176,7 +176,8 @@ class Finding:
             return f"{what}: it could not be measured, so it cannot be called safe"
         limit = "at most" if self.rule.upper else "at least"
         more = " more than for strangers" if self.rule.added else ""
-        value, bound = figure(self.value, self.unit), figure(self.bound, self.unit)
+        unit = "points" if self.rule.added and self.unit == "%" else self.unit
+        value, bound = figure(self.value, unit), figure(self.bound, unit)
         return f"{what}: {value}{more}, where {limit} {bound} is allowed"
 
 

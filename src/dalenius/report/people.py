@@ -61,7 +61,7 @@ def against_strangers(
 def _per(inside: float, outside: float | None) -> int:
     """A hundred people, or a thousand where a hundred would hide what there is to see."""
     parts = [inside] if outside is None else [inside, inside - outside]
-    hidden = any(0.05 <= abs(part) < 0.5 for part in parts)
+    hidden = any(0.05 <= part < 0.5 for part in parts)
     return THOUSAND if hidden or 0 < inside < 1 else HUNDRED
 
 
