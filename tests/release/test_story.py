@@ -77,7 +77,7 @@ def test_what_could_go_wrong_names_what_is_known_and_wanted(page, released):
 def strangers(released) -> str:
     """The sentence that the first screen must hold: people in the data, strangers, and the rest."""
     found = released.chosen.runs[0][released.plan.scenarios[0].name]["disco"]
-    target = max(found.values, key=found.values.get)
+    target = next(name for name, value in found.values.items() if value == found.value)
     return against_strangers(found.value, found.outside, f"somebody could read off the {target} of {{}}")
 
 

@@ -134,7 +134,12 @@ def chances(
 
 
 def _read_off(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
-    target = max(result.values, key=lambda name: result.values[name]) if result.values else "a fact"
+    # The measure's own choice: the worst by what the file adds, which need not be the one with the highest level.
+    target = (
+        min(result.values, key=lambda name: abs(result.values[name] - result.value))
+        if result.values
+        else "a fact"
+    )
     said = (
         f"This is about somebody who knows the {joined(keys)} of a person; the fact most exposed is {target}. "
         f"{_beside(result, share)}"
