@@ -249,8 +249,8 @@ def _choice(plan: Plan, judged: tuple[Judged, ...]) -> tuple[Judged | None, str]
     best = min(measured, key=lambda j: (info.shortfall(utility(plan, j)), j.candidate.name))
     others = [f"'{j.candidate.name}' {figure(utility(plan, j))}" for j in measured if j is not best]
     return best, (
-        f"{len(safe)} of {len(judged)} candidates {'meets' if len(safe) == 1 else 'meet'} every line of the policy. Among them "
-        f"'{best.candidate.name}' is the "
+        f"{len(safe)} of {len(judged)} candidates {'meets' if len(safe) == 1 else 'meet'} every line of the policy. "
+        f"Among them '{best.candidate.name}' is the "
         f"most useful by {info.title}: {figure(utility(plan, best))}, where {info.best}"
         + (f" (the others: {', '.join(others)})." if others else ".")
     )
