@@ -97,7 +97,7 @@ FAULTS = [
         "counts/match.py",
         "self.single & (self.protected == 1)",
         "self.single & (self.protected >= 1)",
-        "tests/risk/test_disclosure.py",
+        "tests/counts/test_match.py",
     ),
     Fault("counts/match.py", "    if target in keys:", "    if target in ():", "tests/counts/test_match.py"),
     Fault(
