@@ -188,7 +188,7 @@ FAULTS = [
         "tables/rules.py",
         "few = model.frequency <= self.max_n",
         "few = model.frequency < self.max_n",
-        "src/dalenius/tables/rules.py",
+        "tests/tables/test_rules.py",
     ),
     Fault(
         "tables/rules.py",

@@ -158,3 +158,9 @@ def test_what_suppression_loses_is_counted_once():
     model = define({"a": ["x", "y", "z"], "n": [1, 7, 12]}, by="a", freq="n")
     lost = information_loss(model, {"none": [float("nan"), float("nan"), 7, 12]})
     assert lost["value_lost_percent"].to_list() == [5.0]
+
+
+def test_the_largest_small_count_is_small():
+    model = define({"a": ["x", "y", "z"], "n": [4, 3, 0]}, by="a", freq="n")
+    assert SmallCount(3).protects(model).mask.tolist() == [False, False, True, True]
+    assert SmallCount(3, protect_zeros=False).protects(model).mask.tolist() == [False, False, True, False]
