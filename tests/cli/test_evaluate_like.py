@@ -22,13 +22,13 @@ def test_a_file_keeps_its_own_rules(tmp_path):
     survey, schema = tmp_path / "survey.csv", tmp_path / "schema.yaml"
     write(examples.survey(800, seed=3), survey)
     examples.survey_schema().to_yaml(schema)
-    found = _run(str(survey), str(survey), "--schema", str(schema), "-m", "rules")
+    found = _run(str(survey), str(survey), "--schema", str(schema), "--measures", "rules")
     assert found["results"]["rules"]["value"] == 100
 
 
 def test_without_rules_nothing_is_said_to_be_kept(tmp_path):
     plain = tmp_path / "plain.csv"
     plain.write_text("sex,age\n" + "f,30\nm,40\n" * 20)
-    found = _run(str(plain), str(plain), "-m", "rules")
+    found = _run(str(plain), str(plain), "--measures", "rules")
     assert found["results"] == {}
     assert "no rules" in found["skipped"]["rules"]

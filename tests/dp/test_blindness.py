@@ -13,6 +13,7 @@ from dalenius import dp
 from dalenius.core.errors import DaleniusError
 from dalenius.data import Column, Kind, Schema, Table
 from dalenius.synth import Candidate
+from tests import LONG
 
 SCHEMA = Schema(
     (
@@ -72,7 +73,7 @@ def outcome(path: str, held: list[tuple]) -> tuple:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [*PATHS, "dp.count", "dp.table", "dp.sum", "dp.mean", "dp.quantile"])
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50 if LONG else 8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(held=rows, extra=st.tuples(cells, cells, cells, cells, cells))
 def test_neighbours_look_the_same(path, held, extra):
     """Fifty pairs for each of ten paths: five hundred in all."""

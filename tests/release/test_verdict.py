@@ -16,6 +16,7 @@ from dalenius.evaluation import DEFAULT_POLICY, Rule, compare
 from dalenius.evaluation.policy import DIMENSIONS, open_dimensions
 from dalenius.release import read_plan, run_plan, write_pack
 from dalenius.report.words import comparison_story, reading
+from tests import LONG
 
 from .conftest import PLAN, invoke, make_plan
 
@@ -127,7 +128,7 @@ def test_the_short_list_looks_at_every_dimension():
     assert reading(comparison["cart"]["two-way-utility"]) == "good"
 
 
-@pytest.mark.parametrize("replicates", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("replicates", [1, pytest.param(10 if LONG else 3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ratio", ["1:1", "4:1", "1:4"])
 def test_copies_and_a_leak_are_refused_and_noise_is_admitted_at_every_ratio(ratio, replicates):
     bench = bench_verdict()

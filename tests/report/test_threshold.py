@@ -37,7 +37,7 @@ def test_the_threshold_of_the_command_holds_in_every_format(survey, tmp_path, th
         "evaluate",
         str(survey),
         str(survey),
-        "-m",
+        "--measures",
         "conditionals",
         "--threshold",
         str(threshold),

@@ -35,6 +35,8 @@ QUICK = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
+from tests import LONG
+
 ODD = {"threads", "epsilon", "delta", "contribution", "threshold", "drawing", "psu", "calibrate", "max_cells"}
 """Options whose values need others beside them, or data of another kind."""
 
@@ -159,7 +161,7 @@ def test_every_door_gives_the_same_bytes_whatever_the_options(data, method):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", REPEATABLE)
 def test_every_door_gives_the_same_bytes_with_many_options(data, method):
-    @settings(QUICK, max_examples=40, derandomize=False)
+    @settings(QUICK, max_examples=40 if LONG else 6, derandomize=False)
     @given(options=chosen_options(method), seed=st.integers(0, 2**40))
     def compare(options, seed):
         compare_doors(data, method, options, seed)

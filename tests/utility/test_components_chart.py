@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalenius.counts.pair import Pair
-from dalenius.utility.components import FEWEST, principal_components
+from dalenius.utility.components import principal_components
 
 
 def drawn(rows: int) -> list[dict]:
@@ -18,5 +18,5 @@ def drawn(rows: int) -> list[dict]:
 def test_no_square_for_few_records():
     many = drawn(4000)
     assert many
-    assert min(row["share"] for row in many) >= FEWEST / 4000
+    assert min(row["share"] for row in many) >= Pair({"a": [1]}, {"a": [1]}).threshold / 4000
     assert drawn(30) == []

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from dalenius.cli import app
 from dalenius.core.errors import DataError
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.pair import Pair
@@ -147,15 +149,11 @@ def test_a_column_without_values_left_is_worth_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["diagnostic", "statistic-similarity", "key-uniqueness"])
 def test_command_line(name: str, tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from dalenius.cli import app
-
     (tmp_path / "a.csv").write_text("id,age\n" + "".join(f"p{i},{20 + i % 40}\n" for i in range(80)))
     (tmp_path / "b.csv").write_text("id,age\n" + "".join(f"q{i // 2},{25 + i % 40}\n" for i in range(80)))
     option = ["--option", 'key-uniqueness.columns=["id"]'] if name == "key-uniqueness" else []
     done = CliRunner().invoke(
-        app, ["evaluate", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "-m", name, *option]
+        app, ["evaluate", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--measures", name, *option]
     )
     assert done.exit_code == 0, done.output
     assert name in done.output or MEASURES[name].info.title in done.output

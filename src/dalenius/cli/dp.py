@@ -18,9 +18,11 @@ app = typer.Typer(
     name="dp", help="Private statistics: counts, sums, means, quantiles, tables, and their ledger."
 )
 
-Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Budget of this query.")]
-Delta = Annotated[float, typer.Option("--delta", help="δ above 0 makes the noise Gaussian.")]
-SchemaFile = Annotated[Path, typer.Option("--schema", help="Schema that declares the columns (YAML).")]
+Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget ε; of this query.")]
+Delta = Annotated[float, typer.Option("--delta", help="δ that goes with ε; above 0 the noise is Gaussian.")]
+SchemaFile = Annotated[
+    Path, typer.Option("--schema", help="Schema of the data; it must declare the columns (YAML).")
+]
 Ledger = Annotated[
     Path | None,
     typer.Option("--ledger", help="Ledger that pays; default: the one beside the data, if there is one."),
@@ -136,7 +138,7 @@ def quantile(
 @app.command()
 def budget(
     data: opt.Original,
-    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Begin a ledger with this budget.")] = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Privacy budget ε; a ledger is begun with it.")] = None,
     delta: Delta = 0.0, replace: Replace = False,
     unit: Annotated[str, typer.Option("--unit", help="Column that names the protected unit.")] = "record",
     as_json: opt.Json = False, quiet: opt.Quiet = False,

@@ -18,7 +18,7 @@ app = typer.Typer()
 @app.command()
 def epsilon(
     budget: Annotated[float | None, typer.Argument(help="Privacy budget ε.")] = None,
-    delta: Annotated[float, typer.Option("--delta", help="δ that goes with it.")] = 0.0,
+    delta: Annotated[float, typer.Option("--delta", help="δ that goes with ε.")] = 0.0,
     found: Annotated[
         float | None,
         typer.Option("--found", help="The way back: share of the members an attack finds, for example 0.05."),

@@ -25,7 +25,7 @@ def compared(inside: Share, outside: Share | None, several: int = 1) -> Compared
     >>> alone = np.arange(100)
     >>> told = compared(Share.of(alone < 22, alone), Share.of(alone < 20, alone + 100))
     >>> round(told["outside"]), print(told["added_interval"])
-    [-9.29, 13.2]
+    [-9.31, 13.3]
     (20, None)
     """
     told = Compared(interval=inside.interval(scale=100))

@@ -19,7 +19,9 @@ from dalenius.data.units import Units
 from dalenius.data.vector import MISSING, AnyArray, BoolArray, IntArray, Vector, compact
 
 TRIES = 20
-"""Draws of a text that may fall on a rare one before the cell is left empty."""
+"""Draws that may fall on a rare value before it is left at that."""
+CROWDED = 4
+"""Rare values are avoided where their stretch has more than so many places for each of them."""
 FARTHEST = 10_000
 """Steps within which a free place is looked for."""
 PLACES = 6
@@ -31,8 +33,9 @@ MOMENTS = (DAY, DAY // 24, DAY // 1440, 1_000_000, 1_000, 1)
 def without_rare_numbers(vector: Vector, units: Units, least: int, rng: np.random.Generator) -> Vector:
     """A column of numbers or moments in which each value that fewer than ``least`` units hold is drawn anew.
 
-    A rare value comes back as often as chance hits its place, no less often: in a column of few places (ages in a small
-    file) a file that avoids them would show the values that nobody has.
+    The draw avoids rare values where there are many places between them (dates, incomes). Where they lie close together
+    (ages in a small file) they come back as often as chance hits them: a file that avoids them would show which values
+    nobody has.
 
     Examples
     --------
@@ -64,7 +67,7 @@ def without_rare_numbers(vector: Vector, units: Units, least: int, rng: np.rando
     distinct = values[new]
     place = which[drawn]
     data = vector.data.copy()
-    data[rows[drawn]] = _within(distinct[low[place]], distinct[high[place]], step, rng)
+    data[rows[drawn]] = _drawn(distinct[low[place]], distinct[high[place]], distinct[rare], step, rng)
     return _emptied(replace(vector, column=column, data=data), rows[gone])
 
 
@@ -99,6 +102,21 @@ def _emptied(vector: Vector, rows: IntArray) -> Vector:
     data = vector.data.copy()
     state[rows], data[rows] = MISSING, 0
     return replace(vector, data=data, state=state)
+
+
+def _drawn(low: AnyArray, high: AnyArray, taken: AnyArray, step: float, rng: np.random.Generator) -> AnyArray:
+    """A value of each stretch, off the rare ones where they leave room enough."""
+    values = _within(low, high, step, rng)
+    width = max(round(step), 1) if low.dtype.kind != "f" else step
+    places = (high - low) / width if width > 0 else np.full(len(low), np.inf)
+    inside = np.searchsorted(taken, high, "right") - np.searchsorted(taken, low)
+    roomy = places > CROWDED * inside
+    for _ in range(TRIES):
+        hit = np.flatnonzero(roomy & np.isin(values, taken))
+        if not len(hit):
+            break
+        values[hit] = _within(low[hit], high[hit], step, rng)
+    return values
 
 
 def _within(low: AnyArray, high: AnyArray, step: float, rng: np.random.Generator) -> AnyArray:

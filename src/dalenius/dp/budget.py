@@ -182,7 +182,7 @@ class Budget:
 
         Examples
         --------
-        >>> whole = Budget(2.0, 1e-6)
+        >>> whole = Budget(4.0, 1e-6)
         >>> whole.charge(Budget(0.5), "one file")
         >>> round(whole.spent, 3)
         0.125
