@@ -26,6 +26,7 @@ from dalenius.release.run import run_plan, work_folder
 from dalenius.release.template import Draft
 from dalenius.synth import METHODS
 from dalenius.synth.made import Made
+from tests import LONG
 
 COLUMNS = ["region", "sex", "age", "income"]
 PLAN = "input: {data}\nseed: {seed}\nholdout_share: 0\nscenarios: {{a: {{keys: [sex], targets: [income]}}}}\n"
@@ -35,7 +36,6 @@ QUICK = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-from tests import LONG
 
 ODD = {"threads", "epsilon", "delta", "contribution", "threshold", "drawing", "psu", "calibrate", "max_cells"}
 """Options whose values need others beside them, or data of another kind."""

@@ -138,7 +138,7 @@ def quantile(
 @app.command()
 def budget(
     data: opt.Original,
-    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Privacy budget ε; a ledger is begun with it.")] = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Privacy budget ε; begins a ledger.")] = None,
     delta: Delta = 0.0, replace: Replace = False,
     unit: Annotated[str, typer.Option("--unit", help="Column that names the protected unit.")] = "record",
     as_json: opt.Json = False, quiet: opt.Quiet = False,
