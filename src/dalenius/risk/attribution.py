@@ -44,6 +44,7 @@ COMPARATOR = {
 @measure(
     MeasureInfo(
         name="disco",
+        covered=True,
         title="Disclosive in synthetic, correct in original (DiSCO)",
         family="risk",
         dimension="attribution",
@@ -316,6 +317,7 @@ def multi_target_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
 @measure(
     MeasureInfo(
         name="dcap",
+        covered=True,
         title="Correct attribution probability (DCAP)",
         family="risk",
         dimension="attribution",

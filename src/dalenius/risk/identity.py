@@ -48,6 +48,7 @@ def uniques(
 @measure(
     MeasureInfo(
         name="replicated-uniques",
+        covered=True,
         title="Replicated uniques (repU)",
         family="risk",
         dimension="singling out",

@@ -32,6 +32,7 @@ from dalenius.risk.within import within
 @measure(
     MeasureInfo(
         name="inference",
+        covered=True,
         title="Inference of a secret",
         family="risk",
         dimension="attribution",

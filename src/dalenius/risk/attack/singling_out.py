@@ -38,6 +38,7 @@ TRIED = 4
 @measure(
     MeasureInfo(
         name="singling-out",
+        covered=True,
         title="Singling out",
         family="risk",
         dimension="singling out",

@@ -139,6 +139,7 @@ class Attack:
 @measure(
     MeasureInfo(
         name="attacker",
+        covered=True,
         title="Attribute inference by a trained attacker",
         family="risk",
         dimension="attribution",

@@ -34,6 +34,7 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5)
 @measure(
     MeasureInfo(
         name="dcr",
+        covered=True,
         title="Distance to closest record (DCR share)",
         family="risk",
         dimension="copying",

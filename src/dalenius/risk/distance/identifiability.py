@@ -44,6 +44,7 @@ def inverse_entropy(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
 @measure(
     MeasureInfo(
         name="epsilon-identifiability",
+        covered=True,
         title="ε-identifiability",
         family="risk",
         dimension="copying",

@@ -31,6 +31,7 @@ from dalenius.risk.sampling import SEED
 @measure(
     MeasureInfo(
         name="membership-distance",
+        covered=True,
         title="Membership inference by distance (AUC)",
         family="risk",
         dimension="membership",
@@ -73,6 +74,7 @@ def membership_distance(
 @measure(
     MeasureInfo(
         name="membership-density",
+        covered=True,
         title="Membership inference by density ratio (AUC)",
         family="risk",
         dimension="membership",
