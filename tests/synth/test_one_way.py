@@ -37,7 +37,18 @@ QUICK = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
-ODD = {"threads", "epsilon", "delta", "contribution", "threshold", "drawing", "psu", "calibrate", "max_cells"}
+ODD = {
+    "threads",
+    "epsilon",
+    "delta",
+    "contribution",
+    "threshold",
+    "drawing",
+    "psu",
+    "calibrate",
+    "max_cells",
+    "weighting",
+}
 """Options whose values need others beside them, or data of another kind."""
 
 
