@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test slow mutations check format bench docs clean
+.PHONY: help demo test slow mutations check format bench docs wheel clean
 
 help:
 	@echo "make demo   example survey, every method, figures and a report"
@@ -15,21 +15,31 @@ help:
 	@echo "make check  lint, format, types, import layers"
 	@echo "make bench  benchmarks against peers (slow)"
 	@echo "make docs   documentation site in site/"
+	@echo "make wheel  wheel with compiled kernels, for this Python and system, in dist/"
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed")'
 	$(PYTHON) -m venv $(VENV)
 
+# Everything that is compiled, compiled while installing rather than at first use.
+KERNELS := src/dalenius/_compiled/.compiled
+$(KERNELS): src/dalenius/_compiled/signatures.txt $(shell grep -rl 'core.kernels import njit' src --include='*.py') | $(BIN)/python
+	@$(BIN)/python -m dalenius.core.compiling
+	@touch $@
+
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(PIP) -e .
+	@$(MAKE) --no-print-directory $(KERNELS)
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[test]'
+	@$(MAKE) --no-print-directory $(KERNELS)
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]'
+	@$(MAKE) --no-print-directory $(KERNELS)
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
 demo: $(VENV)/.installed
@@ -61,5 +71,9 @@ bench: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	$(BIN)/mkdocs build --strict --site-dir site
 
+wheel: $(VENV)/.installed-dev
+	$(BIN)/python -m hatchling build -t wheel
+
 clean:
+	rm -f src/dalenius/_compiled/*.nb? $(KERNELS)
 	rm -rf $(VENV) site dalenius-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

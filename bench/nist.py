@@ -18,7 +18,7 @@ import polars as pl
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.data.table import Table
-from dalenius.risk import apparent_matches
+from dalenius.risk import apparent_matches, unique_exact_matches
 from dalenius.utility import (
     association_table,
     broken_rows,
@@ -26,7 +26,6 @@ from dalenius.utility import (
     k_marginal_score,
     principal_components,
     slope_errors,
-    unique_exact_matches,
     univariate_errors,
 )
 from dalenius.utility.marginals import percentile_grouping, sampling_equivalent
@@ -263,7 +262,7 @@ def measured(original: pl.DataFrame, protected: pl.DataFrame, wanted: Published)
     texts = Pair(first, second, schema=described(columns, ()))
     margins = [name for name in columns if name != "INDP"]
     numeric = tuple(name for name in columns if name != "PUMA")
-    matches = unique_exact_matches(texts, columns)[0]
+    matches = int(unique_exact_matches(texts, columns).values["matches"])
     areas_found = group_scores(tables, "PUMA", margins).sort("group")["score"]
     rules = broken_rows(Table.from_frame(second, described(columns, numeric)), RULES)
     slopes = slope_errors(_slope_pair(first, second), "PINCP_DECILE", "EDU", _subgroups())

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
+import dalenius.risk  # noqa: F401 (its measures make themselves known)
 from dalenius import Pair, Schema, Table, make_synthesizer
 from dalenius.core.result import Result
 from dalenius.counts.measure import MEASURES
@@ -35,7 +36,7 @@ MARGINS = [("region", "age"), ("age", "employment"), ("age", "health"), ("sex", 
 METHODS = ("bootstrap", "cart", "private", "independent")
 FILES = (*METHODS, "fresh", "leak")
 WORDS = {"bootstrap": "bootstrap", "cart": "CART", "private": "DP", "independent": "independent"}
-RARE = ("identical-matches", "new-rows", "outlier-linkage")
+RARE = ("identical-matches", "new-rows", "outlier-linkage", "unique-matches")
 """Measures of rare events, cheap enough for many replicates."""
 ALL_ATTACKED = ("singling-out", "linkability", "inference")
 VARIANTS = {
@@ -49,12 +50,9 @@ FALLING = (*LEVELS, "nndr")
 
 
 def risk_measures() -> list[str]:
-    """Names of the registered risk measures."""
-    return [
-        m.info.name
-        for m in MEASURES.values()
-        if m.info.family == "risk" and m.function.__module__.startswith("dalenius.risk")
-    ]
+    """Names of the registered risk measures that tell people in the data from people outside."""
+    found = [m for m in MEASURES.values() if m.info.family == "risk" and m.info.compares]
+    return [m.info.name for m in found if m.function.__module__.startswith("dalenius.risk")]
 
 
 def survey(people: int, replicate: int, which: str) -> pl.DataFrame:
@@ -63,18 +61,18 @@ def survey(people: int, replicate: int, which: str) -> pl.DataFrame:
     return examples.survey(people, seed=10 * replicate + place).select(COLUMNS)
 
 
-def made_files(original: pl.DataFrame, fresh: pl.DataFrame, replicate: int) -> dict[str, Any]:
-    """Four protected files, fresh people, and fresh people with 5 % of the originals among them."""
+def made_file(original: pl.DataFrame, name: str, replicate: int) -> Any:
+    """One protected file; the noise of the private one is fresh at every call."""
     table = Table.from_frame(original, Schema.infer(original).with_roles(keys=KEYS, targets=TARGETS))
-    options: dict[str, dict[str, Any]] = {name: {} for name in METHODS}
     # the lists of categories of this invented country are public
     private = {"epsilon": 1.0, "domain": "from-data", "grouping": "equal-width", "margins": MARGINS}
-    options["private"] = private
-    files: dict[str, Any] = {}
-    for name in METHODS:
-        method = "loglinear" if name == "private" else name
-        fitted = make_synthesizer(method, **options[name]).fit(table, seed=replicate)
-        files[name] = fitted.sample(seed=replicate + 1)
+    method, options = ("loglinear", private) if name == "private" else (name, {})
+    return make_synthesizer(method, **options).fit(table, seed=replicate).sample(seed=replicate + 1)
+
+
+def made_files(original: pl.DataFrame, fresh: pl.DataFrame, replicate: int) -> dict[str, Any]:
+    """Four protected files, fresh people, and fresh people with 5 % of the originals among them."""
+    files = {name: made_file(original, name, replicate) for name in METHODS}
     copied = original.height // 20
     mixed = fresh.sample(fraction=1, shuffle=True, seed=replicate)
     return files | {

@@ -15,6 +15,24 @@ import pytest
 hypothesis.settings.register_profile("house", deadline=None)
 hypothesis.settings.load_profile("house")
 
+BATTERIES = (
+    "tests/common/", "tests/exit/test_canaries.py", "tests/tables/test_rules_battery.py", "tests/synth/test_one_way.py",
+)  # fmt: skip
+"""Tests that run over everything registered: a case that only returns, whatever the reason, fails."""
+_asserted: set[str] = set()
+
+
+def pytest_assertion_pass(item: pytest.Item, lineno: int, orig: str, expl: str) -> None:
+    _asserted.add(item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    yield
+    if item.nodeid.startswith(BATTERIES) and item.nodeid not in _asserted:
+        pytest.fail("this case asserted nothing; choose the cases of a test where they are listed")
+
+
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
     "--no-sandbox",
@@ -45,14 +63,16 @@ class Watched:
         """Wait until every chart is drawn."""
         self.page.wait_for_function(DRAWN)
 
-    def faults(self) -> list[str]:
-        """Serious accessibility faults of the page as it is shown now, by axe-core."""
+    def faults(self, within: str = "html") -> list[str]:
+        """Serious accessibility faults of the page, or a part of it, as it is shown now, by axe-core."""
         package = pytest.importorskip(
             "axe_playwright_python", reason="axe-playwright-python is not installed"
         )
         self.page.evaluate((Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
         found = self.page.evaluate(
-            "axe.run().then(r => r.violations.map(v => [v.id, v.impact, v.nodes[0].html.slice(0, 120)]))"
+            "within => axe.run(within).then("
+            "r => r.violations.map(v => [v.id, v.impact, v.nodes[0].html.slice(0, 120)]))",
+            within,
         )
         return [f"{name}: {where}" for name, impact, where in found if impact in ("serious", "critical")]
 

@@ -134,7 +134,7 @@ def test_the_front_door_has_what_a_user_looks_for():
         dalenius.sinthesize  # noqa: B018
 
 
-NAME = r"(?:van der |van |de |D')?[A-ZØÉÖÅ][\w'-]+"
+NAME = r"(?:van der |van |von |de |D')?[A-ZØÉÖÅ][\w'-]+"
 CITATION = re.compile(rf"({NAME}(?:(?:,| and|, and) {NAME})*(?: et al\.)?),? \(?((?:19|20)\d\d)[a-c]?\b(?!-)")
 NO_PAPERS = {"PSD", "CODASPY", "NIST", "UTC", "Survey"}  # meetings, contests and years of other things
 
@@ -151,7 +151,7 @@ def cited(text: str) -> set[tuple[tuple[str, ...], str]]:
 def listed_papers() -> list[tuple[list[str], str]]:
     lines = (ROOT / "docs" / "references.md").read_text(encoding="utf-8").splitlines()
     papers = [re.match(r"- (.+?) \((\d{4})\)\. ", line) for line in lines if line.startswith("- ")]
-    return [(paper.group(1).split(", "), paper.group(2)) for paper in papers]
+    return [(paper.group(1).removesuffix(" et al.").split(", "), paper.group(2)) for paper in papers]
 
 
 def test_citations_are_read():

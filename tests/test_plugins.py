@@ -54,16 +54,21 @@ made = dalenius.synthesize(table, "two-halves", rows=5, seed=1)
 print(dalenius.evaluate(table, made, measures=["worst-column"])["worst-column"].sentence)
 model = dalenius.tables.define({{"a": ["x", "y"], "n": [8, 3]}}, by="a", freq="n")
 print(dalenius.tables.protect(model, dalenius.tables.parse_rule("odd:5")))
+print(dalenius.Candidate("mirror", {{"column": "age"}}).make(table, seed=1).lens())
 """
     told = run(installed, "-c", code)
     assert "is furthest off" in told
     assert "odd count" in told
+    assert "age perturbed" in told
+    step, file = "mirror column=age", str(tmp_path / "masked.csv")
+    run(installed, "-m", "dalenius", "mask", str(tmp_path / "people.pipe"), "--step", step, "-o", file)
+    assert sorted((tmp_path / "masked.csv").read_text().split()[1:]) == ["f,64", "m,31"]
 
 
 @pytest.mark.slow
 def test_a_plugin_passes_every_battery(installed):
     batteries = ["tests/common", "tests/tables/test_rules_battery.py"]
-    told = run(installed, "-m", "pytest", *batteries, "-k", "worst-column or two-halves or odd")
+    told = run(installed, "-m", "pytest", *batteries, "-k", "worst-column or two-halves or odd or mirror")
     assert "passed" in told
 
 

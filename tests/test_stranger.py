@@ -36,6 +36,13 @@ RULE = """
         even = model.frequency % 2 == 0
         return Protection.of(model, few & even)
 """
+STEP = """
+        held = table[self.column]
+        drawn = generator(seed, self.column)
+        gone = drawn.random(table.rows) < self.share
+        gone &= held.present
+        return Masked.of(table, table.with_vectors(emptied(held, gone)))
+"""
 COMMAND = """
     empty = {name: int((~table[name].present).sum()) for name in table.names}
     for name, cells in empty.items():
@@ -45,6 +52,7 @@ COMMAND = """
 GROUPS = {
     "measure": ("measures", MEASURE, "toy_measure"),
     "synthesizer": ("methods", SYNTHESIZER, "ToySynthesizer"),
+    "step": ("steps", STEP, "ToyStep"),
     "rule": ("rules", RULE, "ToyRule"),
     "command": ("commands", COMMAND, "app"),
 }
@@ -71,7 +79,7 @@ def filled(text: str, body: str) -> str:
 
 @pytest.mark.parametrize("what", GROUPS)
 def test_a_skeleton_is_two_files_in_the_right_room(what, tmp_path):
-    rooms = {"measure": "utility", "synthesizer": "synth", "rule": "tables", "command": "cli"}
+    rooms = {"measure": "utility", "synthesizer": "synth", "step": "mask", "rule": "tables", "command": "cli"}
     (tmp_path / "src" / "dalenius" / rooms[what]).mkdir(parents=True)
     assert [str(path.relative_to(tmp_path)) for path in new(what, tmp_path)] == [
         f"src/dalenius/{rooms[what]}/toy_{what}.py",
@@ -82,7 +90,7 @@ def test_a_skeleton_is_two_files_in_the_right_room(what, tmp_path):
     assert "there already" in again.stderr
 
 
-@pytest.mark.parametrize("name", ["Toy", "toy measure", "../toy", "1toy", ""])
+@pytest.mark.parametrize("name", ["Toy", "toy measure", "../toy", "1toy", "", "class", "disco"])
 def test_odd_names_are_refused(name, tmp_path):
     answer = CliRunner().invoke(app, ["new", "measure", name, "--into", str(tmp_path)])
     assert answer.exit_code == 2
@@ -104,5 +112,6 @@ def test_a_stranger_adds_one_of_each(tmp_path):
     told = run(tmp_path, "-m", "pytest", *batteries, "-k", "toy-")
     passed = int(told.split(" passed")[0].split()[-1])
     assert passed > 30, told
-    run(tmp_path, "-m", "pytest", str(tmp_path / "test_toy_synthesizer.py"))
+    for what in ("synthesizer", "step"):
+        run(tmp_path, "-m", "pytest", str(tmp_path / f"test_toy_{what}.py"))
     assert "toy-command" in run(tmp_path, "-m", "dalenius", "--help")

@@ -1,6 +1,7 @@
 from dalenius import counts as counts
 from dalenius import dp as dp
 from dalenius import evaluation as evaluation
+from dalenius import outputs as outputs
 from dalenius import preparation as preparation
 from dalenius import release as release
 from dalenius import report as report
@@ -14,8 +15,10 @@ from dalenius.core.result import Result as Result
 from dalenius.counts.measure import MEASURES as MEASURES
 from dalenius.counts.pair import Pair as Pair
 from dalenius.data import Column as Column
+from dalenius.data import Database as Database
 from dalenius.data import Grouping as Grouping
 from dalenius.data import Kind as Kind
+from dalenius.data import Link as Link
 from dalenius.data import Role as Role
 from dalenius.data import Schema as Schema
 from dalenius.data import Table as Table
@@ -27,6 +30,7 @@ from dalenius.evaluation import Comparison as Comparison
 from dalenius.evaluation import Evaluation as Evaluation
 from dalenius.evaluation import benchmark as benchmark
 from dalenius.evaluation import compare as compare
+from dalenius.evaluation import compare_plot as compare_plot
 from dalenius.evaluation import evaluate as evaluate
 from dalenius.evaluation import sweep as sweep
 from dalenius.preparation import Findings as Findings

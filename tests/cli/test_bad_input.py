@@ -149,7 +149,7 @@ def test_internal_errors_do_not_quote_data(tmp_path, monkeypatch):
     def explode(*args: object, **kwargs: object) -> None:
         raise ValueError("could not convert 'secret-value'")
 
-    monkeypatch.setattr("dalenius.cli._input.read", explode)
+    monkeypatch.setattr("dalenius.cli._input.open_file", explode)
     monkeypatch.delenv("DALENIUS_DEBUG", raising=False)
     result = runner.invoke(app, ["schema", str(path)])
     assert result.exit_code == INTERNAL

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from dalenius.cli import app
 from dalenius.data import Schema, examples
-from dalenius.synth import METHODS
+from dalenius.synth import METHODS, Candidate
 
 runner = CliRunner()
 
@@ -168,3 +168,14 @@ def test_names_in_brackets_are_printed_as_they_are(tmp_path):
     assert done.exit_code == 0, done.output
     assert "[bold]kind[/bold]" in done.stdout
     assert "[red]" in done.stdout
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(tmp_path):
+    path = tmp_path / "people.csv"
+    examples.survey(50, seed=1).select("sex", "age").write_csv(path)
+    for target in (tmp_path / "out.foo", tmp_path / "nowhere" / "out.csv", tmp_path):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Candidate, "make", lambda *args, **options: pytest.fail("work was done"))
+            answer = runner.invoke(app, ["synth", str(path), "-o", str(target)])
+        assert answer.exit_code == 2, answer.output
+        assert "Error" not in answer.output

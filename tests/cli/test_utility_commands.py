@@ -53,11 +53,11 @@ def test_check_clean_synthesize_undo(messy: Path, tmp_path: Path) -> None:
     assert "no kind 'magic'" in result.stderr
 
 
-def test_derive(messy: Path, tmp_path: Path) -> None:
+def test_what_rules_define_is_computed(messy: Path, tmp_path: Path) -> None:
     schema, out = tmp_path / "schema.yaml", tmp_path / "out.csv"
     run("schema", messy, "-o", schema)
     schema.write_text(schema.read_text() + "rules:\n  - gross == net + tax\n")
-    run("synth", messy, "--schema", schema, "-m", "independent", "--derive", "-o", out)
+    run("synth", messy, "--schema", schema, "-m", "independent", "-o", out)
     made = pl.read_csv(out)
     assert made.columns == pl.read_csv(messy).columns
     assert (made["gross"] == made["net"] + made["tax"]).all()
@@ -127,3 +127,12 @@ def test_a_name_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert chart.read_text().startswith("<svg")
     told = json.loads(run("cells", data, data, "-c", "z", "--json"))
     assert {cell["z (column)"] for cell in told["cells"]} == {"a", "b"}
+
+
+def test_a_category_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    data, other = tmp_path / "data.csv", tmp_path / "other.csv"
+    pl.DataFrame({"z": ["a\x1b[31m", "b"] * 30}).write_csv(data)
+    pl.DataFrame({"z": ["a\x1b[31m", "b", "b"] * 20}).write_csv(other)
+    shown = run("cells", data, other, "-c", "z")
+    assert "a\\x1b[31m" in shown
+    assert "\x1b" not in shown

@@ -1,8 +1,12 @@
-"""One battery for every registered synthesizer. A method registered later is checked without anybody writing a test."""
+"""One battery for every registered method. A method registered later is checked without anybody writing a test.
+
+A masker, which fits no model, is tried too: `Deranged`, the one of the architecture page.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
 from pathlib import Path
 
 import numba
@@ -13,14 +17,59 @@ import pyarrow as pa
 import pytest
 
 import dalenius  # noqa: F401 (registers everything)
-from dalenius.core.cost import Shape
+from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.random import generator
+from dalenius.core.registry import MethodInfo
 from dalenius.data import Schema, Table, examples
+from dalenius.data.exit import guard, releasable
 from dalenius.data.vector import MISSING
-from dalenius.synth import METHODS, load_model, make_synthesizer, save_model, synthesize
+from dalenius.synth import (
+    METHODS,
+    Candidate,
+    Made,
+    Method,
+    Synthesizer,
+    load_model,
+    make_synthesizer,
+    save_model,
+    synthesize,
+)
 
-NAMES = list(METHODS)
+MODELS = [name for name in METHODS if issubclass(METHODS[name], Synthesizer)]
+NAMES = [*(name for name in METHODS if not METHODS[name].info.masks), "deranged"]
 ROWS = 300
+
+
+@dataclass(frozen=True)
+class Deranged(Method):
+    info = MethodInfo("deranged", "Deranged columns", "Rows moved on.", "none", "folklore", keeps_joint=False)
+
+    def make(self, table, copies=1, *, rows=None, seed=0, first=0, progress=None):
+        kept = releasable(guard(table, seed=seed).table)
+        wanted = table.rows if rows is None else rows
+        if wanted and not table.rows:
+            raise DataError("a table without rows cannot be made longer")
+        tables = []
+        for copy in range(first, first + copies):
+            rng = generator(seed, "draw", copy)
+            turned = [kept[name].take(rng.integers(0, max(table.rows, 1), wanted)) for name in kept.names]
+            tables.append(Table.from_vectors(turned, wanted, kept.origin, kept.schema))
+        return Made(tuple(tables), table.rows)
+
+    def cost(self, shape):
+        return Cost(seconds=1e-8 * shape.rows, bytes=9.0 * shape.rows)
+
+
+@pytest.fixture(autouse=True)
+def masker():
+    METHODS.add(Deranged)
+    yield
+    METHODS.remove("deranged")
+
+
+def info_of(name: str) -> MethodInfo:
+    return Deranged.info if name == "deranged" else METHODS[name].info
 
 
 def all_kinds(rows: int = ROWS, seed: int = 0) -> pl.DataFrame:
@@ -61,6 +110,10 @@ def maker(name: str):
     return make_synthesizer(name, **METHODS[name].info.example_options)
 
 
+def candidate(name: str) -> Candidate:
+    return Candidate(name, METHODS[name].info.example_options)
+
+
 def cut(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     limit = METHODS[name].info.max_columns
     return frame if limit is None else frame.select(frame.columns[:limit])
@@ -95,7 +148,7 @@ def test_missingness_and_codes_survive(name):
     frame = cut(name, all_kinds(2000, seed=3))
     schema = schema_of(frame)
     table = Table.from_frame(frame, schema)
-    out = maker(name).fit(table, seed=1).sample(seed=2)
+    out = candidate(name).make(table, seed=1).table
     for column in frame.columns:
         before, after = table[column], out[column]
         share = [0.0 if v.state is None else float(np.mean(v.state == MISSING)) for v in (before, after)]
@@ -157,21 +210,29 @@ def test_many_levels(name):
     assert set(out["code"].drop_nulls()) <= set(frame["code"])
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if METHODS[name].info.seedable])
+@pytest.mark.parametrize("name", [name for name in NAMES if info_of(name).seedable])
 def test_same_seed_same_rows_whatever_the_threads(name):
     table = Table.from_frame(cut(name, all_kinds()))
     threads = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
-        first = maker(name).fit(table, seed=4).sample(seed=5)
+        first = candidate(name).make(table, seed=4).table
     finally:
         numba.set_num_threads(threads)
-    second = maker(name).fit(table, seed=4).sample(seed=5)
-    assert same(first, second)
-    assert not same(first, maker(name).fit(table, seed=4).sample(seed=6))
+    assert same(first, candidate(name).make(table, seed=4).table)
+    assert not same(first, candidate(name).make(table, seed=5).table)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if info_of(name).seedable])
+def test_a_copy_is_the_same_whoever_asks_for_it(name):
+    table = Table.from_frame(cut(name, all_kinds()))
+    three = candidate(name).make(table, 3, seed=4)
+    assert not same(three.tables[0], three.tables[1])
+    assert not same(three.tables[1], three.tables[2])
+    assert same(three.tables[2], candidate(name).make(table, seed=4, first=2).table)
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_any_size(name):
     model = maker(name).fit(Table.from_frame(cut(name, all_kinds())), seed=0)
     for rows in (0, 1, 7, 3 * ROWS):
@@ -180,7 +241,7 @@ def test_any_size(name):
         model.sample(-1)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MODELS)
 def test_saved_models_draw_the_same(name, tmp_path: Path):
     model = maker(name).fit(Table.from_frame(cut(name, all_kinds())), seed=0)
     save_model(model, tmp_path / "model")
@@ -233,14 +294,26 @@ def test_margins_are_kept(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cost_grows_with_the_table(name):
-    synthesizer = maker(name)
-    small, large = synthesizer.cost(Shape(1000, (2, 5, 90))), synthesizer.cost(Shape(1_000_000, (2, 5, 90)))
+    method = candidate(name).build()
+    small, large = method.cost(Shape(1000, (2, 5, 90))), method.cost(Shape(1_000_000, (2, 5, 90)))
     assert 0 < small.seconds <= large.seconds
     assert 0 < small.bytes <= large.bytes
 
 
+def test_a_file_that_memory_cannot_hold_is_refused_unless_forced(monkeypatch):
+    table = Table.from_frame(all_kinds(20))
+    monkeypatch.setattr(Cost, "check", lambda cost, what: (_ for _ in ()).throw(DataError("no memory")))
+    with pytest.raises(DataError, match="no memory"):
+        candidate("bootstrap").make(table)
+    assert candidate("bootstrap").make(table, force=True).table.rows == 20
+
+
+def test_a_frame_can_be_fitted_as_it_is():
+    assert make_synthesizer("bootstrap").fit(all_kinds(20).to_pandas(), seed=1).sample(5).rows == 5
+
+
 def test_metadata_is_complete():
-    for kind in METHODS.values():
+    for kind in (METHODS[name] for name in MODELS):
         info = kind.info
         assert info.title
         assert info.meaning.endswith(".")

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dalenius
 from dalenius.core.errors import DataError
 from dalenius.counts.pair import Pair
 from dalenius.data import Column, Grouping, Kind, Schema, Table
+from dalenius.utility import k_marginal
 
 
 def test_levels_are_united_with_the_originals_first():
@@ -138,3 +140,21 @@ def test_ordered_levels_keep_the_original_order():
     )
     assert pair.protected["grade"].levels == ("none", "primary", "bachelor", "doctor")
     assert pair.protected.to_frame()["grade"] == ["bachelor", "doctor", "none"]
+
+
+def test_another_file_is_shown_at_the_same_threshold():
+    data = {"area": ["n"] * 40 + ["s"] * 40 + ["w"] * 20, "a": ["x", "y"] * 50, "b": ["u", "v"] * 50}
+    other = Pair(data, data, threshold=30).swap_in({name: values[::-1] for name, values in data.items()})
+    assert other.threshold == 30
+    shown = k_marginal(other, by="area").shown
+    assert len(shown)
+    assert shown["original rows"].min() >= 30
+
+
+@pytest.mark.parametrize("role", ["identifier", "entity", "household", "weight"])
+def test_columns_that_are_about_the_file_are_not_compared(role):
+    data = {"extra": [float(n) for n in range(40)], "a": ["x", "y"] * 20}
+    schema = Schema.infer(data).with_roles(**{role: "extra"})
+    assert Pair(data, data, schema=schema).columns == ["a"]
+    told = dalenius.evaluate(data, data, schema, measures=["column-shapes"])["column-shapes"]
+    assert told.table["column"].to_list() == ["a"]

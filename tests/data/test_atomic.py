@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+import dalenius
 from dalenius.core.errors import FileError
 from dalenius.data.atomic import replacing, write_text
 
@@ -28,3 +31,24 @@ def test_a_folder_in_the_way_is_an_error_and_leaves_nothing(tmp_path):
     with pytest.raises(FileError):
         write_text(tmp_path / "out.txt", "new")
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_a_file_and_its_name_are_on_the_disk(tmp_path, monkeypatch):
+    """The contents before the new name, the name before the call comes back: a power cut leaves one whole file."""
+    done: list[tuple[str, int]] = []
+    push, move = os.fsync, os.replace
+
+    def pushed(handle):
+        done.append(("push", os.fstat(handle).st_ino))
+        push(handle)
+
+    def moved(source, target):
+        done.append(("rename", os.stat(source).st_ino))
+        move(source, target)
+
+    monkeypatch.setattr(os, "fsync", pushed)
+    monkeypatch.setattr(os, "replace", moved)
+    target = tmp_path / "out.csv"
+    dalenius.write({"a": [1, 2]}, target)
+    file, folder = target.stat().st_ino, tmp_path.stat().st_ino
+    assert done == [("push", file), ("rename", file), ("push", folder)]

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import dalenius.data.files.csv as files_csv
 from dalenius.core.errors import DataError, FileError, OptionError, SchemaError
 from dalenius.data import Column, Kind, Schema, Table, read, write
 from dalenius.data.files import Dialect, read_csv, sniff_csv
@@ -153,7 +154,8 @@ def test_what_is_a_number(file: Path) -> None:
         "long": (["12345678901234567890", "1", "2"], "text"),
         "plus": (["+1", "2", "3"], "float"),
         "blank": ([" 1", "2", "3"], "text"),
-        "words": (["NA", "1", "2"], "text"),
+        "words": (["many", "1", "2"], "text"),
+        "gaps": (["NA", "1", "2"], "integer"),
         "under": (["1_0", "2", "3"], "text"),
         "dates": (["2020-01-01", "2020-02-30", "x"], "text"),
     }
@@ -164,12 +166,14 @@ def test_what_is_a_number(file: Path) -> None:
     for name, (_, storage) in columns.items():
         assert frame[name].dtype in kinds[storage], name
     assert frame["long"][0] == "12345678901234567890"
-    assert "'NA' looks like a code for missing" in read(file).schema["words"].note
+    kept = read(file, missing_strings=("",)).schema["gaps"].note
+    assert "'NA' looks like a code for missing" in kept
 
 
 def test_missing_strings(file: Path) -> None:
     put(file, 'a,b\n1,x\nNA,"NA"\n3,\n')
-    assert cells(file)["a"] == ["1", "NA", "3"]
+    assert cells(file) == {"a": [1, None, 3], "b": ["x", None, None]}
+    assert cells(file, missing_strings=("",))["a"] == ["1", "NA", "3"]
     assert cells(file, missing_strings=("", "NA")) == {"a": [1, None, 3], "b": ["x", None, None]}
     assert cells(file, missing_strings=("NA",))["b"] == ["x", None, ""]
 
@@ -377,3 +381,51 @@ def test_a_workbook_holds_no_formula(tmp_path: Path) -> None:
 def test_two_names_that_differ_by_a_mark_stay_two(file: Path) -> None:
     put(file, "=a,'=a\n1,2\n")
     assert cells(file) == {"=a": [1], "'=a": [2]}
+
+
+LATE = {
+    "a code after many numbers": ("7", "0110", "text"),
+    "a section of an industry": ("10.5", "01.11", "text"),
+    "a sign in front": ("7", "+5", "integer"),
+    "decimals after whole numbers": ("7", "2.50", "float"),
+    "an exponent": ("7.5", "1e2", "float"),
+    "a number longer than a double": ("7.5", "12345678901234567.5", "text"),
+    "a word for a gap": ("7", "NA", "integer"),
+    "a zero with a minus": ("7.5", "-0.5", "float"),
+    "an answer": ("7", "seven", "text"),
+}
+
+
+@pytest.mark.parametrize("case", LATE)
+@pytest.mark.parametrize("few", [True, False], ids=["few values", "many values"])
+def test_what_comes_late_in_a_long_file_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, few: bool
+) -> None:
+    usual, late, storage = LATE[case]
+    cells = [usual] * 400 if few else [f"{i}{usual}" for i in range(1, 401)]
+    path = tmp_path / "long.csv"
+    path.write_text("id,x\n" + "".join(f"p{i:03},{c}\n" for i, c in enumerate([*cells, late, usual])))
+    whole = read_csv(path)
+    monkeypatch.setattr(files_csv, "BLOCK", 512)
+    monkeypatch.setattr(files_csv, "PEEK", 512)
+    parts = read_csv(path)
+    kept = parts.to_frame("polars")["x"]
+    assert kept.to_list() == whole.to_frame("polars")["x"].to_list()
+    assert parts.schema == whole.schema
+    expected = {"text": pl.String, "integer": pl.Int64, "float": pl.Float64}[storage]
+    assert kept.dtype == expected
+    if storage == "text":
+        assert kept[400] == late
+    elif late == "NA":
+        assert kept[400] is None
+    else:
+        assert kept[400] == float(late)
+
+
+def test_numbers_at_the_edges_are_written_as_they_are_read(tmp_path: Path) -> None:
+    edges = [-(2**63), 2**63 - 1, 0, -1, 10, 99, 100]
+    path = tmp_path / "edges.csv"
+    path.write_text("x\n" + "\n".join(map(str, edges)) + "\n")
+    assert read_csv(path).to_frame("dict")["x"] == edges
+    path.write_text("x\n" + "\n".join(["-0", *map(str, edges[2:])]) + "\n")
+    assert read_csv(path).to_frame("polars")["x"].to_list()[1:] == [0, -1, 10, 99, 100]

@@ -367,7 +367,7 @@ def test_a_failing_write_leaves_the_old_file(
 
 def test_writing_where_nobody_may(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(FileError, match="cannot write here"):
+    with pytest.raises(FileError, match="the folder to write it to is not there"):
         write({"a": [1]}, tmp_path / "file" / "a.csv")
 
 

@@ -120,11 +120,13 @@ def test_decimals_are_counted() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=20))
-def test_counted_decimals_write_every_number_exactly(values: list[float]) -> None:
-    places = guess(values).decimals
-    if places is not None:
-        assert all(float(f"{v:.{places}f}") == v for v in values)
+@given(st.integers(1, 5), st.lists(st.integers(-(10**7), 10**7), min_size=1, max_size=20))
+def test_counted_decimals_write_every_number_exactly(places: int, numbers: list[int]) -> None:
+    values = [*(number / 10**places for number in numbers), 0.5]
+    counted = guess(values).decimals
+    assert counted is not None
+    assert counted <= places
+    assert all(float(f"{v:.{counted}f}") == v for v in values)
 
 
 def test_whole_floats_and_few_numbers() -> None:
@@ -196,3 +198,10 @@ def test_everything_gets_a_kind_and_a_reason(values: list[object]) -> None:
     table = Table.from_frame({"x": values})
     assert table.schema["x"].kind is column.kind
     table.schema.check(table)
+
+
+@pytest.mark.parametrize("pattern", ["%d.%m.%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M"])
+def test_moments_as_hospitals_write_them_are_moments_and_no_text(pattern: str) -> None:
+    moments = [dt.datetime(2025, 1 + i % 12, 1 + i % 28, i % 24, i % 60) for i in range(60)]
+    column = Schema.infer({"admitted": [moment.strftime(pattern) for moment in moments]})["admitted"]
+    assert (column.kind, column.format) == (Kind.DATETIME, pattern)

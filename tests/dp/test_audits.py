@@ -15,13 +15,13 @@ import pytest
 from dalenius.core.errors import OptionError
 from dalenius.counts.tree_table import fit_tree
 from dalenius.data import Column, Kind, Schema, Table
-from dalenius.dp import add_gaussian, add_laplace, audit, choose, compare, repair, rho_of_epsilon
-from dalenius.synth.joint import AIM, MST, LogLinear, Saturated, base, loglinear, measured, saturated
+from dalenius.dp import Budget, add_gaussian, add_laplace, audit, choose, compare, repair, rho_of_epsilon
+from dalenius.synth.joint import AIM, MST, LogLinear, Saturated, loglinear, measured, saturated, task
 from dalenius.synth.joint.base import JointSynthesizer
 from dalenius.synth.joint.sparse_noise import noisy_cells
 from tests.dp.transcripts import Bank, log_ratio
 
-SURE = 0.9999
+SURE = 1 - 1e-7
 """Confidence of the audits that must not find anything: the noise has no seed, and the tests run every day."""
 
 
@@ -45,9 +45,9 @@ def pair(columns: int = 3) -> tuple[Table, Table]:
     return table(ROWS, columns=columns), table(ROWS[1:], columns=columns)
 
 
-def replaced(columns: int = 2) -> tuple[Table, Table]:
+def replaced(columns: int = 2, last: str = "y") -> tuple[Table, Table]:
     """A table, and the same with another record in place of the first."""
-    return table(ROWS, columns=columns), table([("y", "y", "y"), *ROWS[1:]], columns=columns)
+    return table(ROWS, columns=columns), table([("y", "y", last), *ROWS[1:]], columns=columns)
 
 
 def owned() -> tuple[Table, Table]:
@@ -75,6 +75,8 @@ class Path:
 EXACT = {"total": "invariant", "domain": "from-data"}
 NOISED = {"epsilon": 1.0, "total": "noised"}
 REPLACE = {"epsilon": 1.0, "neighbours": "replace"}
+KEPT = {"invariants": [["c"]]}
+"""A table that is exact by the user's wish: what is protected is the rest, among tables that share it."""
 # (1.5, 0.3) is no guarantee anybody would give; it is where the conversion from ρ leaves the audit most to see.
 CHOSEN = {"epsilon": 1.5, "delta": 0.3, "total": "noised"}
 PATHS = {
@@ -96,12 +98,16 @@ PATHS = {
     "loglinear, strata, replaced": Path(
         LogLinear(epsilon=2.0, neighbours="replace", total="noised", strata=["c"], adjust="clip"), replaced(3), 900
     ),
+    "loglinear, an exact table": Path(LogLinear(**REPLACE, **KEPT), replaced(3, "x"), 900),
+    "mst, an exact table": Path(MST(**CHOSEN | {"total": None}, neighbours="replace", **KEPT), replaced(3, "x"), 650),
     "mst": Path(MST(**CHOSEN), pair(), 650),
     "mst, pure": Path(MST(epsilon=2.0, delta=0.0, total="noised", more=0), pair(), 120),
     "aim": Path(AIM(**CHOSEN, rounds=1, max_iter=2), pair(), 650),
     "aim, pure": Path(AIM(epsilon=2.0, delta=0.0, total="noised", rounds=1, max_iter=2), pair(), 120),
 }  # fmt: skip
-COUNTED = [name for name in PATHS if not name.endswith("pure")]
+# Files that agree on an exact table differ in few cells: of the log-linear model the audit sees at most 0.4 of an ε
+# of 1 even with half the noise, so there is nothing for it to notice.
+COUNTED = [name for name in PATHS if not name.endswith("pure") and name != "loglinear, an exact table"]
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +120,7 @@ def _only_what_samplers_see(monkeypatch):
     """Leave out what comes after the last query, and shorten the fits before it: the queries stay what they are."""
     monkeypatch.setattr(LogLinear, "_fitted", lambda *_: None)
     monkeypatch.setattr(loglinear, "consistent", lambda noisy, *_: noisy)
-    monkeypatch.setattr(measured, "consistent", lambda *a, **k: repair.consistent(*a, **k, rounds=1))
+    monkeypatch.setattr(measured, "consistent", lambda *a, **k: repair.consistent(*a, **{"rounds": 1, **k}))
     monkeypatch.setattr(measured, "fit_tree", lambda *a, **_: fit_tree(*a, max_iter=2))
 
 
@@ -147,7 +153,7 @@ def test_no_path_tells_more_than_it_says(name, monkeypatch):
 def test_half_the_noise_is_noticed(name, monkeypatch):
     path = PATHS[name]
     epsilon, delta = path.claim
-    for _ in range(2):  # the audit may miss it once in some hundred times
+    for _ in range(4):  # the audit may miss it once in some hundred times
         first, second = log_ratios(path, path.runs, monkeypatch, halved=True)
         found = compare(first, second, epsilon, delta=delta, search=0.25)
         if found.refuted:
@@ -160,8 +166,13 @@ def test_half_the_noise_is_noticed(name, monkeypatch):
 @pytest.mark.parametrize("name", [name for name in PATHS if name.endswith("pure")])
 @pytest.mark.usefixtures("_only_what_samplers_see")
 def test_half_the_noise_breaks_the_bound_on_outcomes(name, monkeypatch):
-    first, second = log_ratios(PATHS[name], PATHS[name].runs, monkeypatch, halved=True)
-    assert max(first.max(), -second.min()) > PATHS[name].claim[0]
+    largest = 0.0
+    for _ in range(4):  # rarely no single outcome of so few is beyond the bound
+        first, second = log_ratios(PATHS[name], PATHS[name].runs, monkeypatch, halved=True)
+        largest = max(largest, first.max(), -second.min())
+        if largest > PATHS[name].claim[0]:
+            break
+    assert largest > PATHS[name].claim[0]
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -250,12 +261,44 @@ def test_noise_scale_is_the_number_of_margins_over_epsilon(margins, count, neigh
         scales.append(scale)
         return add_laplace(counts, scale)
 
-    monkeypatch.setattr(base, "add_laplace", keep)
+    monkeypatch.setattr(task, "add_laplace", keep)
     data = {"a": ["x", "y"] * 10, "b": ["u", "v", "v", "v"] * 5, "c": ["p", "q"] * 10}
     options = {"epsilon": 0.5, "neighbours": neighbours, "total": "invariant", "domain": "from-data"}
     model = LogLinear(margins=margins, **options).fit(Table.from_frame(data))
     assert scales == pytest.approx([factor * count / 0.5] * count)
     assert f"scale {factor * count / 0.5:.4g}" in model.ledger
+
+
+@pytest.mark.parametrize("method", [AIM, MST, LogLinear, Saturated])
+@pytest.mark.parametrize(("neighbours", "squared"), [("add-remove", 1), ("replace", 2)])
+@pytest.mark.parametrize("records", [1, 3])
+def test_gaussian_noise_is_as_wide_as_its_price(method, neighbours, squared, records, monkeypatch):
+    """ρ = s² / (2 σ²): s² is 1 for a record that comes or goes, 2 where it moves, times the square of the records."""
+    paid: list[tuple[float, str]] = []
+    drawn: list[float] = []
+    plain = Budget.spend
+
+    def spend(budget, what, *, rho=0.0, noise="", **rest):
+        paid.append((rho, noise))
+        plain(budget, what, rho=rho, noise=noise, **rest)
+
+    def keep(counts, scale):
+        drawn.append(scale)
+        return add_gaussian(counts, scale)
+
+    monkeypatch.setattr(Budget, "spend", spend)
+    monkeypatch.setattr(task, "add_gaussian", keep)
+    data = {"who": np.repeat(np.arange(20), 2), "a": ["x", "y"] * 20, "b": ["u", "v", "v", "v"] * 10}
+    schema = Schema.infer(data).with_roles(**({"entity": "who"} if records > 1 else {"identifier": "who"}))
+    options = {"contribution": records} if records > 1 else {}
+    model = method(epsilon=2.0, delta=1e-6, neighbours=neighbours, domain="from-data", **options).fit(
+        Table.from_frame(data, schema), seed=1
+    )
+    prices = [rho for rho, noise in paid if "Gaussian" in noise]
+    assert len(drawn) == len(prices) > 0
+    assert [records**2 * squared / (2 * scale**2) for scale in drawn] == pytest.approx(prices)
+    assert sum(rho for rho, _ in paid) <= rho_of_epsilon(2.0, 1e-6) * (1 + 1e-6)
+    assert f"scale {drawn[-1]:.4g}" in model.ledger, "the ledger tells the noise that was drawn"
 
 
 def test_an_uneven_split_spends_the_same_in_all():

@@ -10,12 +10,12 @@ import pytest
 
 from dalenius.data import Column, Kind, Schema, Table
 from dalenius.dp import compare
-from dalenius.dp.comparators import CountModel, DirichletMultinomial, GaussianTable, LaplaceTable
 from dalenius.dp.count_laws import NegativeBinomial, Poisson, PoissonInverseGaussian
 from dalenius.dp.count_privacy import calibrate_alpha, delta
 from dalenius.synth.joint import PoissonCounts
+from tests.dp.comparators import CountModel, DirichletMultinomial, GaussianTable, LaplaceTable
 
-SURE = 0.9999
+SURE = 1 - 1e-7
 CELLS = 40_000
 EMPTY, ONE = np.zeros(CELLS, np.int64), np.ones(CELLS, np.int64)
 FEW_EMPTY, FEW_ONE = EMPTY[:8000], ONE[:8000]

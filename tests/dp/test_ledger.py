@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 import time
 
+import polars as pl
 import pytest
+from typer.testing import CliRunner
 
+from dalenius.cli import app
 from dalenius.core.errors import FileError, OptionError
-from dalenius.data import Column, Kind, Schema
-from dalenius.dp import Budget, open_ledger
-from dalenius.synth import synthesize
+from dalenius.data import Column, Kind, Schema, Table
+from dalenius.dp import Budget, ledger_path, open_ledger, paid_utility
+from dalenius.dp import ledger as ledgers
+from dalenius.dp.count_privacy import delta
+from dalenius.evaluation import sweep
+from dalenius.synth import make_synthesizer, synthesize
 
 SPENDER = """
 import sys
@@ -116,6 +124,12 @@ def test_terms_of_a_ledger_stay(tmp_path):
     open_ledger(file, epsilon=1.0, delta=1e-6)
     with pytest.raises(OptionError, match="ledger of ε = 1"):
         open_ledger(file, epsilon=2.0)
+    terms = {"delta": 1e-5, "neighbours": "replace", "accounting": "zcdp", "unit": "person"}
+    for name, value in terms.items():  # nobody spends per person from a ledger that protects records
+        with pytest.raises(OptionError, match=f"open it without {name}"):
+            open_ledger(file, **{name: value})
+    again = open_ledger(file, 1.0, 1e-6, neighbours="add-remove", accounting="approximate", unit="record")
+    assert again.left == open_ledger(file).left
     ledger = open_ledger(file)
     ledger.charge(Budget(0.5), "a query", output="table.csv")
     with pytest.raises(OptionError, match="do not add up"):
@@ -137,3 +151,174 @@ def test_synthetic_files_are_paid_out_of_the_ledger_before_noise(tmp_path):
     shared = Budget(2.0, 1e-6, accounting="approximate")
     synthesize(data, "mst", schema=schema, epsilon=1.0, delta=1e-9, ledger=shared)
     assert 0 < shared.spent < shared.total
+
+
+PEOPLE = Schema((Column("sex", Kind.CATEGORICAL, levels=("f", "m")), Column("ill", Kind.BOOLEAN))).declare()
+DATA = {"sex": ["f", "m"] * 100, "ill": [True, False, False, False] * 50}
+
+
+def begun(folder, **terms):
+    """A data file with its schema, and the ledger beside it."""
+    pl.DataFrame(DATA).write_csv(folder / "people.csv")
+    PEOPLE.to_yaml(folder / "schema.yaml")
+    return open_ledger(ledger_path(folder / "people.csv"), **terms)
+
+
+def run(folder, *words):
+    given = [
+        str(folder / word) if "." in word and "=" not in word and not word[0].isdigit() else word
+        for word in words
+    ]
+    return CliRunner().invoke(app, given)
+
+
+@pytest.mark.parametrize("named", ["people.csv", "link.csv"])
+def test_synth_pays_from_the_ledger_beside_the_data_by_itself(tmp_path, named):
+    begun(tmp_path, epsilon=1.5)
+    (tmp_path / "link.csv").symlink_to(tmp_path / "people.csv")
+    words = ["synth", named, "-m", "saturated", "--epsilon", "1", "--schema", "schema.yaml", "-o", "out.csv"]
+    done = run(tmp_path, *words)
+    assert done.exit_code == 0, done.output
+    assert "200 rows" not in done.output, "the number of rows is noised, on the screen too"
+    assert open_ledger(tmp_path / "people.csv.budget").spent == 1.0
+    (tmp_path / "out.csv").unlink()
+    again = run(tmp_path, *words)
+    assert again.exit_code == 2
+    assert "would cost 2 of a budget of 1.5" in " ".join(again.output.split())
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_another_ledger_can_be_named_and_no_other_door_is_open(tmp_path):
+    begun(tmp_path, epsilon=0.5)
+    other = open_ledger(tmp_path / "other.budget", epsilon=3.0)
+    words = [
+        "synth",
+        "people.csv",
+        "-m",
+        "saturated",
+        "--epsilon",
+        "1",
+        "--schema",
+        "schema.yaml",
+        "-o",
+        "out.csv",
+    ]
+    assert run(tmp_path, *words).exit_code == 2
+    assert run(tmp_path, *words, "--ledger", "other.budget").exit_code == 0
+    assert open_ledger(other.path).spent == 1.0
+    asked = run(tmp_path, "dp", "count", "people.csv", "--schema", "schema.yaml", "--epsilon", "0.9")
+    assert asked.exit_code == 2
+
+
+def test_nothing_is_paid_for_a_file_that_cannot_be_written(tmp_path):
+    begun(tmp_path, epsilon=1.5)
+    words = [
+        "synth",
+        "people.csv",
+        "-m",
+        "saturated",
+        "--epsilon",
+        "1",
+        "--schema",
+        "schema.yaml",
+        "-o",
+        "out.foo",
+    ]
+    assert run(tmp_path, *words).exit_code == 2
+    assert open_ledger(tmp_path / "people.csv.budget").spent == 0
+
+
+def test_a_sweep_pays_for_each_file_it_makes(tmp_path):
+    ledger = open_ledger(tmp_path / "budget", epsilon=4.0)
+    sweep(DATA, "saturated", [0.5, 1.0, None], replicates=2, schema=PEOPLE, ledger=ledger)
+    assert open_ledger(ledger.path).spent == pytest.approx(3.0)
+    with pytest.raises(OptionError, match="of a budget of 4"):
+        sweep(DATA, "saturated", [1.0], replicates=2, schema=PEOPLE, ledger=ledger)
+
+
+def test_count_models_pay_what_they_state(tmp_path):
+    table = Table.from_frame(DATA, PEOPLE)
+    ledger = Budget(5.0, 0.5, accounting="approximate")
+    make_synthesizer("poisson", calibrate=(2.0, 0.01), ledger=ledger).fit(table)
+    assert ledger.spends[0].epsilon == 2.0
+    assert 0.009 < ledger.spends[0].delta <= 0.01
+    make_synthesizer("poisson", alpha=1.0, ledger=ledger).fit(table)
+    assert ledger.spends[1].delta == pytest.approx(delta(1.0, 1.0))
+    with pytest.raises(OptionError, match="would cost"):
+        make_synthesizer("poisson", alpha=0.1, ledger=Budget(5.0, 0.01, accounting="approximate")).fit(table)
+
+
+def test_a_spend_that_could_not_be_written_is_not_remembered(tmp_path, monkeypatch):
+    ledger = open_ledger(tmp_path / "budget", epsilon=1.0)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dalenius.dp.ledger._append", full)
+        with pytest.raises(FileError, match="nothing was spent"):
+            ledger.spend("a", epsilon=0.6)
+    assert ledger.left == 1.0
+    ledger.spend("b", epsilon=0.6)
+
+
+def test_a_line_written_in_part_is_no_spend(tmp_path, monkeypatch):
+    ledger = open_ledger(tmp_path / "budget", epsilon=1.0)
+    whole = (tmp_path / "budget").read_bytes()
+
+    class Cut:
+        """A file on a disk that takes ten more bytes."""
+
+        def __init__(self, stream):
+            self.stream = stream
+
+        def write(self, line):
+            return self.stream.write(line[:10])
+
+        def __getattr__(self, name):
+            return getattr(self.stream, name)
+
+    @contextlib.contextmanager
+    def narrow(path, wait):
+        with locked(path, wait) as stream:
+            yield Cut(stream)
+
+    locked = ledgers._locked
+    with monkeypatch.context() as patch:
+        patch.setattr(ledgers, "_locked", narrow)
+        with pytest.raises(FileError, match="nothing was spent"):
+            ledger.spend("a", epsilon=0.6)
+    assert ledger.left == 1.0
+    assert (tmp_path / "budget").read_bytes() == whole + (tmp_path / "budget").read_bytes()[len(whole) :][:10]
+    ledger.spend("b", epsilon=0.6)
+    assert open_ledger(tmp_path / "budget").spent == pytest.approx(0.6)
+
+
+def test_nobody_else_may_read_a_ledger(tmp_path):
+    open_ledger(tmp_path / "budget", epsilon=1.0)
+    assert stat.S_IMODE((tmp_path / "budget").stat().st_mode) == 0o600
+
+
+def test_a_spend_is_on_the_disk_before_it_counts(tmp_path, monkeypatch):
+    ledger, pushed = open_ledger(tmp_path / "budget", epsilon=1.0), []
+    monkeypatch.setattr(os, "fsync", pushed.append)
+    ledger.spend("a", epsilon=0.1)
+    assert len(pushed) == 1
+
+
+def test_bought_figures_are_paid_by_whom_they_protect(tmp_path):
+    whole = Budget(5.0, unit="who")
+    paid_utility(DATA, DATA, epsilon=1.0, schema=PEOPLE, records=3, unit="who", ledger=whole)
+    assert whole.spent == 1.0
+    with pytest.raises(OptionError, match="do not add up"):
+        paid_utility(DATA, DATA, epsilon=1.0, schema=PEOPLE, ledger=whole)
+    with pytest.raises(OptionError, match="do not add up"):
+        whole.charge(Budget(1.0), "for records")
+
+
+def test_a_new_ledger_is_on_the_disk_with_its_name(tmp_path, monkeypatch):
+    pushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: pushed.append(os.fstat(handle).st_ino))
+    file = tmp_path / "budget"
+    open_ledger(file, epsilon=1.0)
+    assert pushed == [file.stat().st_ino, tmp_path.stat().st_ino]

@@ -28,8 +28,8 @@ from dalenius.dp import (
 def test_laplace_has_its_variance(scale):
     drawn = add_laplace(np.zeros(20_000, np.int64), scale)
     p = math.exp(-1 / scale)
-    assert drawn.var() == pytest.approx(2 * p / (1 - p) ** 2, rel=0.1)
-    assert abs(drawn.mean()) < 5 * drawn.std() / math.sqrt(len(drawn))
+    assert drawn.var() == pytest.approx(2 * p / (1 - p) ** 2, rel=0.15)
+    assert abs(drawn.mean()) < 6 * drawn.std() / math.sqrt(len(drawn))
 
 
 def test_gaussian_has_its_deviation():
@@ -43,7 +43,7 @@ def test_geometric_draws_have_their_law(scale):
     last = int(math.log(10 / 8000 / (1 - p)) / math.log(p)) + 1
     seen = np.bincount(np.minimum(drawn, last), minlength=last + 1)
     expected = np.append((1 - p) * p ** np.arange(last), p**last) * 8000
-    assert stats.chisquare(seen, expected).pvalue > 1e-6
+    assert stats.chisquare(seen, expected).pvalue > 1e-8
 
 
 def test_units_of_several_records_cost_more():
@@ -97,6 +97,15 @@ def test_sequential_spends_add_up_and_parallel_ones_do_not():
         budget.spend("one more", epsilon=0.01)
     assert len(budget.spends) == 3, "a refused spend leaves no line"
     assert "[strata: north]" in str(budget)
+
+
+def test_of_parts_the_one_that_paid_most_counts():
+    budget = Budget(1.0)
+    for part, price in (("north", 0.3), ("south", 0.5), ("north", 0.1)):
+        budget.spend("table", epsilon=price, part=("strata", part))
+    assert budget.spent == pytest.approx(0.5)
+    budget.spend("table", epsilon=0.2, part=("strata", "north"))
+    assert budget.spent == pytest.approx(0.6), "the north has paid 0.3, 0.1 and 0.2"
 
 
 def test_zcdp_budget_is_spent_in_rho():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
+from functools import partial
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 from typer.testing import CliRunner
 
 from dalenius import dp
@@ -43,7 +46,7 @@ def table() -> Table:
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("query", ["count", "sum", "mean", "table"])
 def test_what_is_said_about_accuracy_holds(query, delta, table):
-    """In 95 % of draws; what 500 draws may stray by chance is 4 points (the bench draws more)."""
+    """In 95 % of draws, or a little more of whole numbers; the bench draws more."""
     options = {"epsilon": 0.2, "delta": delta}
     inside: list[bool] = []
     if query == "table":
@@ -56,7 +59,8 @@ def test_what_is_said_about_accuracy_holds(query, delta, table):
         for _ in range(500):
             made = getattr(dp, query)(table, *(["age"] if query != "count" else []), **options)
             inside.append(abs(made.value - truth) <= made.values["within"])
-    assert 0.91 <= np.mean(inside) <= 0.99
+    # By chance alone so few are inside in one of 10^8 runs, and none is outside in one of 10^7.
+    assert stats.binom.ppf(1e-8, len(inside), 0.95) <= np.sum(inside) < len(inside)
 
 
 def test_laws_of_the_noise_give_the_bounds_exactly():
@@ -79,18 +83,22 @@ def test_quantiles_keep_to_their_ranks(table):
             made = dp.quantile(table, "age", share, epsilon=0.5)
             low, high = np.searchsorted(ages, made.value, "left"), np.searchsorted(ages, made.value, "right")
             off.append(max(low - share * len(ages), share * len(ages) - high, 0))
-        assert np.mean(np.array(off) <= made.values["rank within"]) >= 0.95
+        # 95 % or more, so that fewer than 8 of 15 is a matter of one in 10^7; the tail beyond falls as e^-x.
+        assert np.sum(np.array(off) <= made.values["rank within"]) >= 8
+        assert max(off) <= 3 * made.values["rank within"]
 
 
 def test_bounds_that_are_not_declared_are_private_and_paid_for(table):
-    made = dp.mean(table, "pay", epsilon=2.0)
-    assert made.value == pytest.approx(table["pay"].data.mean(), rel=0.1)
+    # In one of two hundred draws an empty interval stands out and the bounds are far too wide; not in five of nine.
+    means = [dp.mean(table, "pay", epsilon=2.0).value for _ in range(9)]
+    assert np.median(means) == pytest.approx(table["pay"].data.mean(), rel=0.1)
     ledger = dp.Budget(5.0)
     dp.sum(table, "pay", epsilon=2.0, ledger=ledger)
     assert ledger.spent == pytest.approx(2.0)
     few = Table.from_frame({n: v[:3] for n, v in people().items()}, SCHEMA.blind())
+    ask = partial(dp.mean, few, "pay", epsilon=0.01)
     with pytest.raises(DataError, match="too little budget to find its bounds"):
-        dp.mean(few, "pay", epsilon=0.01)
+        [ask() for _ in range(5)]  # four draws may have seen something in the noise
 
 
 def test_a_unit_with_many_records_is_bounded():
@@ -134,3 +142,49 @@ def test_the_command_line_pays_from_the_ledger_beside_the_data(tmp_path):
     refused = run(app, ["dp", "count", str(data), "--schema", str(schema), "--epsilon", "0.5"])
     assert refused.exit_code == 2
     assert "would cost 1.1 of a budget of 1" in " ".join(refused.output.split())
+
+
+@pytest.mark.parametrize("rows", [10, 8000])
+def test_sums_and_means_of_large_numbers_do_not_wrap_around(rows):
+    wide = Schema(
+        (
+            Column("seen", Kind.DATETIME, bounds=("1900-01-01", "2025-01-01")),
+            Column("big", Kind.INTEGER, bounds=(10**15, 10**15 + 10**6)),
+        )
+    ).declare()
+    data = {"seen": [dt.datetime(2020, 1, 1)] * rows, "big": [10**15 + 7] * rows}
+    made = dp.mean(data, "seen", epsilon=20.0, schema=wide)
+    right = (dt.datetime(2020, 1, 1) - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+    assert abs(made.value - right) <= 5 * made.values["within"]
+    assert made.values["within"] < 86_400e6 * 1e6 / rows
+    assert "days of the truth" in made.sentence
+    total = dp.sum(data, "big", epsilon=20.0, schema=wide)
+    assert abs(total.value - sum(data["big"])) <= 5 * total.values["within"] + rows * 1e9
+    assert dp.mean(data, "big", epsilon=50.0, schema=wide).value == pytest.approx(
+        10**15 + 7, abs=10**6 / rows + 1
+    )
+
+
+def test_whoever_is_outside_of_the_breaks_is_counted_as_such(table):
+    made = dp.histogram(table, "age", epsilon=1000.0, breaks=[10, 50]).table
+    ages = table["age"].data
+    said = dict(zip(made["age"], made["count"], strict=True))
+    assert list(said) == ["0 to below 10", "10 to below 50", "50 to 100", "missing"]
+    assert [*said.values()][:3] == pytest.approx(
+        [(ages < 10).sum(), ((ages >= 10) & (ages < 50)).sum(), (ages >= 50).sum()], abs=1
+    )
+    free = dp.histogram(table, "pay", epsilon=1.0, breaks=[500, 1000]).table
+    assert free["pay"].to_list() == ["below 500", "500 to below 1000", "1000 and more", "missing"]
+
+
+def test_a_query_that_cannot_be_answered_is_not_paid(table):
+    ledger = dp.Budget(2.0)
+    many = tuple(f"l{i}" for i in range(1100))
+    schema = Schema(
+        (Column("a", Kind.CATEGORICAL, levels=many), Column("b", Kind.CATEGORICAL, levels=many))
+    ).declare()
+    with pytest.raises(OptionError, match="cross fewer columns"):
+        dp.table({"a": ["l1"], "b": ["l2"]}, ["a", "b"], epsilon=1.0, schema=schema, ledger=ledger)
+    with pytest.raises(DataError, match="a number is needed"):
+        dp.sum(table, "group", epsilon=1.0, ledger=ledger)
+    assert ledger.spent == 0

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalenius.dp import add_gaussian, add_laplace, choose
-from dalenius.synth.joint import base, measured
+from dalenius.dp import add_gaussian, add_laplace, choose, queries, utility
+from dalenius.synth.joint import measured, task
 
 BANK = 4000
 """Noises drawn at a time: one call of OpenDP instead of thousands."""
@@ -95,8 +95,10 @@ class Listener:
     @contextmanager
     def listening(self, monkeypatch: pytest.MonkeyPatch, shortened: bool) -> Iterator[None]:
         with monkeypatch.context() as patch:
-            patch.setattr(base, "add_laplace", self.laplace)
-            patch.setattr(base, "add_gaussian", self.gaussian)
+            for room in (task, queries):
+                patch.setattr(room, "add_laplace", self.laplace)
+                patch.setattr(room, "add_gaussian", self.gaussian)
+            patch.setattr(utility, "add_laplace", self.laplace)
             patch.setattr(measured, "choose", self.choose)
             if shortened:
                 patch.setattr(measured.Measured, "fit", self._once(measured.Measured.fit))

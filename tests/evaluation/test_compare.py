@@ -99,7 +99,7 @@ def test_benchmark(people: pl.DataFrame) -> None:
     )
     scores = dict(found.comparison.table.iter_rows())
     assert scores["rows drawn again"] < scores["independent"] < scores["values drawn evenly"]
-    assert "holdout" in found.comparison["independent"]["two-way-utility"].yardsticks
+    assert found.comparison["independent"].pair.holdout.rows == 180
     assert found.table["fit seconds"].null_count() == 2  # the references cost nothing
     again = benchmark(
         people,
@@ -156,3 +156,13 @@ def test_cleaning_helps_a_method_that_smooths() -> None:
 
 def test_exported() -> None:
     assert dalenius.compare is compare
+
+
+def test_replicates_of_a_benchmark_are_different_files(people: pl.DataFrame) -> None:
+    found = benchmark(
+        people, ["independent"], replicates=2, measures=["column-shapes"], references=False, seed=1
+    )
+    first, second = (run["column-shapes"].value for run in found.comparison.replicates["independent"])
+    assert first != second
+    interval = found.comparison["independent"]["column-shapes"].interval
+    assert interval.high > interval.low

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dalenius import Result
-from dalenius.evaluation.policy import Rule
+from dalenius.core.errors import OptionError
+from dalenius.core.maps import risk_facts
+from dalenius.core.replicates import mean_result
+from dalenius.core.result import Interval
+from dalenius.evaluation.policy import DEFAULT_POLICY, DIMENSIONS, Rule, open_dimensions
+from dalenius.web.choices import Choices
 
 
 def result(value: float, trusted: bool = True) -> Result:
@@ -27,3 +32,98 @@ def test_both_ways(line, met, missed):
     assert rule.met_by(result(met))
     assert not rule.met_by(result(missed))
     assert not rule.met_by(result(met, trusted=False))
+
+
+@pytest.mark.parametrize(
+    ("added", "low", "met"),
+    [
+        (4.0, 1.0, True),
+        (6.0, 2.0, True),  # beyond the limit by less than chance
+        (6.0, 5.5, False),  # surely beyond it
+        (11.0, -9.0, False),  # few people set aside: chance does not excuse more than twice the limit
+        (6.0, None, False),  # nobody knows what chance may have done
+    ],
+)
+def test_what_is_surely_added(added, low, met):
+    spread = None if low is None else Interval(low, 2 * added - low)
+    found = Result("disco", 20.0 + added, "", unit="%", outside=20.0, added_interval=spread)
+    assert Rule.parse("DiSCO surely added <= 5 points").met_by(found) == met
+    assert Rule.parse("DiSCO added <= 5 points").met_by(found) == (added <= 5)
+
+
+def test_an_expected_figure_and_its_yardstick_are_both_a_share_of_the_population():
+    found = Result("disco", 40.0, "", unit="%", yardsticks={"holdout": 30.0})
+    rule = Rule.parse("expected DiSCO <= holdout + 2 points")
+    assert (rule.value(found, 0.1), rule.bound(found, 0.1)) == pytest.approx((4.0, 5.0))
+    assert rule.met_by(found, 0.1)
+    assert not rule.met_by(found, 0.5)
+    assert Rule.parse("DiSCO <= holdout + 12 points").bound(found, 0.1) == 42.0
+    assert Rule.parse("DiSCO <= holdout - 5 points").bound(found) == 25.0
+
+
+def test_a_figure_of_one_column_is_held_against_a_number_alone():
+    found = Result(
+        "l-diversity", 2.0, "", values={"diagnosis": 3.0, "job": 2.0}, yardsticks={"original": 1.0}
+    )
+    assert Rule.parse("l(diagnosis) >= 3").met_by(found)
+    assert not Rule.parse("l(job) >= 3").met_by(found)
+    for line in ("l(job) >= original + 2", "disco(job) added <= 5 points"):
+        with pytest.raises(OptionError, match="a column in brackets"):
+            Rule.parse(line)
+
+
+def test_surely_needs_an_interval():
+    for line in ("dcap surely added >= 1 %", "adversarial-accuracy surely added <= 0.1"):
+        with pytest.raises(OptionError, match="surely"):
+            Rule.parse(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["repU >= 5 %", "DiSCO added > 5 points", "mean S_pMSE >= 10", "k-marginal <= 800", "nndr added >= 0"],
+)
+def test_a_sign_the_wrong_way_round_is_no_limit(line):
+    with pytest.raises(OptionError, match="turn the sign round"):
+        Rule.parse(line)
+
+
+def test_a_limit_that_nothing_can_miss_leaves_its_dimension_open():
+    lines = ["repU <= 100 %", "dcr <= 100 %", "membership-distance <= 1", "DiSCO added <= 100 points"]
+    assert open_dimensions([Rule.parse(line) for line in lines]) == list(DIMENSIONS)
+    assert "membership" not in open_dimensions([Rule.parse("membership-distance <= 0.9")])
+
+
+def test_the_page_begins_with_the_default_policy():
+    rules = [Rule.parse(line) for line in Choices({}, {}, [], []).policy_lines()]
+    facts = {(r.measure, r.limit, r.upper, r.added, r.surely) for r in rules}
+    assert facts == {
+        (r.measure, r.limit, r.upper, r.added, r.surely) for r in map(Rule.parse, DEFAULT_POLICY)
+    }
+
+
+def test_the_map_shows_what_the_file_adds():
+    known = Result("disco", 90.0, "", outside=88.0, added_interval=Interval(-1.0, 5.0))
+    facts = risk_facts(known)
+    assert (facts["risk"], facts["risk_low"], facts["risk_high"]) == (2.0, 0.0, 5.0)
+    assert "adds" in facts["risk_title"]
+    assert risk_facts(Result("disco", 90.0, ""))["risk"] == 90.0
+
+
+def test_replicates_average_what_is_added_too():
+    runs = [Result("disco", 20.0 + k, "", outside=10.0 + 3 * k) for k in (0, 2)]
+    mean = mean_result(runs, "range")
+    assert mean.added == 8.0
+    assert (mean.added_interval.low, mean.added_interval.high) == (6.0, 10.0)
+
+
+def test_the_default_limits():
+    """Who writes no policy relies on these; another limit is a decision, not a typing error."""
+    assert DEFAULT_POLICY == (
+        "identical-matches surely added <= 1.5 %",  # so many more people than strangers come out whole
+        "near-copies surely added <= 5 points",  # or nearly so
+        "dcr <= 70 %",  # half of the records are nearer to the data by chance; beyond 70 they are copies
+        "membership-distance <= 0.65",  # 0.5 is guessing
+        "DiSCO surely added <= 5 points",
+        "repU surely added <= 5 points",
+        "mean S_pMSE <= 10",  # Raab, Nowok and Dibben (2021): beyond 10 a file misses what users look for
+    )

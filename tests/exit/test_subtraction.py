@@ -14,10 +14,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from dalenius.core.subtraction import Sum, withheld
-from dalenius.data import Table, examples, read
+from dalenius.counts.pair import Pair
+from dalenius.data import Schema, Table, examples, read
 from dalenius.evaluation import compare
+from dalenius.evaluation.withheld import withheld_values
 from dalenius.release import read_plan, run_plan, write_pack
 from dalenius.report import Provenance, render_report
+from dalenius.report.pairs import pair_cells
 from dalenius.synth import synthesize
 from tests import LONG
 
@@ -203,3 +206,17 @@ def test_cells_are_withheld_only_where_it_is_needed():
     assert withheld(np.array([300, 100, 7, 8]), [column], SMALL).tolist() == [False, False, True, True]
     ones = withheld(np.array([300, 40, *[1] * 12]), [Sum(np.arange(14))], SMALL)
     assert ones.tolist() == [False, True, *[True] * 12], "twelve people who must each be one are known"
+
+
+def test_a_value_of_few_firms_is_withheld_however_many_records_they_have():
+    """Thirty records of one firm are one firm: a chart that names their value speaks of it."""
+    trade = ["shops"] * 200 + ["ships"] * 150 + ["mines"] * 30
+    data = {"firm": [*range(350), *[999] * 30], "trade": trade, "size": ["s", "l"] * 190}
+    table = Table.from_frame(data, Schema.infer(data).with_roles(entity="firm"))
+    hidden = withheld_values(Pair(table, table), ["trade", "size"])
+    labels = Pair(table, table).categories("trade").original.labels
+    shown = {str(label) for label, gone in zip(labels, hidden["trade"], strict=True) if not gone}
+    assert "mines" not in shown
+    assert len(shown) < 2, "nor does it follow from the others"
+    cells = pair_cells(Pair(table, table), "trade", "size").data
+    assert "mines" not in cells["first"].to_list()

@@ -94,7 +94,7 @@ def test_a_bad_recipe_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no step 'wash'"):
         Recipe.read(tmp_path / "r.json")
     (tmp_path / "r.json").write_text('{"steps": [{"do": "move-last"}]}')
-    with pytest.raises(DataError, match="lacks an entry"):
+    with pytest.raises(DataError, match="column is not given"):
         Recipe.read(tmp_path / "r.json")
 
 

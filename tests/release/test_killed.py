@@ -38,9 +38,8 @@ def test_two_runs_at_once_are_refused(tmp_path):
             run_plan(plan, workers=1)
 
 
-@pytest.mark.parametrize(
-    ("rounds", "many"), [(1, 2), pytest.param(10 if LONG else 2, 5, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("rounds", "many"), [(1, 2), (50 if LONG else 2, 3)])
 def test_runs_at_once_leave_one_pack_and_it_is_whole(tmp_path, rounds, many, key):
     """Real processes that start together: each one writes the whole pack, or is refused in one line."""
     make_plan(

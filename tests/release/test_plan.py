@@ -12,11 +12,11 @@ from dalenius.core.errors import SchemaError
 from dalenius.core.result import Result
 from dalenius.data import Table, examples, read
 from dalenius.evaluation.policy import Rule, judge
-from dalenius.release import read_plan, template
+from dalenius.release import read_plan, run_plan, template, write_pack
 from dalenius.release.jobs import source
 from dalenius.release.template import roles
 
-from .conftest import invoke, make_plan
+from .conftest import PLAN, invoke, make_plan
 
 
 def test_all_faults_of_a_plan_at_once(tmp_path):
@@ -113,5 +113,33 @@ def test_below_is_not_at_most():
     at = Result("repU", 10.0, "", unit="%")
     assert Rule.parse("repU <= 10 %").met_by(at)
     assert not Rule.parse("repU < 10 %").met_by(at)
-    assert not Rule.parse("repU > 10 %").met_by(at)
+    assert not Rule.parse("k-marginal > 10").met_by(Result("k-marginal", 10.0, ""))
     assert Rule.parse("repU < 10.1 %").met_by(at)
+
+
+@pytest.mark.parametrize(("entry", "cell"), [("", "'=1+1"), ("formulas: true\n", "=1+1")])
+def test_formulas_leave_as_text_unless_the_plan_lets_them_pass(tmp_path, entry, cell):
+    rows = "".join(f"{'=1+1' if i % 2 else 'x'},{i % 7}\n" for i in range(120))
+    (tmp_path / "people.csv").write_text("note,age\n" + rows)
+    (tmp_path / "plan.yaml").write_text(
+        "input: people.csv\nscenarios: {a: {keys: [age], targets: [note]}}\ncandidates: {independent: {}}\n"
+        f"measures: [two-way-utility]\npolicy: [repU <= 100 %]\noutput: out\n{entry}"
+    )
+    write_pack(run_plan(read_plan(tmp_path / "plan.yaml"), workers=1))
+    (released,) = (tmp_path / "out" / "public").glob("*.synthetic.csv")
+    notes = {line.split(",")[0].strip('"') for line in released.read_text().splitlines()[1:]}
+    assert notes == {cell, "x"}
+
+
+def test_formulas_are_yes_or_no(tmp_path):
+    with pytest.raises(SchemaError, match="formulas: write true or false"):
+        read_plan(make_plan(tmp_path, 100, PLAN + "formulas: often\n"))
+
+
+def test_the_seed_of_a_plan_says_who_is_set_aside(tmp_path):
+    def aside(seed: int) -> list[object]:
+        path = make_plan(tmp_path, 100, PLAN.replace("seed: 3", f"seed: {seed}"))
+        return source(read_plan(path))[1].to_frame("dict")["income"]
+
+    assert aside(3) == aside(3)
+    assert aside(3) != aside(4)

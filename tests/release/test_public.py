@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from dalenius.data import Grouping, examples, read
+from dalenius.evaluation.columns import round_step
 from dalenius.release import read_plan, run_plan, write_pack
 from dalenius.release.jobs import file_digest, source
-from dalenius.report.columns import round_step
 
 SMALL = 10
 SURVEY = """\

@@ -12,10 +12,13 @@ import re
 
 import pytest
 
+from dalenius import Result
+from dalenius.cli._console import Terminal
+from dalenius.cli.release import _show
 from dalenius.core.option import knobs
 from dalenius.release.outcome import MOST_MAPS
 from dalenius.report.people import against_strangers
-from dalenius.report.story import LIKELY
+from dalenius.report.story import LIKELY, chances, likely_lines
 from dalenius.synth import METHODS
 
 QUESTIONS = ("What was released?", "What could go wrong?", LIKELY, "What may it be used for?")
@@ -87,7 +90,7 @@ def test_three_questions_are_answered_by_the_first_screen_alone(page, released):
     assert re.search(
         r"A file (about|of) 320 (people who do not exist|lines), with 7 facts about each", told[QUESTIONS[0]]
     )
-    assert "Somebody could learn, or believe to learn, something about a real person" in told[QUESTIONS[1]]
+    assert "Somebody could learn something about a real person, or think so" in told[QUESTIONS[1]]
     doing = told[QUESTIONS[2]]
     head = plain(verdict(page).partition('<div class="four">')[0])
     assert re.search(r"of 1,?000? who are not in it, .*so the file itself (gives away|adds)", head), (
@@ -123,6 +126,15 @@ def test_the_first_screen_says_why_the_others_were_not_chosen(released):
     )
 
 
+def test_the_headline_is_what_the_file_adds_most_not_the_highest_level():
+    """Everybody has the one fact, inside and outside; the other is this file's doing."""
+    known = Result("disco", 100.0, "", unit="%", outside=100.0, values={"citizen": 100.0})
+    found = Result("replicated-uniques", 14.5, "", unit="%", outside=2.2)
+    assert likely_lines(chances([known, found], ["age"]), 1.0)[0].startswith(
+        "Of 100 people in the data 14 seem to be"
+    )
+
+
 def test_what_it_may_be_used_for_says_what_not(page):
     text = answers(page)[QUESTIONS[3]]
     assert "first looks" in text
@@ -140,7 +152,7 @@ def test_every_word_of_the_field_is_explained_on_the_first_page(page):
 
 
 def test_every_method_has_plain_words_and_true_knobs():
-    offered = [kind for kind in METHODS.values() if not kind.info.copies_rows]
+    offered = [kind for kind in METHODS.values() if not kind.info.copies_rows and not kind.info.masks]
     for kind in offered:
         assert kind.info.plain
         said = [kind.info.plain, kind.info.promise, *(k.option.meaning for k in knobs(kind))]
@@ -168,3 +180,15 @@ def test_release_in_a_notebook(released):
     assert shown.count("<svg") == min(len(released.risks), MOST_MAPS)
     assert released.table["unbeaten"].any()
     assert "layer" in released.chart().to_dict()
+
+
+def test_figures_fit_a_terminal_of_80_columns_without_broken_words(released, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    _show(released, Terminal(quiet=False, as_json=False))
+    seen = capsys.readouterr().out
+    lines = seen.splitlines()
+    assert max(map(len, lines)) <= 80
+    measures = [limit.measure for limit in released.plan.about("pair")]
+    for word in (*measures, *(word for j in released.judged for word in j.candidate.name.split())):
+        assert word in seen, word
+    assert sum(line.strip().startswith("policy ") for line in lines) == -(-len(released.judged) // 4)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
+import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
+from dalenius import Result
 from dalenius.core.errors import OptionError
+from dalenius.core.result import Interval
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Role, examples
-from dalenius.evaluation import DEFAULT_POLICY, Rule, compare
-from dalenius.evaluation.policy import DIMENSIONS, open_dimensions
-from dalenius.release import read_plan, run_plan, write_pack
+from dalenius.evaluation import DEFAULT_POLICY, Rule, compare, copies_nobody, evaluate
+from dalenius.evaluation.policy import DIMENSIONS, RISKS, judge, open_dimensions, refusals
+from dalenius.release import Plan, Release, read_plan, run_plan, write_pack
+from dalenius.release.outcome import Judged, _choice
+from dalenius.release.plan import Scenario
 from dalenius.report.words import comparison_story, reading
+from dalenius.synth import METHODS, Candidate
 from tests import LONG
 
 from .conftest import PLAN, invoke, make_plan
@@ -36,7 +46,7 @@ def test_the_default_policy_has_a_limit_in_every_dimension():
     assert open_dimensions(rules) == []
     assert {MEASURES[r.measure].info.dimension for r in rules} == {*DIMENSIONS, None}
     copying = {r.measure for r in rules if MEASURES[r.measure].info.dimension == "copying"}
-    assert copying == {"identical-matches", "dcr"}
+    assert copying == {"identical-matches", "near-copies", "dcr"}
     with pytest.raises(OptionError, match="'added' goes with a risk figure"):
         Rule.parse("mean S_pMSE added <= 3")
 
@@ -102,9 +112,28 @@ def test_kind_words_need_the_copying_measures(tmp_path):
         assert "not real people" not in text
         assert "do not exist" not in text
     assert (
-        "No limit was set against copying, attribution or membership"
+        "No limit was set against copying, attribution, singling out or membership"
         in (plan.output / "internal" / "report.md").read_text()
     )
+    outside = (plan.output / "public" / "report.md").read_text()
+    assert "the limits the data holder has set, which are not about every kind of risk" in outside
+    again = invoke("release", str(plan.path), "--workers", "1")
+    assert "No limit was set against copying" in " ".join(again.stdout.split())
+
+
+def test_a_private_file_is_called_made_up_only_under_limits_against_copying(tmp_path):
+    """The words are read off the plan, so that they tell nothing about the people in the data."""
+    head, _, _ = PLAN.partition("candidates:")
+    made = "candidates: {mst: {epsilon: 3, domain: from-data}}\nmeasures: [two-way-utility]\n"
+    for name, policy, kind in (("a", "", True), ("b", 'policy: ["repU <= 100 %"]\n', False)):
+        folder = tmp_path / name
+        folder.mkdir()
+        plan = read_plan(make_plan(folder, 1500, head + made + policy + "output: out\n"))
+        release = run_plan(plan, workers=1)
+        assert release.chosen is not None, release.why
+        write_pack(release)
+        page = (plan.output / "public" / "report.md").read_text()
+        assert ("made-up" in page) == ("do not exist" in page) == kind
 
 
 def test_the_short_list_looks_at_every_dimension():
@@ -123,21 +152,153 @@ def test_the_short_list_looks_at_every_dimension():
     short_list = story.why.partition(". ")[2].partition("on the short list")[0]
     assert "'saturated'" not in short_list
     assert "'cart'" in short_list
-    assert any(line.startswith("'saturated' is not on the short list for") for line in story.refused)
+    assert any(line.startswith("'saturated' is not on the short list because of") for line in story.refused)
     assert reading(comparison["independent"]["two-way-utility"]) == "bad"
     assert reading(comparison["cart"]["two-way-utility"]) == "good"
 
 
-@pytest.mark.parametrize("replicates", [1, pytest.param(10 if LONG else 3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("ratio", ["1:1", "4:1", "1:4"])
-def test_copies_and_a_leak_are_refused_and_noise_is_admitted_at_every_ratio(ratio, replicates):
+@pytest.fixture
+def five_ways():
+    """The bench with its leaking method, which is forgotten again."""
     bench = bench_verdict()
-    for seed in range(1, replicates + 1):
-        data, others = bench.people(2500, seed, bench.RATIOS[ratio])
-        for name in bench.MUST_REFUSE:
-            assert bench.missed(name, data, others, seed), name
-        assert "identical-matches added <= 2 %" in bench.missed("5 % leak", data, others, seed)
-        assert bench.missed(bench.MUST_ADMIT, data, others, seed) == []
+    yield bench
+    METHODS._all.pop("leak")
+
+
+@pytest.mark.parametrize("ratio", ["1:1", "4:1", "1:4"])
+def test_one_release_refuses_copies_and_a_leak_and_admits_noise(tmp_path, five_ways, ratio, monkeypatch):
+    """Bootstrap, a 5 % leak, CART, noise and independent columns in one plan, through the command line.
+
+    The noise is fresh each time. With these people it is refused by chance less than once in 10,000 runs: over 25 runs
+    at each ratio every figure stayed more than four standard deviations from its limit.
+    """
+    path = five_ways.plan_file(tmp_path, ratio, 3000, 1)
+    monkeypatch.chdir(tmp_path)
+    answer = invoke("release", str(path), "--workers", "1", "--json", "-q")
+    assert answer.exit_code == 0, answer.output
+    told = json.loads((tmp_path / "out" / "internal" / "results.json").read_text())
+    met = {name: judged["meets_policy"] for name, judged in told["candidates"].items()}
+    assert not any(met[name] for name in five_ways.MUST_REFUSE)
+    assert met[five_ways.MUST_ADMIT]
+    missed = {
+        name: [line["line"] for line in judged["policy"] if not line["met"]]
+        for name, judged in told["candidates"].items()
+    }
+    assert len(missed["bootstrap"]) >= 4, "not only for being a reference"
+    assert "identical-matches surely added <= 1.5 %" in missed["leak"]
+    # one sentence each on the first screen, for everybody who was not chosen
+    page = html.unescape((tmp_path / "out" / "internal" / "report.html").read_text())
+    screen = re.search(r'<section class="lead" id="summary".*?</section>', page, re.S).group(0)
+    assert len(told["refused"]) == 5
+    for name in set(met) - {told["chosen"]}:
+        (line,) = (line for line in told["refused"] if line.startswith(f"'{name}'"))
+        assert line.count(". ") == 0
+        assert line in screen
+    leak = next(line for line in told["refused"] if line.startswith("'leak'"))
+    assert leak.startswith("'leak' was refused because of real people whose whole record comes out: ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ratio", ["1:1", "4:1", "1:4"])
+def test_copies_and_a_leak_are_refused_at_every_ratio_again_and_again(ratio, five_ways):
+    for seed in range(2, 52 if LONG else 5):
+        outcome = five_ways.released(ratio, 3000, seed)
+        assert all(outcome["missed"][name] for name in five_ways.MUST_REFUSE)
+        assert five_ways.MUST_ADMIT in outcome["safe"]
+
+
+def test_people_set_aside_must_be_strangers(tmp_path):
+    """A holdout that holds the same people makes every copy look harmless."""
+    text = PLAN.replace("holdout_share: 0.2", "holdout: people.csv").replace("loglinear: {}", "")
+    answer = invoke("release", str(make_plan(tmp_path, 300, text)), "--workers", "1", "-q")
+    assert answer.exit_code == 2
+    assert "the holdout must hold other people" in answer.stderr
+    plan = make_plan(tmp_path, 300)
+    people = (tmp_path / "people.csv").read_text().splitlines()
+    (tmp_path / "people.csv").write_text("\n".join([people[0], *(4 * people[1:])]) + "\n")
+    answer = invoke("release", str(plan), "--workers", "1", "-q")
+    assert answer.exit_code == 2
+    assert "the same people seem to have several rows" in answer.stderr
+
+
+def test_a_handful_set_aside_is_no_yardstick(tmp_path):
+    plan = make_plan(tmp_path, 300, PLAN.replace("holdout_share: 0.2", "holdout_share: 0.05"))
+    answer = invoke("release", str(plan), "--workers", "1", "-q")
+    assert answer.exit_code == 2
+    assert "only 15 people are set aside" in answer.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_nobody_is_called_made_up_who_comes_out_whole():
+    """By chance or not: with so many whole records the word is wrong."""
+    nothing = Interval(-1.0, 1.0)
+    near = {
+        "identical-matches": Result(
+            "identical-matches", 10.0, "", unit="%", outside=10.0, added_interval=nothing
+        ),
+        "dcr": Result("dcr", 50.0, "", unit="%"),
+        "near-copies": Result("near-copies", 10.0, "", unit="%", outside=10.0, added_interval=nothing),
+        "membership-distance": Result("membership-distance", 0.5, ""),
+    }
+    assert copies_nobody(near)
+    ways = {"cart": {}, "recode": {"column": "age", "width": 10}, "bootstrap": {}}
+    judged = [Judged(Candidate(way, options), ({"one": near},), {}, (), {}) for way, options in ways.items()]
+    assert [each.made_up for each in judged] == [True, False, False], "masked records are somebody's"
+    assert not copies_nobody(
+        near
+        | {"identical-matches": Result("identical-matches", 100.0, "", outside=100.0, added_interval=nothing)}
+    )
+
+
+@pytest.mark.parametrize("names", [("broken", "good"), ("good", "broken")])
+def test_a_candidate_whose_use_cannot_be_measured_is_not_chosen(tmp_path, names):
+    """Nothing compares with a figure that is not there; which of two comes first must not decide."""
+    plan = Plan("Title", tmp_path / "a.csv", (Scenario("one", ("a",), ("b",)),), (), (), tmp_path / "out")
+    found = {"broken": math.nan, "good": 3.0}
+    runs = {name: {"one": {"two-way-utility": Result("two-way-utility", found[name], "")}} for name in names}
+    judged = tuple(Judged(Candidate("cart", name=name), (runs[name],), runs[name], (), {}) for name in names)
+    chosen, why = _choice(plan, judged)
+    assert chosen.candidate.name == "good"
+    lines = Release(plan, judged, chosen, why, tmp_path).refusals
+    assert lines == [
+        "'broken' meets every limit too, but Two-way tables (mean S_pMSE) could not be measured of it."
+    ]
+    assert _choice(plan, [j for j in judged if j is not chosen])[0] is None
+
+
+HOSTILE = ["other order", "few real rows", "one real row", "near copies", "a fifth near", "rounded", "thrice"]
+
+
+@pytest.fixture(scope="module")
+def people():
+    columns = ["region", "sex", "age", "marital", "income", "health", "diagnosis"]
+    return examples.survey(1500, seed=3).select(columns)
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_real_people_in_disguise_are_refused(people, kind):
+    """Whatever is done to a copy that leaves people recognisable, some default limit stands against it."""
+    inside, outside = people[:1200], people[1200:]
+    years = pl.Series("by", np.random.default_rng(1).choice([-1, 1], len(inside)))
+    moved = inside.with_columns((pl.col("age") + years).alias("age"))
+    alone = inside.filter(pl.struct(pl.all()).is_unique())
+    made = {
+        "other order": inside.select(people.columns[::-1]),
+        "few real rows": inside[:20],
+        "one real row": pl.concat([alone[:1]] * 1200),
+        "near copies": moved,
+        "a fifth near": pl.concat([moved[:240], examples.survey(960, seed=9).select(people.columns)]),
+        "rounded": inside.with_columns((pl.col("income") / 100).round() * 100),
+        "thrice": inside.sample(3600, with_replacement=True, seed=1),
+    }[kind]
+    measures = [Rule.parse(line).measure for line in RISKS]
+    keys, targets = ["sex", "age", "region", "marital"], ["diagnosis", "income"]
+    schema = examples.survey_schema().select(people.columns)
+    found = evaluate(
+        inside, made, holdout=outside, schema=schema, keys=keys, targets=targets, measures=measures
+    )
+    assert refusals(found.results)
+    assert not copies_nobody(found.results)
 
 
 def test_people_with_several_rows_are_set_aside_whole(tmp_path):
@@ -158,3 +319,29 @@ def test_people_with_several_rows_are_set_aside_whole(tmp_path):
     ids = [set(t.to_frame("polars")["person_id"]) for t in (inside, outside)]
     assert not ids[0] & ids[1]
     assert len(ids[0] | ids[1]) == 300
+
+
+def test_a_figure_within_its_limit_that_is_not_trusted_is_not_told_as_beyond_it():
+    rule = Rule.parse("identical-matches <= 99 %")
+    found = judge(rule, "", 1.0, [Result("identical-matches", 20.5, "", unit="%", trusted=False)])
+    assert not found.met
+    assert "cannot be trusted" in found.plainly
+    assert "20.5" not in found.plainly
+    beyond = judge(rule, "", 1.0, [Result("identical-matches", 99.5, "", unit="%")])
+    assert "99.5 %, where at most 99 % is allowed" in beyond.plainly
+    assert beyond.excess > found.excess
+
+
+def test_columns_taken_over_from_real_people_are_named_on_the_first_screen(tmp_path):
+    head, _, _ = PLAN.partition("candidates:")
+    plan = (
+        head + "candidates:\n  partial: {method: cart, keep: [region, sex]}\npolicy: [mean S_pMSE <= 100]\n"
+    )
+    make_plan(tmp_path, 300, plan + "replicates: 1\nmeasures: [two-way-utility]\noutput: out\n")
+    done = invoke("release", str(tmp_path / "plan.yaml"), "-q", "--workers", "1")
+    assert done.exit_code == 0, done.output
+    told = (tmp_path / "out" / "public" / "report.md").read_text()
+    assert (
+        "taken over from the real people, row by row: region and sex."
+        in told.partition("## What could go wrong")[0]
+    )

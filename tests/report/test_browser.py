@@ -78,6 +78,9 @@ def test_report_in_a_browser(reports, browsing, name, width, scheme):
         page = seen.page
         page.goto(reports[name].as_uri())
         page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        page.evaluate(
+            "document.querySelectorAll('.chart').forEach(draw)"
+        )  # otherwise when they come near the window
         seen.drawn()
         charts, drawn = page.locator(".chart").count(), page.locator(".chart svg").count()
         layout = page.evaluate(LAYOUT)
@@ -92,3 +95,34 @@ def test_report_in_a_browser(reports, browsing, name, width, scheme):
     assert faults == []
     assert len(questions) == 4
     assert bottom < 900, "the first answer is on the first screen"
+
+
+@pytest.mark.slow
+def test_a_cell_of_the_map_leads_to_its_two_tables(reports, browsing, tmp_path):
+    with browsing("file:", width=1366, height=900) as seen:
+        page = seen.page
+        page.goto(reports["comparison"].as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        page.evaluate("document.querySelectorAll('.chart').forEach(draw)")
+        seen.drawn()
+        file = page.locator("#file-1")
+        part = file.locator("details.behind")
+        first = part.locator("table").first.inner_text()
+        page.evaluate("document.querySelector('#file-1 details.behind').open = false")
+        cells = file.locator('.chart path[aria-label^="x: "], .chart path[aria-label*="pair: "]')
+        cells.last.click(force=True)
+        page.wait_for_selector("#file-1 details.behind[open] table")
+        chosen = part.locator("select option:checked").inner_text()
+        named = cells.last.get_attribute("aria-label").split("pair: ")[1].split(";")[0]
+        assert named == chosen or "not among" in part.locator(".said").inner_text()
+        assert chosen.replace(" × ", " \\ ") in part.locator("table").first.inner_text()
+        part.locator("select").select_option(index=1)
+        assert part.locator("table").first.inner_text() != first
+        assert part.locator("table").count() == 2
+        shares = [float(text) for text in part.locator("table").first.locator("td").all_inner_texts() if text]
+        assert 10 < sum(shares) <= 100.6
+        part.screenshot(path=tmp_path / "behind.png")
+        assert seen.faults() == []
+    assert seen.noise == []
+    assert "details.behind" in reports["public"].read_text()  # the script is the same
+    assert 'class="more behind"' not in reports["public"].read_text()

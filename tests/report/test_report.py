@@ -12,13 +12,14 @@ import pytest
 
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Interval, Result
+from dalenius.counts.pair import Pair
 from dalenius.data import Table, examples
 from dalenius.evaluation import compare
+from dalenius.evaluation.columns import column_bars
 from dalenius.report import Provenance, render_report, verdict, write_report
-from dalenius.report.columns import column_bars
 from dalenius.report.combinations import risky_combinations
 from dalenius.report.pairs import pair_cells
-from dalenius.report.story import LIKELY
+from dalenius.report.story import LIKELY, chances, likely_lines
 from dalenius.synth import synthesize
 from dalenius.tables import SmallCount, define, protect
 
@@ -197,3 +198,18 @@ def test_names_cannot_break_the_markdown(tmp_path):
         assert len(re.sub(r"\\.", "", row).split("|")) == 6, "four cells, whatever the names hold"
     assert "](http" not in text.replace("\\](", "")
     assert not re.search("[\r\x1b]", text)
+
+
+def test_the_headline_is_what_the_file_adds_most_to():
+    """All of something that strangers reach too is no news; a little that only people in the data meet is."""
+    known = Result("disco", 100.0, "", unit="%", outside=100.0, values={"diagnosis": 100.0})
+    met = Result("replicated-uniques", 14.5, "", unit="%", outside=2.2)
+    told = chances([known, met], ["age"])
+    assert [round(chance.added, 1) for chance in told] == [0.0, 12.3]
+    assert "seem to be found" in likely_lines(told, 1.0)[0]
+
+
+def test_the_bar_of_other_values_needs_enough_people():
+    data = {"a": ["x"] * 3 + ["y"] * 2}
+    assert column_bars(Pair(data, data), "a").data.is_empty()
+    assert not column_bars(Pair(data, data, threshold=5), "a").data.is_empty()

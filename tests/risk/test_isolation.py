@@ -11,6 +11,7 @@ import pytest
 from dalenius import DaleniusError, Table, make_synthesizer
 from dalenius.data import examples
 from dalenius.risk import isolation as iso
+from dalenius.risk.isolation import attacks, chance, gain, partition, weights
 
 
 def test_predicates_know_what_they_exclude() -> None:
@@ -35,30 +36,32 @@ def test_weight_models_agree_on_independent_columns() -> None:
     frame = {"a": rng.integers(0, 4, 40_000).astype(str), "b": rng.integers(0, 5, 40_000).astype(str)}
     cell = iso.Predicate.of(iso.OneOf("a", frozenset({"1"})), iso.OneOf("b", frozenset({"2", "3"})))
     grid = [(str(a), str(b)) for a in range(4) for b in range(5)]
-    exact = iso.ExactWeights.of({"a": [g[0] for g in grid], "b": [g[1] for g in grid], "p": [0.05] * 20}, "p")
+    exact = weights.ExactWeights.of(
+        {"a": [g[0] for g in grid], "b": [g[1] for g in grid], "p": [0.05] * 20}, "p"
+    )
     assert exact.weight(cell) == pytest.approx(0.1)
     for model in (
-        iso.MarginWeights.of(frame),
+        weights.MarginWeights.of(frame),
         iso.ReferenceWeights.of(frame),
-        iso.FunctionWeights(exact.weight),
+        weights.FunctionWeights(exact.weight),
     ):
         assert model.weight(cell) == pytest.approx(0.1, abs=0.01)
     with pytest.raises(DaleniusError, match="add up to 1"):
-        iso.ExactWeights.of({"a": ["x"], "p": [0.5]}, "p")
+        weights.ExactWeights.of({"a": ["x"], "p": [0.5]}, "p")
     with pytest.raises(DaleniusError, match="single columns"):
-        iso.MarginWeights.of(frame).weight(cell.minus(cell))
+        weights.MarginWeights.of(frame).weight(cell.minus(cell))
 
 
 @pytest.mark.parametrize("cells", [2, 7, 64])
 def test_balanced_partition_covers_everybody_once(cells: int) -> None:
     frame = examples.survey(800, seed=1).select("region", "sex", "age", "marital")
     table = Table.from_frame(frame)
-    parts = iso.balanced_partition(table, cells)
+    parts = partition.balanced_partition(table, cells)
     fits = np.column_stack([part.mask(table) for part in parts])
     assert len(parts) == cells
     assert (fits.sum(axis=1) == 1).all()
     assert all(a.is_disjoint(b) for a, b in combinations(parts, 2))
-    spread = iso.partition_spread(fits.mean(axis=0))
+    spread = partition.partition_spread(fits.mean(axis=0))
     assert spread < 0.6
     fresh = Table.from_frame(examples.survey(500, seed=2).select("region", "sex", "age", "marital"))
     assert (np.column_stack([part.mask(fresh) for part in parts]).sum(axis=1) == 1).all()
@@ -66,9 +69,9 @@ def test_balanced_partition_covers_everybody_once(cells: int) -> None:
 
 def test_partition_bounds() -> None:
     weights = [0.0075] * 50 + [0.0125] * 50
-    assert iso.partition_spread(weights) == pytest.approx(0.25)
-    bound = iso.partition_lower_bound(100, 100, 0.25)
-    assert bound <= iso.partition_expectation(weights, 100, 100) == pytest.approx(35.788144, abs=1e-6)
+    assert partition.partition_spread(weights) == pytest.approx(0.25)
+    bound = partition.partition_lower_bound(100, 100, 0.25)
+    assert bound <= partition.partition_expectation(weights, 100, 100) == pytest.approx(35.788144, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ def test_oblivious_guesses_isolate_as_often_as_the_formula_says(
 @pytest.mark.parametrize(("k", "chance"), [(5, 0.4096), (10, 0.38742)])
 def test_hash_attack_on_classes(k: int, chance: float) -> None:
     people = {"x": np.arange(20_000), "y": np.arange(20_000) % 7}
-    found = iso.class_isolation_attack(people, np.arange(20_000) // k)
+    found = attacks.class_isolation_attack(people, np.arange(20_000) // k)
     assert found["isolates"].mean() == pytest.approx(chance, abs=0.03)
     assert found["expected"][0] == pytest.approx(chance, abs=1e-5)
 
@@ -115,22 +118,22 @@ def margins(people: list[tuple[str, ...]], most: int) -> dict:
 def test_overlapping_tables_give_a_whole_record_away() -> None:
     people = people_with_one_special()
     wanted = dict(zip("pqrstu", people[-1], strict=True))
-    found = [r for r in iso.marginal_bootstrap(margins(people, 5)) if set(r.start) == set("pqrs")]
+    found = [r for r in attacks.marginal_bootstrap(margins(people, 5)) if set(r.start) == set("pqrs")]
     assert [r.record for r in found] == [wanted]
-    fewer = [r for r in iso.marginal_bootstrap(margins(people, 4)) if set(r.start) == set("pqrs")]
+    fewer = [r for r in attacks.marginal_bootstrap(margins(people, 4)) if set(r.start) == set("pqrs")]
     assert [set(r.record) for r in fewer] == [set("pqrs")]
     assert fewer[0].unknown == ("t", "u")
     noisy = margins(people, 5)
     table = noisy["p", "q", "r", "s", "t"]
     table["1", "1", "1", "1", "a"] = 1
-    odd = next(r for r in iso.marginal_bootstrap(noisy) if set(r.start) == set("pqrs"))
+    odd = next(r for r in attacks.marginal_bootstrap(noisy) if set(r.start) == set("pqrs"))
     assert odd.ambiguous == ("t",)
 
 
 def test_adaptive_intruder_isolates_with_few_counts() -> None:
     columns = ["region", "sex", "age", "marital", "education"]
     people = Table.from_frame(examples.survey(200, seed=1).select(columns))
-    found = iso.adaptive_isolation(
+    found = attacks.adaptive_isolation(
         lambda p: p.count(people), examples.survey(2000, seed=2).select(columns), 150
     )
     assert found.queries <= 150
@@ -139,12 +142,12 @@ def test_adaptive_intruder_isolates_with_few_counts() -> None:
 
 
 def test_differences_and_complements() -> None:
-    assert iso.differencing_isolations({"a": 4, "b": 5, "c": 9}, [("a", "b"), ("b", "c")], n=10) == [
+    assert attacks.differencing_isolations({"a": 4, "b": 5, "c": 9}, [("a", "b"), ("b", "c")], n=10) == [
         ("a", "b"),
         ("c", "everybody"),
     ]
-    assert iso.finite_isolation_probability(1, 100, 10) == pytest.approx(0.1)
-    table = iso.release_isolation_gain({"rare": (1e-6, 1), "common": (0.1, 1000)}, 10_000)
+    assert chance.finite_isolation_probability(1, 100, 10) == pytest.approx(0.1)
+    table = gain.release_isolation_gain({"rare": (1e-6, 1), "common": (0.1, 1000)}, 10_000)
     assert table["gain"].to_list() == pytest.approx([101.004916, 1.000450], abs=1e-6)
     assert iso.cell_isolation_gain(0.5, 1, 10_000).weight_too_large
     assert not iso.cell_isolation_gain(1e-6, 1, 10_000).weight_too_large

@@ -33,7 +33,9 @@ ROWS = 250
 RISKS = [
     m.info.name
     for m in MEASURES.values()
-    if m.info.family == "risk" and m.function.__module__.startswith("dalenius.risk")
+    if m.info.family == "risk"
+    and m.function.__module__.startswith("dalenius.risk")
+    and m.info.compares  # those of the protected file alone have no record of the original to name
 ]
 # measures that draw strangers among rows, or whose limits for outliers come from rows
 NEARLY = {"linkability": 12.0, "outlier-linkage": 12.0}

@@ -30,7 +30,9 @@ from dalenius.risk import (
 from dalenius.risk import isolation as iso
 from dalenius.risk.attack.repeats import scores
 from dalenius.risk.distance.identifiability import inverse_entropy
-from dalenius.risk.distance.similarity import levenshtein, similarity
+from dalenius.risk.distance.similarity import similarity
+from dalenius.risk.isolation import chance, partition
+from dalenius.risk.isolation import gain as gains
 
 # Hittmeir: ten records by hand. Keys (a, b); the third original key combination is absent from the synthetic file.
 GT = {"a": list("xxxxyyyyzz"), "b": list("1122112211"), "t": list("pqppqqpqpq")}
@@ -102,16 +104,16 @@ def test_isolation_figures() -> None:
         2: 0.270671,
         3: 0.149361,
     }.items():
-        assert iso.misspecified_isolation_probability(c) == pytest.approx(value, abs=1e-6)
+        assert chance.misspecified_isolation_probability(c) == pytest.approx(value, abs=1e-6)
     curve = {  # figure 1 of the paper, n = 5
         1: 0.4096, 2: 0.8192, 3: 1.2288, 4: 1.6384, 5: 2.048, 6: 2.411265, 7: 2.698875, 8: 2.930908, 9: 3.121475,
         10: 3.2805, 15: 3.794173, 20: 4.072531, 25: 4.246733, 30: 4.365932, 40: 4.518439, 50: 4.611841, 100: 4.802980,
     }  # fmt: skip
     for k, value in curve.items():
-        assert iso.expected_isolations(5, k) == pytest.approx(value, abs=1e-6)
+        assert chance.expected_isolations(5, k) == pytest.approx(value, abs=1e-6)
     for k in (1, 5, 30):
-        best = iso.optimal_guess_weight(5, k)
-        assert iso.expected_isolations_weights(np.full(k, best), 5) == pytest.approx(curve[k], abs=1e-6)
+        best = chance.optimal_guess_weight(5, k)
+        assert chance.expected_isolations_weights(np.full(k, best), 5) == pytest.approx(curve[k], abs=1e-6)
     for share, factor in {0.5: 1.442695, 0.9: 9.491222, 0.95: 19.495726, 0.99: 99.499162}.items():
         assert iso.guesses_needed(10**6, share) / 10**6 == pytest.approx(factor, rel=1e-5)
     assert [iso.guesses_needed(1000, a) for a in (0.5, 0.9, 0.95, 0.99)] == [1442, 9483, 19477, 99401]
@@ -121,13 +123,13 @@ def test_isolation_figures() -> None:
     assert iso.population_unique_probability(1e-8, 10**10, 10**8) == pytest.approx(1.0112e-43, rel=1e-3)
     assert iso.population_unique_probability(0.5447e-6, 10**6) == pytest.approx(0.58, abs=1e-4)
     assert iso.population_unique_probability(1e-4, 10**4, 10**4) == 1, "everybody is in the file"
-    assert iso.max_weight_for_uniqueness(10**6, 10**4, 0.990149) == pytest.approx(1e-8, rel=1e-3)
+    assert chance.max_weight_for_uniqueness(10**6, 10**4, 0.990149) == pytest.approx(1e-8, rel=1e-3)
     large = 10**7
-    assert iso.partition_lower_bound(large, large, 0.25) / large == pytest.approx(0.227449, abs=1e-6)
+    assert partition.partition_lower_bound(large, large, 0.25) / large == pytest.approx(0.227449, abs=1e-6)
     assert float(iso.isolation_probability(1e-8, 10**4)) == pytest.approx(9.999e-5, rel=1e-5)
-    assert iso.partition_lower_bound(100, 100, 0.25) == pytest.approx(22.830544, abs=1e-6)
+    assert partition.partition_lower_bound(100, 100, 0.25) == pytest.approx(22.830544, abs=1e-6)
     halves = np.repeat([0.75 / 100, 1.25 / 100], 50)
-    assert iso.expected_isolations_weights(halves, 100) == pytest.approx(35.788144, abs=1e-6)
+    assert chance.expected_isolations_weights(halves, 100) == pytest.approx(35.788144, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_isolation_gain_of_a_count(share: float, m: int, gain: float) -> None:
     ],
 )
 def test_isolation_gain_of_a_noisy_count(n, share, noisy, epsilon, chance, gain) -> None:
-    found = iso.noisy_cell_isolation_gain(share, noisy, n, lambda x: np.exp(-epsilon * np.abs(x)))
+    found = gains.noisy_cell_isolation_gain(share, noisy, n, lambda x: np.exp(-epsilon * np.abs(x)))
     assert found.probability == pytest.approx(chance, abs=2e-6)
     assert found.gain == pytest.approx(gain, abs=2e-4)
 
@@ -164,18 +166,18 @@ def test_isolation_gain_of_a_noisy_count(n, share, noisy, epsilon, chance, gain)
 @settings(max_examples=50, deadline=None)
 def test_nobody_isolates_more_than_the_best_guess(n: int, raw: list[float]) -> None:
     weights = np.array(raw) / max(sum(raw), 1.0)
-    assert iso.expected_isolations_weights(weights, n) <= iso.expected_isolations(n, len(raw)) + 1e-9
+    assert chance.expected_isolations_weights(weights, n) <= chance.expected_isolations(n, len(raw)) + 1e-9
 
 
 def test_isolation_refuses_nonsense() -> None:
     for call in (
         lambda: iso.isolation_probability(1.5, 3),
         lambda: iso.guesses_needed(5, 1.0),
-        lambda: iso.expected_isolations_weights([0.9, 0.9], 3),
+        lambda: chance.expected_isolations_weights([0.9, 0.9], 3),
     ):
         with pytest.raises(DaleniusError):
             call()
-    assert math.isinf(iso.isolation_gain(0.5, 0.0, 10))
+    assert math.isinf(gains.isolation_gain(0.5, 0.0, 10))
 
 
 def test_tables_and_minimal_uniques() -> None:
@@ -217,7 +219,6 @@ def test_outlier_similarities() -> None:
     for decay in ("gauss", "exp", "linear", "squared"):
         assert similarity(np.array([10.0]), 5, 5, decay)[0] == pytest.approx(0.5)
     assert similarity(np.array([5.0, 5.1]), 5, 5, "step").tolist() == [1, 0]
-    assert (levenshtein("RENT", "OWN"), levenshtein("OWN", "OWN")) == (0.25, 1.0)
 
 
 def test_outlier_pair_of_table_five() -> None:

@@ -8,13 +8,17 @@ import pytest
 from dalenius import DaleniusError, Pair, Table, make_synthesizer
 from dalenius.data import examples
 from dalenius.risk import (
+    adversarial,
     attack_grid,
     cap_scores,
+    inference,
     new_row_curve,
     new_rows,
     replicated_uniques,
     shared_neighbour_identifiability,
     shared_neighbour_profile,
+    singling_out,
+    unique_exact_matches,
 )
 
 # ten records by hand (Hittmeir); the key combination (z, 1) is absent from the synthetic file
@@ -87,3 +91,44 @@ def test_the_holdouts_replicated_uniques_by_hand():
     result = replicated_uniques(Pair(original, protected, holdout, keys=["a"]))
     assert result.value == 20.0
     assert result.yardsticks == pytest.approx({"original": 100.0, "holdout": 100 / 9})
+
+
+@pytest.mark.parametrize("measure", [singling_out, adversarial])
+def test_a_small_holdout_hides_no_copy(measure) -> None:
+    """A quarter as many people outside: a copy looks as bad as with equally many, and fresh people as harmless."""
+    rng = np.random.default_rng(5)
+    people, fresh, others = (
+        {c: rng.integers(0, 12, n).astype(str) for c in "abcdef"} for n in (400, 400, 400)
+    )
+    few = {c: v[:100] for c, v in others.items()}
+    for holdout in (others, few):
+        copy, harmless = (measure(Pair(people, file, holdout)).added for file in (people, fresh))
+        whole = 100 if measure is singling_out else 0.5
+        assert copy == pytest.approx(whole, rel=0.1)
+        assert harmless == pytest.approx(0, abs=0.1 * whole)
+
+
+def test_the_worst_target_of_an_attack_is_the_one_most_is_added_to() -> None:
+    """Nearly everybody has the same c, so that one person more is much of what is left to gain; b adds more people."""
+    rng = np.random.default_rng(3)
+
+    def draw(n: int) -> dict[str, np.ndarray]:
+        k = rng.integers(0, 40, n)
+        return {
+            "k": k.astype(str),
+            "b": rng.integers(0, 3, n).astype(str),
+            "c": np.where(rng.random(n) < 0.004, "y", "n"),
+        }
+
+    people, others = draw(1500), draw(1500)
+    found = inference(Pair(people, people, others, targets=["c", "b"]), known=["k"])
+    assert found.table["secret"][0] == "b"
+
+
+def test_no_match_is_safe_only_beside_strangers() -> None:
+    """Nobody found may be the measure's weakness; only people set aside tell."""
+    real, made = {"a": list("xyzw"), "b": list("1234")}, {"a": list("xyzw"), "b": list("4321")}
+    alone = unique_exact_matches(Pair(real, made))
+    assert (alone.value, alone.trusted) == (0.0, False)
+    assert unique_exact_matches(Pair(real, made, {"a": ["x"], "b": ["2"]})).trusted
+    assert unique_exact_matches(Pair(real, real)).trusted

@@ -1,13 +1,20 @@
-"""Independent checks in plain Python: rational rank and enumeration, nothing shared with the library."""
+"""Independent checks in plain Python: exact rank and enumeration, nothing shared with the library."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
+
+import numpy as np
+
+PRIME = 2**31 - 1
 
 
 class Span:
-    """Rational span of integer vectors, kept in echelon form."""
+    """Span of integer vectors in echelon form, modulo a prime.
+
+    A sum of cells that holds over the rationals holds here; one that holds here alone would need a minor of these
+    matrices of zeros and ones that the prime divides.
+    """
 
     def __init__(self, vectors=()):
         self.rows = {}
@@ -15,21 +22,20 @@ class Span:
             self.add(vector)
 
     def reduce(self, vector):
-        rest = [Fraction(int(v)) for v in vector]
+        rest = np.asarray(vector, np.int64) % PRIME
         for lead in sorted(self.rows):
             if rest[lead]:
-                factor = rest[lead]
-                rest = [a - factor * b for a, b in zip(rest, self.rows[lead], strict=True)]
+                rest = (rest - rest[lead] * self.rows[lead]) % PRIME
         return rest
 
     def add(self, vector):
         rest = self.reduce(vector)
-        lead = next((i for i, v in enumerate(rest) if v), None)
-        if lead is not None:
-            self.rows[lead] = [v / rest[lead] for v in rest]
+        leads = np.flatnonzero(rest)
+        if len(leads):
+            self.rows[int(leads[0])] = rest * pow(int(rest[leads[0]]), -1, PRIME) % PRIME
 
     def __contains__(self, vector):
-        return not any(self.reduce(vector))
+        return not self.reduce(vector).any()
 
 
 def computable(matrix, known, targets, extra_rows=()):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from dalenius.core.errors import OptionError
+from dalenius.published.enough import enough_for
 from dalenius.tables import (
     Disclosed,
     Dominance,
     FewContributors,
     KDisclosure,
+    Manual,
     PPercent,
     Requirement,
     SingletonRules,
@@ -111,6 +117,27 @@ def test_intervals_of_table_1():
     assert got[("Old", "I")] == (1, 6)
     assert got[("Old", "S")] == (4, 9)
     assert safe.passed
+
+
+def test_what_can_be_computed_fails_the_audit_without_any_interval():
+    model = define({"a": list("xyz"), "n": [2, 30, 20]}, by="a", freq="n")
+    alone = Disclosed.of(protect(model, SmallCount(3)))
+    hidden = np.array([cell == "x" for cell in model.cells.to_series()])
+    leak = replace(alone, suppressed=hidden, primary=hidden)  # the total and the others give it away
+    found = audit(leak, intervals="none")
+    assert not found.passed
+    assert found.at_risk["reason"].to_list() == ["can be computed exactly"]
+    assert audit(alone, intervals="none").passed
+
+
+def test_intruders_who_know_every_cell_to_within_a_share():
+    model = define({"a": list("wxyz"), "v": [10.0, 20.0, 40.0, 80.0]}, by="a", value="v")
+    hidden = np.array([cell in ("w", "x") for cell in model.cells.to_series()])
+    result = replace(Disclosed.of(protect(model, Manual(hidden))), suppressed=hidden)
+    free = audit(result, intervals="exact").cells
+    assert free.select("low", "high").rows() == [(0, 30), (0, 30)]
+    near = audit(result, intervals="exact", prior=20).cells  # w in 8-12, x in 16-24, together 30
+    assert near.select("low", "high").rows() == [pytest.approx((8, 12)), pytest.approx((18, 22))]
 
 
 def test_repair_widens_intervals_until_the_rule_is_met():
@@ -226,7 +253,7 @@ def test_coalitions_pool_what_they_know():
     assert not pooled.passed
     assert pooled.exposed.by_coalition[0].tolist() == [3]
     assert "1 coalitions can compute" in str(pooled)
-    with pytest.raises(OptionError, match="no contributors of this table"):
+    with pytest.raises(OptionError, match="are not contributors of this table"):
         audit(result, coalitions=[("A", "Nobody")])
 
 
@@ -238,7 +265,7 @@ def test_exact_bounds_do_not_depend_on_threads(monkeypatch):
     assert result.suppressed.sum() > 300
     found = []
     for threads in (1, 2):
-        monkeypatch.setattr("dalenius.tables.intervals.thread_count", lambda threads=threads: threads)
+        monkeypatch.setattr("dalenius.published.intervals.thread_count", lambda threads=threads: threads)
         found.append(audit(result, intervals="exact", cells="suppressed").intervals)
     assert found[0].low.tolist() == found[1].low.tolist()
     assert found[0].high.tolist() == found[1].high.tolist()
@@ -248,3 +275,57 @@ def test_exact_bounds_do_not_depend_on_threads(monkeypatch):
     )
     assert told[-1][0] == told[-1][1] == int(result.suppressed.sum())
     assert len(told) > 2
+
+
+def whole_number_table():
+    """Counts whose linear intervals are half a person wide: only one whole number fits."""
+    rng = np.random.default_rng(26)
+    shape = rng.integers(2, 5), rng.integers(2, 6)
+    depth, mean = rng.choice([1, 2, 3]), rng.choice([1, 2, 4, 8])
+    cells = [(i, j, k) for i in range(shape[0]) for j in range(shape[1]) for k in range(depth)]
+    n = rng.poisson(mean, len(cells)) * rng.integers(0, 2, len(cells)) + rng.integers(0, 3, len(cells))
+    names = ("a", "b", "c")
+    return define(
+        {**{d: [f"{d}{c[i]}" for c in cells] for i, d in enumerate(names)}, "n": n}, by=list(names), freq="n"
+    )
+
+
+def test_counts_are_known_to_be_whole():
+    model = whole_number_table()
+    bare = protect(model, SmallCount(1), repair=False)
+    assert (
+        audit(bare, integer=False).intervals.low.tolist() != audit(bare, integer=True).intervals.low.tolist()
+    )
+    result = protect(model, SmallCount(1))
+    assert result.is_safe
+    table = result.model
+    known = ~result.suppressed
+    rows = sp.csr_matrix(table.matrix[:, np.flatnonzero(known)].T)
+    for place in np.flatnonzero(result.primary & (table.sizes > 0)):
+        goal = table.matrix[:, [place]].toarray().ravel().astype(float)
+        ends = [
+            milp(sign * goal, integrality=np.ones(len(goal)), bounds=Bounds(0, np.inf),
+                 constraints=LinearConstraint(rows, table.amount[known], table.amount[known])).fun * sign
+            for sign in (1, -1)
+        ]  # fmt: skip
+        assert round(ends[0]) < round(ends[1])
+
+
+def test_an_interval_must_hold_two_whole_numbers():
+    enough = enough_for(np.array([1.0, 1.0]), np.zeros(2), Requirement(), whole=True)
+    assert enough.met(np.array([0.5, 0.0]), np.array([1.0, 1.0])).tolist() == [False, True]
+
+
+def test_large_tables_say_what_was_left_out(monkeypatch):
+    monkeypatch.setattr(sys.modules["dalenius.tables.audit"], "MOST_WHOLE", 5)
+    found = audit(protect(whole_number_table(), SmallCount(1), repair=False))
+    assert "integer=True" in str(found)
+
+
+def test_a_difference_that_is_given_away_fails_the_audit():
+    data = {"town": ["a", "a", "b", "b", "c", "c"], "ill": ["y", "n"] * 3, "n": [5, 0, 4, 3, 6, 2]}
+    model = define(data, by=["town", "ill"], freq="n")
+    found = audit(protect(model, KDisclosure(0), repair=False, forced=np.arange(len(model.cells))))
+    assert len(found.failing) == 0
+    assert found.differences.any()
+    assert not found.passed

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dalenius.cli import app
+from dalenius.tables import read_table_file
 from tests.tables.golden_cases import CASES, FOLDER
 
 
@@ -201,7 +202,7 @@ def test_faults_of_files_and_names_are_told(run, people, tmp_path):
     for arguments, said in (
         (
             ("protect", *cross, "--rule", "freq:3", "--usefulness", tmp_path / "use.csv"),
-            "'weight' are no numbers",
+            "'weight' are not numbers",
         ),
         (("protect", *cross, "--rule", "freq:3", "--manual", tmp_path / "man.csv"), "no column 'job'"),
         (
@@ -245,3 +246,86 @@ def test_statistics_and_years(run, tmp_path):
     assert done.exit_code == 0, done.output
     assert "than this year alone" in done.output
     assert pl.read_csv(tmp_path / "y.csv").columns == ["region", "kind", "freq", "flag"]
+
+
+def survey(path, **more):
+    rows = {
+        "region": list("NNSSEEWW") * 5,
+        "sex": list("fm") * 20,
+        "pay": [float(10 + i % 7) for i in range(40)],
+    }
+    pl.DataFrame({**rows, **more}).write_csv(path)
+    return path
+
+
+def opened(path):
+    """The first bytes of a workbook, of Parquet and of JSON."""
+    return path.read_bytes()[:4]
+
+
+def test_every_command_writes_the_format_of_the_ending(run, tmp_path):
+    data = survey(tmp_path / "d.csv")
+    made = {
+        "perturb": ("perturb", data, "--by", "region,sex", "--method", "controlled"),
+        "fill": ("perturb", data, "--by", "region,sex", "--method", "fill"),
+        "statistic": ("statistic", data, "--by", "region", "--value", "pay", "--statistic", "mean"),
+        "compare": ("compare", data, "--by", "region,sex", "--way", "suppression"),
+        "years": ("years", data, data, "--by", "region,sex"),
+    }
+    for name, arguments in made.items():
+        for ending, start in (("xlsx", b"PK\x03\x04"), ("parquet", b"PAR1")):
+            out = tmp_path / f"{name}.{ending}"
+            answer = run(*arguments, "-o", out)
+            assert answer.exit_code == 0, answer.output
+            assert opened(out) == start, (name, ending)
+    assert run(*made["perturb"], "-o", tmp_path / "p.json").exit_code == 0
+    back = read_table_file(tmp_path / "p.json")
+    assert "Values are changed" in back.notes[0]
+    assert read_table_file(tmp_path / "statistic.xlsx").measure == "mean"
+    assert run(*made["perturb"], "-o", tmp_path / "p.docx").exit_code == 2
+    assert run(*made["perturb"], "-o", tmp_path / "p.jj").exit_code == 2
+    assert not list(tmp_path.glob("p.d*")) + list(tmp_path.glob("p.jj"))
+
+
+def test_no_command_writes_a_formula(run, tmp_path):
+    data = survey(tmp_path / "d.csv", job=["=HYPERLINK(1)", "b"] * 20)
+    commands = (
+        ("protect", data, "--by", "region,job"),
+        ("perturb", data, "--by", "region,job"),
+        ("statistic", data, "--by", "job", "--value", "pay", "--statistic", "mean"),
+        ("years", data, data, "--by", "region,job"),
+    )
+    for arguments in commands:
+        out = tmp_path / f"{arguments[0]}.csv"
+        assert run(*arguments, "-o", out).exit_code == 0
+        assert "'=HYPERLINK(1)" in out.read_text()
+        assert ",=HYPERLINK" not in out.read_text()
+    bounds = tmp_path / "bounds.csv"
+    run("audit", tmp_path / "protect.csv", "--exact", "-o", bounds)
+    assert ",=HYPERLINK" not in bounds.read_text()
+
+
+def test_rows_without_a_code(run, tmp_path):
+    data = survey(tmp_path / "d.csv", job=["a", None] * 20)
+    refused = run("protect", data, "--by", "region,job", "-o", tmp_path / "t.csv")
+    assert refused.exit_code == 2
+    assert not (tmp_path / "t.csv").exists()
+    answer = run("protect", data, "--by", "region,job", "--missing", "none", "-o", tmp_path / "t.csv")
+    assert answer.exit_code == 0, answer.output
+    assert "N,none," in (tmp_path / "t.csv").read_text()
+
+
+def test_what_is_known_beforehand(run, tmp_path):
+    data = survey(tmp_path / "d.csv")
+    known = tmp_path / "known.hst"
+    known.write_text('N;f;u\nN;f;pl;2;3\n"S";m;c;1\nTotal;Total;p\nE;f;s\n')
+    out = tmp_path / "t.sdmx.csv"
+    answer = run("protect", data, "--by", "region,sex", "--apriori", known, "--rule", "freq:2", "-o", out)
+    assert answer.exit_code == 0, answer.output
+    assert "a priori 1" in answer.output
+    known.write_text("N;f;q\nnowhere;f;u\nN;f;c;-3\nN;f;u;1\n")
+    wrong = run("protect", data, "--by", "region,sex", "--apriori", known, "-o", tmp_path / "no.csv")
+    assert wrong.exit_code == 2
+    told = " ".join(wrong.output.split())
+    assert all(f"line {i}" in told for i in (1, 2, 3, 4)), told
+    assert not (tmp_path / "no.csv").exists()

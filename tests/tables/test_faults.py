@@ -115,7 +115,7 @@ def test_structural_zeros_that_occur():
 
 
 def test_files(tmp_path):
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="no such file"):
         read_hierarchy(tmp_path / "missing.hrc")
     empty = tmp_path / "empty.hrc"
     empty.write_text("")
@@ -169,3 +169,13 @@ def test_hidden_cells_need_no_protection():
     result = protect(model, SmallCount(3), hidden={"a": ["y"]})
     assert not result.secondary.any()
     assert len(result.to_frame()) == 3
+
+
+def test_rows_without_a_code_get_one_on_request():
+    data = {"sex": ["f", None, "m", "f"], "v": [1.0, float("nan"), 2.0, 1.0]}
+    assert "missing=" in faults(lambda: define(data, by=["sex", "v"]))[0]
+    model = define(data, by=["sex", "v"], missing="unknown", nested=False)
+    assert model.frequency[model.find(sex="unknown")].tolist() == [1]
+    assert model.frequency[model.find(v="unknown")].tolist() == [1]
+    taken = faults(lambda: define({**data, "sex": ["f", None, "unknown", "f"]}, by="sex", missing="unknown"))
+    assert "choose another" in taken[0]

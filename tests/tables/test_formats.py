@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
-import zipfile
-from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 
 from dalenius.core.errors import DataError, FileError
@@ -29,6 +25,7 @@ from dalenius.tables import (
     write_jj,
     write_table_file,
 )
+from tests.tables import format_readers as readers
 
 ENDINGS = ("csv", "xlsx", "parquet", "json", "sdmx.csv", "rds", "rda")
 
@@ -67,66 +64,9 @@ def test_round_trip(ending, kind, tmp_path, request):
         assert audit(back.disclosed()).passed == audit(wanted.disclosed()).passed
 
 
-def independent_csv(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        _, *rows = list(csv.reader(file))
-    return {tuple(row[:2]): row[2] or None for row in rows}
-
-
-def independent_sdmx(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert list(rows[0])[:3] == ["STRUCTURE", "STRUCTURE_ID", "ACTION"]
-    for row in rows:
-        assert (row["OBS_STATUS"], row["CONF_STATUS"]) == (("A", "F") if row["OBS_VALUE"] else ("Q", "C"))
-    return {(row["sector"], row["geo"]): row["OBS_VALUE"] or None for row in rows}
-
-
-def independent_jsonstat(path):
-    """By json-stat.org: the value at Σ place × stride belongs to the codes at these places of ``category.index``."""
-    data = json.loads(path.read_text())
-    assert (data["version"], data["class"]) == ("2.0", "dataset")
-    codes = [data["dimension"][name]["category"]["index"] for name in data["id"]]
-    assert [len(c) for c in codes] == data["size"]
-    assert len(data["value"]) == int(np.prod(data["size"]))
-    found = {}
-    for i, first in enumerate(codes[0]):
-        for j, second in enumerate(codes[1]):
-            at = i * data["size"][1] + j
-            value = data["value"][at]
-            assert (data["status"].get(str(at)) == "c") == (value is None)
-            found[first, second] = None if value is None else f"{value:.1f}"
-    return found
-
-
-def independent_xlsx(path):
-    """A workbook is a zip of XML parts: shared strings, and cells that point at them (t="s") or hold numbers."""
-    space = {"m": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
-    with zipfile.ZipFile(path) as book:
-        names = re.findall(r'<sheet name="([^"]+)"', book.read("xl/workbook.xml").decode())
-        assert names == ["Table", "Cells", "Notes"]
-        strings = ["".join(t.text or "" for t in item.iter(f"{{{space['m']}}}t"))
-                   for item in ElementTree.fromstring(book.read("xl/sharedStrings.xml"))]  # fmt: skip
-        sheet = ElementTree.fromstring(book.read("xl/worksheets/sheet2.xml"))
-    assert not sheet.findall(".//m:f", space)  # no formula, whatever a code looks like
-    rows = []
-    for row in sheet.findall(".//m:row", space):
-        cells = {}
-        for cell in row.findall("m:c", space):
-            value = cell.find("m:v", space)
-            column = re.match("[A-Z]+", cell.get("r")).group()
-            cells[column] = strings[int(value.text)] if cell.get("t") == "s" else float(value.text)
-        rows.append(cells)
-    return {(r["A"], r["B"]): f"{r['C']:.1f}" if "C" in r else None for r in rows[1:]}
-
-
-def independent_parquet(path):
-    rows = pq.read_table(path).to_pylist()
-    return {(r["sector"], r["geo"]): None if r["value"] is None else f"{r['value']:.1f}" for r in rows}
-
-
-READERS = {"csv": independent_csv, "sdmx.csv": independent_sdmx, "json": independent_jsonstat,
-           "xlsx": independent_xlsx, "parquet": independent_parquet}  # fmt: skip
+READERS = {"csv": readers.read_csv, "sdmx.csv": readers.read_sdmx, "json": readers.read_jsonstat,
+           "xlsx": readers.read_xlsx, "parquet": readers.read_parquet, "rds": readers.read_r,
+           "rda": readers.read_r}  # fmt: skip
 
 
 @pytest.mark.parametrize("ending", READERS)
@@ -178,6 +118,50 @@ def test_unknown_endings_and_broken_files(tmp_path, counts):
         (tmp_path / f"bad.{ending}").write_bytes(b"nonsense\n")
         with pytest.raises(FileError, match="bad"):
             read_table_file(tmp_path / f"bad.{ending}")
+
+
+def test_no_code_runs_in_a_spreadsheet(result, tmp_path):
+    for ending in ("csv", "sdmx.csv"):
+        text = write_table_file(result, tmp_path / f"t.{ending}").read_text()
+        assert "'=HYPERLINK(1)" in text
+        assert not re.search(r"(^|[,\"])=.*HYPER", text, re.MULTILINE)
+
+
+def test_the_tau_argus_files_by_their_manual(result, tmp_path):
+    """The .rda names the columns of the .tab, each with keywords below it; a .hrc indents by its lead string."""
+    write_argus(result, tmp_path / "t.tab")
+    described, separator, name = {}, None, ""
+    for line in (tmp_path / "t.rda").read_text().splitlines():
+        if line.startswith("<SEPARATOR>"):
+            separator = line.split()[1].strip('"')
+        elif line.startswith("  <"):
+            word, _, rest = line.strip().partition(">")
+            described[name][word[1:]] = rest.strip().strip('"')
+        elif not line.startswith("<"):
+            name = line
+            described[name] = {}
+    with (tmp_path / "t.tab").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file, delimiter=separator))
+    names, model = list(described), result.model
+    assert names == ["sector", "geo", "Value", "Freq", "Top1", "Top2", "Status"]
+    assert described["geo"]["TOTCODE"] == "Total"
+    assert described["Value"]["DECIMALS"] == "1"
+    for row, codes, value, first, gone in zip(
+        rows, model.cells.iter_rows(), model.amount, result.primary, result.suppressed, strict=True
+    ):
+        assert tuple(row[:2]) == codes
+        assert row[2] == f"{value:.1f}"
+        assert row[names.index("Status")] == ("U" if first else "M" if gone else "S")
+    lead = described["geo"]["HIERLEADSTRING"]
+    parents, above = {}, []
+    for line in (tmp_path / described["geo"]["HIERCODELIST"]).read_text().splitlines():
+        depth = (len(line) - len(line.lstrip(lead))) // len(lead)
+        above = [*above[:depth], line.lstrip(lead)]
+        parents[above[-1]] = above[-2] if depth else "Total"
+    tree = model.dimensions[1].hierarchy
+    assert parents == {
+        code: min(tree.parents[code], key=lambda c: len(tree.parts[c])) for code in tree.codes[1:]
+    }
 
 
 def test_files_of_tau_argus(result, tmp_path):

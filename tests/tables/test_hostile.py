@@ -119,7 +119,7 @@ def test_dimensions_called_like_our_columns_keep_their_codes():
     assert result.to_frame()["status"].to_list() == result.model.cells["status"].to_list()
     assert set(result.cells["status_"]) == {"published", "primary", "secondary"}
     drawn = result.chart().to_dict()
-    assert drawn["encoding"]["x"]["title"] == "freq"
+    assert drawn["encoding"]["x"]["axis"]["title"] == "freq"
     assert {row["across"] for row in next(iter(drawn["datasets"].values()))} == {"Total", "a", "b"}
     odd = define(
         {"reason": list("ab"), "low": list("ab"), "n": [1, 2]}, by=["reason", "low"], freq="n", nested=False
@@ -261,3 +261,25 @@ def test_working_objects_do_not_print_the_data():
     )
     for thing in things:
         assert not any(word in repr(thing) for word in ("SECRET", "9.87", "987654", "12.5"))
+
+
+def test_white_space_makes_no_second_firm():
+    """ACME and 'ACME ' are one contributor: counted as two they would hide that one firm is alone in a cell."""
+    firms = {
+        "a": ["x", "x", "x", "y", "y", "y"],
+        "f": ["ACME", "ACME ", " ACME", "B", "C", "D"],
+        "v": [1.0] * 6,
+    }
+    with pytest.raises(
+        TableError, match="column 'f': 2 codes differ from others only by white space"
+    ) as caught:
+        define(firms, by="a", value="v", contributor="f")
+    assert "ACME" not in str(caught.value)
+    spaced = {"a": ["x", "x ", "y"], "n": [9, 9, 9]}
+    with pytest.raises(TableError, match="column 'a': 1 codes differ"):
+        define(spaced, by="a", freq="n")
+    assert define({"a": ["x ", "y"], "n": [9, 9]}, by="a", freq="n").cells["a"].to_list() == [
+        "Total",
+        "x ",
+        "y",
+    ]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dalenius.core.errors import OptionError
-from dalenius.tables import SmallCount, define, protect_linked
+from dalenius.core.errors import DataError, OptionError
+from dalenius.tables import SmallCount, define, protect, protect_linked
 from dalenius.tables.gauss import gauss_suppress
 from dalenius.tables.linked import table_of
 from tests.tables.exact import Span, computable
@@ -122,3 +122,18 @@ def test_unknown_ways_and_single_tables_are_refused():
         run(model, "magic")
     with pytest.raises(OptionError, match="one table"):
         run(define({"a": ["x", "y"]}, by="a"), "global")
+
+
+@pytest.mark.parametrize("how", ["global", "local", "consistent", "super-consistent", "back-tracking"])
+def test_every_table_carries_the_verdict_over_all_of_them(how):
+    data = {"sex": list("ffmm"), "job": list("abab"), "age": list("yooy"), "n": [2, 9, 8, 7]}
+    model = define(data, tables={"jobs": ["sex", "job"], "ages": ["sex", "age"]}, freq="n")
+    outcome = protect_linked(model, SmallCount(3), how=how)
+    assert all(part.checked is outcome.combined.checked for part in outcome.tables.values())
+
+
+def test_a_table_nobody_audited_is_audited_when_it_is_handed_out():
+    data = {"age": ["y"] * 3 + ["o"] * 3, "geo": list("IPSIPS"), "n": [0, 0, 5, 6, 3, 4]}
+    leaky = protect(define(data, by=["age", "geo"], freq="n"), SmallCount(0), small="none", repair=False)
+    with pytest.raises(DataError, match="not safe"):
+        leaky.to_frame()

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.tables import define, perturb_sums
-from dalenius.tables.sumkeys import noise_factors
+from dalenius.tables import PTable, define, perturb_sums
+from dalenius.tables.sumkeys import noise_factors, table_noise
 
 KEY = b"a secret of the test"
 
@@ -82,6 +82,7 @@ def test_the_same_cell_has_the_same_noise_in_every_table():
     assert perturb_sums(wide, key=b"another").values.tolist() != one.tolist()
 
 
+@pytest.mark.slow
 def test_averaging_over_a_thousand_tables_gains_nothing():
     """The attacker splits one cell in a thousand ways, adds up the published parts and averages.
 
@@ -130,3 +131,36 @@ def test_zeros_stay_and_bad_input_is_refused():
     for wrong in ({"magnitudes": ()}, {"magnitudes": (-1,)}, {"spread": 1.0}, {"key": b""}):
         with pytest.raises(OptionError):
             perturb_sums(model, **{"key": KEY, **wrong})
+
+
+HANDBOOK = PTable(1, np.array([[0, 1, 0], [0.5, 0, 0.5], [0, 0.8, 0.2], [0.3, 0.4, 0.3]]))
+"""The perturbation table of the handbook's examples (Hundepool et al. 2024, section 5.4)."""
+
+
+@pytest.mark.parametrize(("share", "published"), [(0.5, 400.0), (0.6, 360.0)])
+def test_the_examples_of_the_handbook(share, published):
+    """Section 4.6: a cell of 300 with a largest contribution of 200 and a cell key of 0.8 (just below, for us)."""
+    noise = table_noise(np.array([300.0]), np.array([200.0]), np.array([0.8 - 1e-9]), HANDBOOK, share)
+    assert 300.0 + noise[0] == pytest.approx(published)
+
+
+def test_the_law_of_the_perturbation_table():
+    """One contributor a cell and steps of a quarter: row 4, whose probabilities the deviations follow (chi-square)."""
+    model, table = many_cells(), PTable.make(2, 1.0)
+    noise = perturb_sums(model, key=KEY, table=table, share=0.25).values - model.amount
+    steps = np.rint(noise[1:] / (0.25 * model.amount[1:])).astype(int)
+    np.testing.assert_allclose(noise[1:], 0.25 * steps * model.amount[1:], atol=10.0**-model.decimals)
+    seen, law = np.bincount(steps + 2, minlength=5), table.probabilities[-1]
+    assert stats.chisquare(seen, law * seen.sum()).pvalue > 1e-3
+
+
+def test_the_perturbation_table_gives_the_same_noise_in_every_table_and_no_negative_sum():
+    data, table = survey(), PTable.make(3, 2.0)
+    wide = define(data, by=["region", "branch", "other"], value="v", contributor="firm")
+    narrow = define(data, by=["branch", "region"], value="v", contributor="firm", total="All")
+    one, two = (perturb_sums(m, key=KEY, table=table, share=0.5).values for m in (wide, narrow))
+    for region in "NSEW":
+        assert one[wide.find(region=region)][0] == two[narrow.find(region=region)][0]
+    assert (one >= 0).all()
+    with pytest.raises(OptionError, match="share"):
+        perturb_sums(wide, key=KEY, table=table, share=0.0)

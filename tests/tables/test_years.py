@@ -84,3 +84,22 @@ def test_values_that_hardly_change_are_known_too():
     strict = protect_years(before, define(this, by="a", freq="n"), SmallCount(3), unchanged_percent=2)
     assert strict.checked.passed
     assert strict.price >= 0
+
+
+@pytest.mark.parametrize("contributor", ["firm", None])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_firm_that_left_or_joined_does_not_follow_from_two_published_sums(contributor, turned):
+    rng = np.random.default_rng(8)
+    size = 170
+    data = {"region": rng.choice(list("ABC"), size), "industry": rng.choice(["i1", "i2", "i3"], size),
+            "firm": [f"F{i}" for i in range(size)], "v": np.round(rng.lognormal(4, 1, size), 1)}  # fmt: skip
+    gone = {name: np.delete(np.asarray(column), 7) for name, column in data.items()}
+    last, this = (gone, data) if turned else (data, gone)
+    models = [define(d, by=["region", "industry"], value="v", contributor=contributor) for d in (last, this)]
+    found = protect_years(protect(models[0]), models[1])
+    assert found.checked.passed
+    change = np.abs(models[1].amount - models[0].amount)
+    shown = ~found.now.suppressed & ~found.before.suppressed
+    assert not (np.abs(change - data["v"][7]) < 1e-6)[shown].any()
+    quiet = protect_years(protect(models[0]), models[0])
+    assert quiet.price == 0

@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from dalenius.counts.all_tables import all_tables
 from dalenius.counts.counts import align
 from dalenius.utility.cells import STATISTICS, cell_differences, table_statistics
 from dalenius.utility.distributions import ks_distance
 from dalenius.utility.propensity import tree_propensity
-from dalenius.utility.study import all_tables, correlation
+from dalenius.utility.study import correlation
 from dalenius.utility.tables import column_scores, table_utility
 from tests.utility.golden import cases, pairs
 

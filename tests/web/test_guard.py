@@ -320,6 +320,12 @@ def test_what_may_leave_and_what_stays_are_two_downloads(client, tmp_path):
     assert verify_pack(tmp_path / "got" / "release").accepted, "together they are the pack"
 
 
+def test_the_page_asks_what_would_be_released_while_nothing_is(client, tmp_path):
+    page = client.get(finished_run(client, tmp_path)).text
+    assert "What would be released?" in page
+    assert "What was released?" not in page
+
+
 def test_nobody_else_may_look_into_the_workspace(client, tmp_path):
     finished_run(client, tmp_path)
     paths = [tmp_path / "space", *(tmp_path / "space").rglob("*")]
@@ -340,3 +346,9 @@ def finished_run(client, tmp_path) -> str:
         assert client.post(f"{where}/start", data=form, headers=SAME).status_code == 303
     carry_out(tmp_path / "space" / "runs" / where.split("/")[-1])
     return where
+
+
+def test_the_cookie_is_for_this_page_and_no_script(tmp_path):
+    made = TestClient(make_app(tmp_path / "space", "secret", 8123), base_url=BASE, follow_redirects=False)
+    flags = [part.strip() for part in made.get("/enter?token=secret").headers["set-cookie"].split(";")[1:]]
+    assert flags == ["HttpOnly", "SameSite=Strict", "Path=/"]

@@ -40,7 +40,13 @@ def choose_methods(page, *wanted: str) -> None:
 
 def loosen(page) -> None:
     """A policy that the example's files meet."""
-    for name, limit in (("copies", "60"), ("dcr", "100"), ("membership", "1"), ("repU", "60")):
+    for name, limit in (
+        ("copies", "60"),
+        ("near", "99"),
+        ("dcr", "100"),
+        ("membership", "1"),
+        ("repU", "60"),
+    ):
         page.fill(f'input[name="p-{name}-limit"]', limit)
     page.fill('input[name="p-DiSCO-limit"]', "60")
     page.fill('input[name="p-S_pMSE-limit"]', "50")
@@ -81,7 +87,7 @@ def test_from_the_example_to_the_pack(tmp_path, browsing):
         assert "is the most useful" in page.locator("#why").inner_text()
         verdict = page.locator("#verdict").inner_text().lower()
         for question in (
-            "what was released?",
+            "what would be released?",
             "what could go wrong?",
             "how much of that is this file's doing?",
             "what may it be used for?",

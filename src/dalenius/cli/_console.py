@@ -6,16 +6,22 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 from rich.text import Text
 
 from dalenius.cli._group import visible
+from dalenius.core.errors import OptionError
+from dalenius.core.later import altair as alt
+from dalenius.core.pictures import drawable
+from dalenius.core.progress import line
 from dalenius.core.result import figure
+from dalenius.core.style import configured
+from dalenius.data.atomic import replacing
 
 
 class PlainConsole(Console):
@@ -62,29 +68,59 @@ class Terminal:
         if self.quiet or not self.err.is_terminal:
             yield lambda text: None
             return
-        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-        with Progress(*columns, console=self.err, transient=True) as bar:
+        with line(console=self.err, transient=True) as bar:
             task = bar.add_task(what)
             yield lambda text: bar.update(task, description=f"{what}: {text}")
 
 
-def shown_table(table: pl.DataFrame) -> Grid:
-    """A frame for the terminal: numbers as a person writes them.
+def grid_of(*heads: str) -> Grid:
+    """An empty table for the terminal; long words are broken, never cut."""
+    grid = Grid(box=None, header_style="bold")
+    for head in heads:
+        grid.add_column(head, overflow="fold")
+    return grid
+
+
+def shown_table(table: pl.DataFrame, empty: str = "") -> Grid:
+    """A frame for the terminal: numbers as a person writes them, ``empty`` where there is none.
 
     Examples
     --------
     >>> shown_table(pl.DataFrame({"k": [2], "per cent": [12.3456]})).row_count
     1
     """
-    grid = Grid(*table.columns, box=None, header_style="bold")
+    grid = grid_of(*table.columns)
     for row in table.rows():
-        grid.add_row(*("" if x is None else figure(x) if isinstance(x, float) else str(x) for x in row))
+        grid.add_row(*(empty if x is None else figure(x) if isinstance(x, float) else str(x) for x in row))
     return grid
+
+
+def write_chart(chart: Any, path: Path, terminal: Terminal) -> None:
+    """Write a chart to a file, in the format its ending names."""
+    # a name with a character that cannot be drawn would end the process
+    drawn: Any = alt.Chart.from_dict(drawable(configured(chart).to_dict()))
+    with replacing(path) as temporary:
+        drawn.save(str(temporary), format=path.suffix.lstrip(".") or "html")
+    terminal.note(f"chart written to {path}")
 
 
 def dim(text: str) -> Text:
     """Text that steps back behind the rest."""
     return Text(visible(text), style="dim")
+
+
+def numbers(flag: str, text: str) -> list[float]:
+    """Numbers separated by commas.
+
+    Examples
+    --------
+    >>> numbers("--taus", "0.1, 0.9")
+    [0.1, 0.9]
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise OptionError(f"{flag} is {text!r}; use numbers separated by commas") from None
 
 
 def listed(values: list[str] | None) -> list[str] | None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from dalenius.cli._console import Terminal
+from dalenius.cli._options import Reading
 from dalenius.core.errors import SchemaError, counted
 from dalenius.data import read
-from dalenius.data.files import sniff_csv
+from dalenius.data.files import Address, can_write, is_address, open_file
+from dalenius.data.files.forecast import refuse_too_large
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-
-TEXT_FILES = {".csv", ".tsv", ".txt"}
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,14 @@ class Loaded:
 
     path: Path
     table: Table
+    writing: Mapping[str, Any] = field(default_factory=dict)
+    """Options of `write` that keep the form of the file."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the file, for the report's provenance."""
+        """SHA-256 of the file, for the report's provenance; where a table of a database lies, without a password."""
+        if is_address(self.path):
+            return f"table of a database: {Address.of(self.path)}"
         with self.path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -35,28 +41,52 @@ class Loaded:
         return self
 
 
-def load(path: Path, schema: Path | Schema | None, terminal: Terminal, *, blind: bool = False) -> Loaded:
+def load(
+    path: Path, schema: Path | Schema | None, terminal: Terminal, reading: Reading | None = None, *,
+    blind: bool = False, strict: bool = True,
+) -> Loaded:  # fmt: skip
     """Read a file, by a schema when there is one; ``blind`` for a method with a budget (see `Schema.blind`)."""
     wanted = Schema.from_yaml(schema) if isinstance(schema, Path) else schema
     wanted = wanted.blind() if blind and wanted is not None else wanted
+    options = {} if reading is None else reading.options(path, strict)
+    refuse_too_large(path)
     with terminal.progress(f"reading {path.name}"):
-        table = read(path, schema=wanted)
-    if path.suffix.lower() in TEXT_FILES:
-        terminal.note(
-            f"{path.name}: {sniff_csv(path)}; {counted(table.rows, 'row')}, {counted(len(table.names), 'column')}"
-        )
-    return Loaded(path, table)
+        opened = open_file(path, wanted, **options)
+    # With a budget the number of rows and what was found in cells are confidential; terminals are copied and kept.
+    size = [] if blind else [counted(opened.table.rows, "row")]
+    told = opened.told[:1] if blind else opened.told
+    if told:
+        parts = [*told, ", ".join([*size, counted(len(opened.table.names), "column")])]
+        terminal.note(f"{path.name}: {'; '.join(parts)}")
+    return Loaded(path, opened.table, opened.writing)
 
 
-def load_like(path: Path, original: Table, terminal: Terminal) -> Loaded:
+def load_like(path: Path, original: Table, terminal: Terminal, reading: Reading | None = None) -> Loaded:
     """Read a file as its original was read: what is a code there is a code here ('0110' is no number).
 
     Values may be others than the original's. A file that cannot be read so is read by itself.
     """
-    alone = load(path, None, terminal)
+    alone = load(path, None, terminal, reading, strict=False)
     mine, theirs = alone.table.schema, original.schema
     columns = [replace(theirs[c.name], levels=None, bounds=None) if c.name in original else c for c in mine]
+    options = {} if reading is None else reading.options(path, strict=False)
     try:
-        return Loaded(path, read(path, schema=replace(mine, columns=tuple(columns))))
+        return Loaded(path, read(path, schema=replace(mine, columns=tuple(columns)), **options))
     except SchemaError:
         return alone
+
+
+def kept_form(path: Path, loaded: Loaded, terminal: Terminal) -> dict[str, Any]:
+    """Options of `write` for a file like the input; none where the two are of different types."""
+    if path.suffix.lower() != loaded.path.suffix.lower():
+        terminal.note(
+            f"--like-input: {path.name} is of another type than {loaded.path.name}; its own form is used"
+        )
+        return {}
+    return dict(loaded.writing)
+
+
+def beside(data: Path, word: str) -> Path:
+    """A file beside the data, with a word in its name; CSV where the data are of a kind that can only be read."""
+    path = data.with_name(f"{data.stem}.{word}{data.suffix}")
+    return path if can_write(path) else path.with_suffix(".csv")

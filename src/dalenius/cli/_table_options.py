@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +11,21 @@ import numpy as np
 import polars as pl
 import typer
 
+from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
 from dalenius.core.errors import FileError, OptionError
-from dalenius.tables import Hierarchy, Manual, TableModel, define, parse_rule, read_hierarchy
+from dalenius.tables import (
+    Hierarchy,
+    Manual,
+    Requirement,
+    TableModel,
+    default_rules,
+    define,
+    parse_rule,
+    read_apriori,
+    read_hierarchy,
+)
 from dalenius.tables.protection import PrimaryRule
 
 Microdata = Annotated[Path, typer.Argument(help="Microdata, or inner cells with --freq.")]
@@ -118,47 +130,94 @@ Out = Annotated[
 Page = Annotated[Path | None, typer.Option("--html", help="Page to write (HTML); the table.")]
 Rows = Annotated[str | None, typer.Option("--down", help="Dimension down the page.")]
 Columns = Annotated[str | None, typer.Option("--across", help="Dimension across the page.")]
+Missing = Annotated[
+    str | None, typer.Option("--missing", help="Code for rows whose columns to cross are empty.")
+]
+AprioriFile = Annotated[
+    Path | None,
+    typer.Option("--apriori", help="A priori file of τ-ARGUS (.hst): statuses, costs, protection levels."),
+]
+KeyFile = Annotated[
+    Path | None, typer.Option("--key-file", help="File with the secret key; made when missing.")
+]
+Base = Annotated[
+    int, typer.Option("--base", help="Rounding base, or largest deviation of cell keys and noise.")
+]
+Epsilon = Annotated[float, typer.Option("--epsilon", help="Privacy budget ε; for the method budget.")]
+Limit = Annotated[
+    float | None,
+    typer.Option("--limit", help="Most that one record may contribute to a sum (method budget)."),
+]
+Seconds = Annotated[float, typer.Option("--time-limit", help="Seconds for each integer program.")]
+PublicCodes = Annotated[
+    bool, typer.Option("--public-codes", help="The codes of the table are public knowledge (method budget).")
+]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table comes from and what it shows."""
+    """Where a table comes from and what it shows: what was given for the options of these names."""
 
     microdata: Path
-    by: list[str] | None
+    by: list[str] | None = None
     formula: str | None = None
     tables: list[str] | None = None
     hier: list[str] | None = None
-    freq: str | None = None
-    value: str | None = None
-    contributor: str | None = None
-    weight: str | None = None
-    extend0: bool | None = None
     structural: Path | None = None
-    holding: str | None = None
-    request: str | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    reading: opt.Reading | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], microdata: Path | None = None) -> Source:
+        """From the options of a command, which has some or all of them."""
+        own = {name: given.get(name) for name in ("by", "formula", "tables", "hier", "structural")}
+        plain = ("freq", "value", "contributor", "weight", "holding", "request", "missing", "extend0")
+        columns = {name: given[name] for name in plain if name in given}
+        data = given["microdata"] if microdata is None else microdata
+        return cls(data, **own, columns=columns, reading=given.get("reading"))
 
     def model(self, terminal: Terminal) -> TableModel:
         """Read the data and define the table."""
         names = listed(self.by)
         if sum(x is not None for x in (names, self.formula, self.tables)) != 1:
             raise OptionError("give one of --by (columns to cross), --formula or several --table")
-        loaded = load(self.microdata, None, terminal)
+        data = load(self.microdata, None, terminal, self.reading).table
         return define(
-            loaded.table,
-            names,
-            formula=self.formula,
-            tables=None if self.tables is None else _named_tables(self.tables),
-            hierarchies=trees(self.hier, names or loaded.table.names),
-            freq=self.freq,
-            value=self.value,
-            contributor=self.contributor,
-            weight=self.weight,
-            holding=self.holding,
-            request=self.request,
-            extend0=self.extend0,
-            structural=None if self.structural is None else cell_file(self.structural),
+            data, names, formula=self.formula, tables=None if self.tables is None else _named_tables(self.tables),
+            hierarchies=trees(self.hier, names or data.names), structural=cells_of(self.structural), **self.columns,
+        )  # fmt: skip
+
+
+def requirement_of(given: Mapping[str, Any]) -> Requirement:
+    """Widths of intervals to ask for."""
+    return Requirement(range_min=given["range_min"], range_percent=given["range_percent"])
+
+
+def protection_of(given: Mapping[str, Any], model: TableModel) -> tuple[list[PrimaryRule], dict[str, Any]]:
+    """Rules and options of `protect` or `protect_linked`."""
+    rules = rules_of(given["rule"], given["manual"])
+    options = {name: given[name] for name in ("small", "singleton", "secondary_zeros")}
+    options |= {"repair": given["repair"] and given["check"], "requirement": requirement_of(given)}
+    whole = ("forced", "hidden", "usefulness", "singleton_zeros", "apriori")
+    odd = [f"--{name.replace('_', '-')}" for name in whole if given[name]]
+    if given["link"] != "global":
+        if odd:
+            raise OptionError(f"{', '.join(odd)}: only with --link global")
+        return rules, options
+    options |= {
+        "singleton_zeros": given["singleton_zeros"],
+        "usefulness": weights_of(given["usefulness"], model),
+    }
+    options |= {name: cells_of(given[name]) for name in ("forced", "hidden")}
+    if given["apriori"] is None:
+        return rules, options
+    if given["forced"] or given["usefulness"]:
+        raise OptionError(
+            "--apriori already names cells to publish and their costs; leave out --forced and --usefulness"
         )
+    known = read_apriori(given["apriori"], model)
+    options |= {"forced": known.forced, "usefulness": known.usefulness}
+    return list(known.rules(*(rules or default_rules(model)))), options
 
 
 def _named_tables(texts: list[str]) -> dict[str, str | list[str]]:
@@ -166,7 +225,7 @@ def _named_tables(texts: list[str]) -> dict[str, str | list[str]]:
     named = [_named_table(text) for text in texts]
     found = dict(named)
     if len(found) < len(named):
-        raise OptionError("two --table have the same name; give each a name of its own")
+        raise OptionError("two --table options have the same name; give each its own")
     odd = [name for name in found if not name or any(sign in name for sign in "/\\\0")]
     if odd:
         raise OptionError(
@@ -228,7 +287,7 @@ def weights_of(path: Path | None, model: TableModel) -> Any:
         raise FileError(f"{path.name}: needs a column 'weight' beside the codes")
     given = frame["weight"].cast(pl.Float64, strict=False)
     if given.null_count():
-        raise FileError(f"{path.name}: {given.null_count()} entries of the column 'weight' are no numbers")
+        raise FileError(f"{path.name}: {given.null_count()} entries of the column 'weight' are not numbers")
     weights = np.ones(len(model.cells))
     weights[model.places(frame)] = given.to_numpy()
     return weights

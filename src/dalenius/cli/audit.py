@@ -21,6 +21,7 @@ app = typer.Typer()
 
 
 @app.command()
+@opt.reads
 def audit(
     data: opt.Original,
     method: opt.Method = "cart",
@@ -42,6 +43,8 @@ def audit(
     seed: opt.SeedOption = DEFAULT_SEED,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
     """Tell members from outsiders by repeated syntheses: the strongest membership attack, on the method itself.
 
@@ -54,7 +57,7 @@ def audit(
     typed = Candidate.parse(method, option).options
     candidate = Candidate(method, {**typed, **({} if epsilon is None else {"epsilon": epsilon})})
     candidate.check()
-    table = load(data, schema, terminal).table
+    table = load(data, schema, terminal, reading).table
     with terminal.progress("synthesizing") as show:
         found = shadow_audit(
             table, candidate, runs=runs, candidates=candidates, seed=seed,

@@ -7,22 +7,17 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
-from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed
+from dalenius.cli._console import Terminal, listed, shown_table, write_chart
 from dalenius.cli._input import load, load_like
 from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import OptionError
-from dalenius.core.later import altair as alt
 from dalenius.core.option import parse
-from dalenius.core.pictures import drawable
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import figure
-from dalenius.core.style import configured
 from dalenius.counts.measure import MEASURES, measure_functions
 from dalenius.counts.pair import Pair
-from dalenius.data.atomic import replacing
 from dalenius.data.table import Table
 from dalenius.evaluation import Benchmark, ablation
 from dalenius.evaluation import benchmark as try_methods
@@ -36,6 +31,7 @@ app = typer.Typer()
 
 
 @app.command()
+@opt.reads
 def benchmark(
     data: opt.Original,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help=opt.METHOD_HELP)] = None,
@@ -55,10 +51,12 @@ def benchmark(
     seed: opt.SeedOption = DEFAULT_SEED,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
     """Try several methods on one file, each several times, and compare them with intervals and references."""
     terminal = Terminal(quiet, as_json)
-    loaded = load(data, schema, terminal)
+    loaded = load(data, schema, terminal, reading)
     names = listed(method) or [DEFAULT_METHOD]
     given = parse(option, {**{name: METHODS[name] for name in names}, **measure_functions()})
     chosen = {name: given.pop(name, {}) for name in names}
@@ -67,16 +65,16 @@ def benchmark(
     }  # fmt: skip
     with terminal.progress("trying") as show:
         if recipe is not None:
-            found = _cleaned(loaded.table, recipe, names, chosen, {**common, "progress": show})
+            tried = _cleaned(loaded.table, recipe, names, chosen, {**common, "progress": show})
         else:
-            found = try_methods(
+            tried = try_methods(
                 loaded.table, chosen, None, listed(keys), listed(targets), holdout_share=holdout_share, options=given,
                 progress=show, **common,
             )  # fmt: skip
-    _show(found, terminal)
-    terminal.emit(found.to_dict())
+    _show(tried, terminal)
+    terminal.emit(tried.to_dict())
     if report is not None:
-        write_report(found.comparison, report, inputs={f"original: {data.name}": loaded.digest})
+        write_report(tried.comparison, report, inputs={f"original: {data.name}": loaded.digest})
         terminal.note(f"report written to {report}")
 
 
@@ -88,20 +86,21 @@ def _cleaned(
     return ablation(table, Recipe.read(recipe), names[0], **common, **chosen.get(names[0], {}))
 
 
-def _show(found: Benchmark, terminal: Terminal) -> None:
-    show_many(found.comparison, terminal)
-    seconds = found.table.select("candidate", "fit seconds", "sample seconds").drop_nulls()
+def _show(tried: Benchmark, terminal: Terminal) -> None:
+    show_many(tried.comparison, terminal)
+    seconds = tried.table.select("candidate", "fit seconds", "sample seconds").drop_nulls()
     for name, fitting, sampling in seconds.iter_rows():
         terminal.note(f"{name}: {figure(fitting)} s to fit, {figure(sampling)} s to draw")
-    for name, behind in found.of_no_use.items():
+    for name, behind in tried.of_no_use.items():
         terminal.note(
             f"{name} does no better than values drawn evenly by {', '.join(behind)}: of no use for these"
         )
-    for name, why in found.failed.items():
+    for name, why in tried.failed.items():
         terminal.note(f"{name} made nothing: {why}")
 
 
 @app.command()
+@opt.reads
 def cells(
     original: opt.Original,
     protected: Annotated[Path, typer.Argument(help="Protected file.")],
@@ -113,28 +112,23 @@ def cells(
     schema: opt.SchemaFile = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
     """Show where one table goes wrong: its most different cells, with counts of both files (confidential)."""
     terminal = Terminal(quiet, as_json)
     wanted = listed(columns) or []
-    first = load(original, schema, terminal).table
-    pair = Pair(first, load_like(protected, first, terminal).table)
-    found = worst_cells(pair, wanted, limit)
+    first = load(original, schema, terminal, reading).table
+    pair = Pair(first, load_like(protected, first, terminal, reading).table)
+    worst = worst_cells(pair, wanted, limit)
     figures = table_statistics_of(pair, wanted)
-    grid = Grid(*found.columns, box=None, header_style="bold")
-    for row in found.iter_rows():
-        grid.add_row(*(figure(v) if isinstance(v, float) else str(v) for v in row))
-    terminal.say(grid)
+    terminal.say(shown_table(worst))
     terminal.note(
         ", ".join(f"{name} {figure(figures[name])}" for name in ("S_pMSE", "df", "TVD", "Hellinger"))
     )
     if chart is not None:
-        with replacing(chart) as temporary:
-            # a name with a character that cannot be drawn would end the process
-            drawn: Any = alt.Chart.from_dict(drawable(configured(cell_chart(found, wanted)).to_dict()))
-            drawn.save(str(temporary), format=chart.suffix.lstrip(".") or "html")
-        terminal.note(f"chart written to {chart}")
+        write_chart(cell_chart(worst, wanted), chart, terminal)
     told: dict[str, Any] = {
-        "cells": found.with_columns(pl.col(found.columns[: len(wanted)]).cast(pl.String)).to_dicts()
+        "cells": worst.with_columns(pl.col(worst.columns[: len(wanted)]).cast(pl.String)).to_dicts()
     }
     terminal.emit({**told, "statistics": figures})

@@ -6,22 +6,22 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed
-from dalenius.cli._input import load
+from dalenius.cli._console import Terminal, grid_of, listed
+from dalenius.cli._input import kept_form, load
 from dalenius.core.errors import counted
 from dalenius.counts.pair import Pair
 from dalenius.data import write
+from dalenius.data.recipe import KINDS, USUAL
 from dalenius.preparation import Findings, Recipe, check_protected
 from dalenius.preparation import check as check_table
-from dalenius.preparation.recipe import KINDS, USUAL
 
 app = typer.Typer()
 
 
 @app.command()
+@opt.reads
 def check(
     data: opt.Original,
     protected: Annotated[
@@ -39,17 +39,19 @@ def check(
     schema: opt.SchemaFile = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
     """Find what synthesizers stumble over: missing codes, derived columns, outliers, heaping, identifiers."""
     terminal = Terminal(quiet, as_json)
-    loaded = load(data, schema, terminal)
+    loaded = load(data, schema, terminal, reading)
     reports = {"before": check_table(loaded.table)}
     if protected is not None:
-        other = load(protected, None, terminal)
+        other = load(protected, None, terminal, reading, strict=False)
         reports["after"] = check_protected(Pair(loaded.table, other.table))
-    for name, found in reports.items():
-        _show(terminal, name, found)
-    told: dict[str, Any] = {name: found.table.to_dicts() for name, found in reports.items()}
+    for name, report in reports.items():
+        _show(terminal, name, report)
+    told: dict[str, Any] = {name: report.table.to_dicts() for name, report in reports.items()}
     if recipe is not None:
         made = Recipe.of(reports["before"], loaded.table, listed(accept) or USUAL)
         made.write(recipe)
@@ -61,6 +63,7 @@ def check(
 
 
 @app.command()
+@opt.reads
 def clean(
     data: opt.Original,
     recipe: Annotated[Path, typer.Option("--recipe", help=f"{opt.RECIPE}; made with 'check --recipe'.")],
@@ -70,15 +73,18 @@ def clean(
         typer.Option("--undo", help="The data are synthetic, made from cleaned data: take the steps back."),
     ] = False,
     schema: opt.SchemaFile = None,
+    like_input: opt.LikeInput = False,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
     """Clean a file by a recipe before synthesis, or take the steps back on the synthetic file."""
     terminal = Terminal(quiet, as_json)
     steps = Recipe.read(recipe)
-    table = load(data, schema, terminal).table
-    made = steps.undo(table) if undo else steps.apply(table)
-    write(made, output)
+    loaded = load(data, schema, terminal, reading)
+    made = steps.undo(loaded.table) if undo else steps.apply(loaded.table)
+    write(made, output, **(kept_form(output, loaded, terminal) if like_input else {}))
     if not undo and steps.losses:
         terminal.note(f"cannot be undone: {'; '.join(steps.losses)}")
     terminal.say(f"{counted(made.rows, 'row')} and {counted(len(made.names), 'column')} written to {output}")
@@ -87,16 +93,16 @@ def clean(
     )
 
 
-def _show(terminal: Terminal, name: str, found: Findings) -> None:
-    if not found.findings:
+def _show(terminal: Terminal, name: str, report: Findings) -> None:
+    if not report.findings:
         terminal.say(
             "nothing found that a synthesizer would stumble over"
             if name == "before"
             else "nothing went wrong"
         )
         return
-    grid = Grid("", "columns", "what", "what to do", box=None, header_style="bold")
-    for finding in found.findings:
+    grid = grid_of("", "columns", "what", "what to do")
+    for finding in report.findings:
         grid.add_row(
             finding.severity,
             ", ".join(finding.columns),

@@ -50,7 +50,7 @@ def demo(
     write(original, output / "survey.csv")
     original.schema.to_yaml(output / "schema.yaml")
     made: dict[str, Table] = {}
-    for name in method or list(METHODS):
+    for name in method or [name for name in METHODS if not METHODS[name].info.masks]:
         table = _synthetic(name, original, seed, terminal)
         if table is not None:
             made[name] = table
@@ -67,6 +67,7 @@ def demo(
     write_report(
         comparison, path, title="Example survey: which synthetic version could be released?",
         inputs={"survey.csv": digest}, seeds={"survey": seed, "synthesis": seed},
+        made={name: Candidate(name, METHODS[name].info.example_options).told for name in made},
     )  # fmt: skip
     terminal.say(f"\nThe report is in {path.resolve()}; open it in a browser, it needs no network.")
 

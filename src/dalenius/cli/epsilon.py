@@ -10,7 +10,7 @@ from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, shown_table
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Result
-from dalenius.risk.epsilon import attack_in_words, epsilon_in_words
+from dalenius.risk.epsilon import attack_in_words, epsilon_in_words, privacy_loss
 
 app = typer.Typer()
 
@@ -43,4 +43,7 @@ def epsilon(
     terminal.say(result.sentence)
     if result.table is not None:
         terminal.say(shown_table(result.table))
+    if budget is not None:
+        terminal.say("e^ε bounds the likelihood ratio between data sets that differ in one person:")
+        terminal.say(shown_table(privacy_loss([budget])))
     terminal.emit(result.to_dict())

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table as Grid
 from rich.text import Text
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, dim, listed
-from dalenius.cli._input import load, load_like
+from dalenius.cli._console import Terminal, dim, grid_of, listed
+from dalenius.cli._databases import evaluate_folders
+from dalenius.cli._input import Loaded, load, load_like
 from dalenius.core.errors import OptionError
 from dalenius.core.option import parse
+from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.measure import MEASURES, measure_functions
-from dalenius.evaluation import Comparison, Evaluation
+from dalenius.data.files.databases import is_database
+from dalenius.data.schema import Schema
+from dalenius.data.table import Table
+from dalenius.evaluation import Comparison, Evaluation, evaluate_files
 from dalenius.evaluation import compare as compare_files
+from dalenius.mask.again import made_again
 from dalenius.report import write_report
 
 app = typer.Typer()
@@ -27,6 +32,7 @@ app = typer.Typer()
 
 @app.command("compare", help="The same for several files: candidates side by side, with replicates.")
 @app.command()
+@opt.reads
 def evaluate(
     original: opt.Original,
     protected: Annotated[
@@ -40,22 +46,54 @@ def evaluate(
     measures: opt.Measures = None,
     every: opt.AllMeasures = False,
     option: opt.Options = None,
+    recipe: Annotated[
+        Path | None,
+        typer.Option(
+            "--recipe", help=f"{opt.RECIPE}: the file was masked by it, and is seen through the mask."
+        ),
+    ] = None,
+    seed: opt.SeedOption = DEFAULT_SEED,
     report: opt.Report = None,
     threshold: opt.Threshold = THRESHOLD,
+    stream: opt.Stream = False,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep", help="With --stream: folder for finished counts, which are used again; confidential."
+        ),
+    ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
     """Measure how safe and how useful a protected file is, or several side by side."""
     terminal = Terminal(quiet, as_json)
-    first = load(original, schema, terminal)
+    if is_database(original):
+        evaluate_folders(original, protected, schema, holdout, listed(measures), report, threshold, terminal)
+        return
+    if stream:
+        if len(protected) > 1 or report is not None or recipe is not None:
+            raise OptionError("--stream measures one file, not seen through a mask, and writes no report")
+        asked = {
+            "measures": list(MEASURES) if every else listed(measures), "threshold": threshold, "keep": keep,
+            "options": parse(option, measure_functions()),
+        }  # fmt: skip
+        roles = (listed(keys), listed(targets), holdout)
+        _streamed(original, _named(protected).popitem()[1][0], schema, roles, asked, terminal)
+        return
+    first = load(original, schema, terminal, reading)
     named = {
-        name: [load_like(path, first.table, terminal) for path in paths]
+        name: [load_like(path, first.table, terminal, reading) for path in paths]
         for name, paths in _named(protected).items()
     }
-    third = load_like(holdout, first.table, terminal) if holdout is not None else None
+    held: dict[str, Any] = {name: [one.table for one in files] for name, files in named.items()}
+    if recipe is not None:
+        held = _through(recipe, first.table, held, seed)
+    third = load_like(holdout, first.table, terminal, reading) if holdout is not None else None
     with terminal.progress("measuring") as show:
         comparison = compare_files(
-            first.table, {name: [one.table for one in files] for name, files in named.items()}, None, listed(keys),
+            first.table, held, None, listed(keys),
             listed(targets), third.table if third else None, measures=list(MEASURES) if every else listed(measures),
             options=parse(option, measure_functions()), threshold=threshold, progress=show,
         )  # fmt: skip
@@ -68,10 +106,35 @@ def evaluate(
         terminal.emit(comparison.to_dict())
     if report is not None:
         inputs = [("original", first), *((name, one) for name, files in named.items() for one in files)]
-        digests = {f"{role}: {loaded.path.name}": loaded.digest for role, loaded in inputs}
-        digests |= {f"holdout: {third.path.name}": third.digest} if third else {}
-        write_report(comparison, report, inputs=digests)
-        terminal.note(f"report written to {report}")
+        _reported(comparison, report, [*inputs, ("holdout", third)] if third else inputs, terminal)
+
+
+def _reported(
+    comparison: Comparison, report: Path, inputs: list[tuple[str, Loaded]], terminal: Terminal
+) -> None:
+    """The report, with what was read."""
+    digests = {f"{role}: {loaded.path.name}": loaded.digest for role, loaded in inputs}
+    write_report(comparison, report, inputs=digests)
+    terminal.note(f"report written to {report}")
+
+
+def _streamed(
+    original: Path, protected: Path, schema: Path | None, roles: tuple[Any, ...], asked: dict[str, Any],
+    terminal: Terminal,
+) -> None:  # fmt: skip
+    """Figures of a file that is larger than memory."""
+    known = None if schema is None else Schema.from_yaml(schema)
+    with terminal.progress("measuring") as show:
+        only = evaluate_files(original, protected, known, *roles, **asked, progress=show)
+    _show_one(only, terminal)
+    terminal.emit(only.to_dict())
+
+
+def _through(recipe: Path, original: Table, held: dict[str, Any], seed: int) -> dict[str, Any]:
+    """The masked file with its lens, in place of the file."""
+    if len(held) > 1 or len(next(iter(held.values()))) > 1:
+        raise OptionError("--recipe is about one masked file; give one")
+    return {name: made_again(original, files[0], recipe, seed) for name, files in held.items()}
 
 
 def _named(items: list[str]) -> dict[str, list[Path]]:
@@ -90,12 +153,13 @@ def _named(items: list[str]) -> dict[str, list[Path]]:
 
 
 def _show_one(evaluation: Evaluation, terminal: Terminal) -> None:
-    grid = Grid("measure", "value", "yardstick", box=None, header_style="bold")
+    grid = grid_of("measure", "value", "better", "yardstick")
     for result in evaluation.results.values():
-        grid.add_row(_title(result), _value(result), _yardstick(result))
+        better = result.info.best.removesuffix(" is better") if result.info else ""
+        grid.add_row(result.title, result.told, better, result.beside or "none")
     terminal.say(grid)
     for result in evaluation.results.values():
-        terminal.say(Text(f"\n{_title(result)}", style="bold"))
+        terminal.say(Text(f"\n{result.title}", style="bold"))
         terminal.say(result.sentence)
     for name, why in evaluation.skipped.items():
         terminal.note(f"{name}: not measured, {why}")
@@ -117,21 +181,21 @@ def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | 
     if len(results) > FEW:
         _show_by_measure(comparison, results, terminal)
         return
-    arrows = [f"{_title(r)} ({r.info.best})" if r.info else r.name for r in results]
-    grid = Grid("candidate", *arrows, box=None, header_style="bold")
+    arrows = [f"{r.title} ({r.info.best})" if r.info else r.name for r in results]
+    grid = grid_of("candidate", *arrows)
     for name, evaluation in comparison.evaluations.items():
-        grid.add_row(name, *(_value(evaluation.results[r.name]) for r in results))
+        grid.add_row(name, *(evaluation.results[r.name].told for r in results))
     grid.add_row(dim("yardstick"), *(dim(_shared_yardstick(comparison, r)) for r in results))
     terminal.say(grid)
 
 
 def _show_by_measure(comparison: Comparison, results: Sequence[Result], terminal: Terminal) -> None:
-    grid = Grid("measure", "better", *comparison.evaluations, "yardstick", box=None, header_style="bold")
+    grid = grid_of("measure", "better", *comparison.evaluations, "yardstick")
     for result in results:
         cells = [e.results[result.name] for e in comparison.evaluations.values()]
         better = result.info.better if result.info else ""
         yardstick = dim(_shared_yardstick(comparison, result))
-        grid.add_row(result.name, better, *map(_value, cells), yardstick)
+        grid.add_row(result.name, better, *(cell.told for cell in cells), yardstick)
     terminal.say(grid)
 
 
@@ -146,16 +210,3 @@ def _shared_yardstick(comparison: Comparison, result: Result) -> str:
         name: v for name, v in result.yardsticks.items() if all(other.get(name) == v for other in every)
     }
     return ", ".join(f"{name} {figure(value, result.unit)}" for name, value in common.items())
-
-
-def _title(result: Result) -> str:
-    return result.info.title if result.info else result.name
-
-
-def _value(result: Result) -> str:
-    trust = "" if result.trusted else " (not trusted)"
-    return figure(result.value, result.unit) + (f" {result.interval}" if result.interval else "") + trust
-
-
-def _yardstick(result: Result) -> str:
-    return ", ".join(f"{name} {figure(value, result.unit)}" for name, value in result.yardsticks.items())

@@ -7,14 +7,14 @@ from dataclasses import asdict
 from importlib.metadata import version as package_version
 
 import typer
-from rich.table import Table as Grid
 
 import dalenius
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal
+from dalenius.cli._console import Terminal, grid_of
 from dalenius.core.option import declared
 from dalenius.counts.measure import MEASURES
-from dalenius.synth import METHODS
+from dalenius.synth import METHODS, Method
+from dalenius.synth.relational import RELATIONAL, RelationalMethod
 
 app = typer.Typer()
 
@@ -25,12 +25,13 @@ LIBRARIES = ("numpy", "scipy", "numba", "polars", "pyarrow", "narwhals", "duckdb
 def methods(as_json: opt.Json = False, quiet: opt.Quiet = False) -> None:
     """List methods and measures with what they guarantee or mean."""
     terminal = Terminal(quiet, as_json)
-    made = Grid("method", "what it does", "guarantee", "options", box=None, header_style="bold")
-    for kind in METHODS.values():
+    made = grid_of("method", "what it does", "guarantee", "options")
+    both: list[type[Method] | type[RelationalMethod]] = [*METHODS.values(), *RELATIONAL.values()]
+    for kind in both:
         made.add_row(
             kind.info.name, kind.info.meaning, kind.info.guarantee, ", ".join(declared(kind)) or "none"
         )
-    figures = Grid("measure", "family", "better", "what it means", "needs", box=None, header_style="bold")
+    figures = grid_of("measure", "family", "better", "what it means", "needs")
     for measure in MEASURES.values():
         info = measure.info
         figures.add_row(info.name, info.family, info.better, info.meaning, ", ".join(sorted(info.needs)))
@@ -40,6 +41,7 @@ def methods(as_json: opt.Json = False, quiet: opt.Quiet = False) -> None:
     terminal.emit(
         {
             "methods": [asdict(kind.info) for kind in METHODS.values()],
+            "methods_of_several_tables": [asdict(kind.info) for kind in RELATIONAL.values()],
             "measures": [{**asdict(m.info), "needs": sorted(m.info.needs)} for m in MEASURES.values()],
         }
     )

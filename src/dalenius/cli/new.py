@@ -1,8 +1,10 @@
-"""`dalenius new`: the skeleton of a measure, synthesizer, table rule or command, with its test."""
+"""`dalenius new`: the skeleton of a measure, synthesizer, masking step, table rule or command, with its test."""
 
 from __future__ import annotations
 
+import keyword
 import re
+from collections.abc import Collection
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
@@ -11,10 +13,15 @@ from typing import Annotated
 
 import typer
 
+import dalenius.evaluation  # noqa: F401 (registers all measures)
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal
 from dalenius.core.errors import FileError, OptionError
+from dalenius.counts.measure import MEASURES
 from dalenius.data.atomic import write_text
+from dalenius.data.steps import STEPS
+from dalenius.synth import METHODS
+from dalenius.tables.rule_text import MAKERS
 
 app = typer.Typer()
 
@@ -24,26 +31,43 @@ class What(StrEnum):
 
     measure = "measure"
     synthesizer = "synthesizer"
+    step = "step"
     rule = "rule"
     command = "command"
 
 
-ROOMS = {What.measure: "utility", What.synthesizer: "synth", What.rule: "tables", What.command: "cli"}
-GROUPS = {What.measure: "measures", What.synthesizer: "methods", What.rule: "rules", What.command: "commands"}
+ROOMS = {
+    What.measure: "utility", What.synthesizer: "synth", What.step: "mask", What.rule: "tables", What.command: "cli",
+}  # fmt: skip
+GROUPS = {
+    What.measure: "measures", What.synthesizer: "methods", What.step: "steps", What.rule: "rules",
+    What.command: "commands",
+}  # fmt: skip
+
+
+def _known(what: What) -> Collection[str]:
+    """Names that are taken."""
+    if what is What.rule:
+        return MAKERS
+    if what is What.command:
+        return [path.stem for path in Path(__file__).parent.glob("[a-z]*.py")]
+    return [*MEASURES] if what is What.measure else [*METHODS, *STEPS]
 
 
 @app.command()
 def new(
-    what: Annotated[What, typer.Argument(help="measure, synthesizer, rule or command.")],
+    what: Annotated[What, typer.Argument(help="measure, synthesizer, step, rule or command.")],
     name: Annotated[str, typer.Argument(help="Its name, in words with dashes: median-gap.")],
     into: Annotated[
         Path, typer.Option("--into", help="Checkout of Dalenius, or folder of a package of your own.")
     ] = Path(),
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write the skeleton of a measure, synthesizer, table rule or command, with its test."""
+    """Write the skeleton of a measure, synthesizer, masking step, table rule or command, with its test."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise OptionError(f"the name {name!r} should be small letters and digits, with dashes between words")
+    if keyword.iskeyword(name.replace("-", "_")) or name in _known(what):
+        raise OptionError(f"the name {name!r} is taken, by Python or by another {what}; choose another")
     module, room = name.replace("-", "_"), ROOMS[what]
     inside = (into / "src" / "dalenius" / room).is_dir()
     code = (into / "src" / "dalenius" / room if inside else into) / f"{module}.py"

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal
+from dalenius.cli._console import Terminal, grid_of
 from dalenius.cli._input import load
 from dalenius.core.cost import Cost, duration, size
 from dalenius.core.result import figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.atomic import write_text
 from dalenius.release import Plan, Release, forecast, read_plan, run_plan, template, verify_pack, write_pack
+from dalenius.release.outcome import Judged
 from dalenius.release.pack import pack_digest
+from dalenius.release.tell import unset_line
 from dalenius.release.verify import Verification, check_release
 
 app = typer.Typer()
@@ -27,6 +29,7 @@ NOT_ACCEPTED = 1
 
 
 @app.command()
+@opt.reads
 def plan(
     data: opt.Original,
     output: Annotated[
@@ -34,13 +37,15 @@ def plan(
     ] = Path("plan.yaml"),
     schema: opt.SchemaFile = None,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
     """Write a commented release plan for a file, to be read and corrected."""
     terminal = Terminal(quiet)
-    loaded = load(data, schema, terminal)
-    write_text(
-        output, template(_beside(data, output), loaded.table, _beside(schema, output) if schema else None)
-    )
+    loaded = load(data, schema, terminal, reading)
+    beside = _beside(schema, output) if schema else None
+    text = template(_beside(data, output), loaded.table, beside, reading=reading.options(data))
+    write_text(output, text)
     terminal.say(f"plan written to {output}; read it, correct it, then: dalenius release {output}")
 
 
@@ -116,7 +121,7 @@ def release(
 def _costs(wanted: Plan, terminal: Terminal) -> None:
     with terminal.progress("small trials"):
         costs = forecast(wanted)
-    grid = Grid("candidate", "making it", "measuring it", "memory", box=None, header_style="bold")
+    grid = grid_of("candidate", "making it", "measuring it", "memory")
     for name, cost in costs.items():
         grid.add_row(name, duration(cost.make), duration(cost.measure), size(cost.bytes))
     total = sum((cost.total for cost in costs.values()), Cost(0, 0))
@@ -137,18 +142,37 @@ def _times(replicates: int) -> str:
     return "each once" if replicates == 1 else f"each {replicates} times"
 
 
-def _show(outcome: Release, terminal: Terminal) -> None:
-    names = list(dict.fromkeys([*(r.measure for r in outcome.plan.policy), outcome.plan.choose]))
-    grid = Grid("candidate", "scenario", *names, "policy", box=None, header_style="bold")
-    for judged in outcome.judged:
-        for scenario, results in judged.figures.items():
-            cells = [figure(results[n].value, results[n].unit) if n in results else "–" for n in names]
-            grid.add_row(judged.candidate.name, scenario, *cells, "met" if judged.safe else "not met")
+BESIDE = 4
+"""Candidates that fit beside each other in a terminal of 80 columns."""
+
+
+def _show_some(outcome: Release, several: Sequence[Judged], terminal: Terminal) -> None:
+    """Figures of some candidates side by side, one row for each measure and intruder."""
+    names = list(dict.fromkeys([*(r.measure for r in outcome.plan.about("pair")), outcome.plan.choose]))
+    grid = grid_of("measure", "intruder", *(judged.candidate.name for judged in several))
+    for scenario in dict.fromkeys(name for judged in several for name in judged.figures):
+        for name in names:
+            found = [judged.figures.get(scenario, {}).get(name) for judged in several]
+            grid.add_row(name, scenario, *("–" if r is None else figure(r.value, r.unit) for r in found))
+    grid.add_row("policy", "", *("met" if judged.safe else "not met" for judged in several))
     terminal.say(grid)
+
+
+def _show(outcome: Release, terminal: Terminal) -> None:
+    for start in range(0, len(outcome.judged), BESIDE):
+        _show_some(outcome, outcome.judged[start : start + BESIDE], terminal)
+    if outcome.attacked is not None:
+        terminal.say("\nThe tables that go out with the file:")
+        for result in outcome.attacked.results.values():
+            terminal.say(result.sentence)
+        for line in (*outcome.attacked.remarks, *(f.said for f in outcome.attacked.findings)):
+            terminal.note(line)
     for judged in outcome.judged:
         for line in judged.broken:
             terminal.note(f"{judged.candidate.name}: {line}")
     terminal.say(f"\n{outcome.why}")
+    if unset := unset_line(outcome.plan):
+        terminal.say(unset)
 
 
 @app.command()

@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed, shown_table
+from dalenius.cli._console import Terminal, grid_of, listed, shown_table
 from dalenius.cli._input import load, load_like
 from dalenius.core.errors import OptionError
 from dalenius.core.option import parse
-from dalenius.core.result import figure
 from dalenius.counts.measure import measure_functions
 from dalenius.counts.pair import Pair
-from dalenius.data.atomic import replacing
+from dalenius.data.atomic import replacing, write_text
 from dalenius.data.grouping import Grouping
 from dalenius.risk.page import RiskPage, risk_page
 from dalenius.risk.sample.page import sample_page
@@ -57,6 +55,7 @@ Records = Annotated[
 
 
 @app.command()
+@opt.reads
 def risk(
     original: opt.Original,
     synthetic: Synthetic = None,
@@ -77,6 +76,8 @@ def risk(
     records: Records = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
     """Measure what an intruder could learn from a protected file, or from a file that is released as it is."""
     terminal = Terminal(quiet, as_json)
@@ -85,23 +86,18 @@ def risk(
             "needs a protected file", holdout=holdout, measures=measures, option=option, attacks=attacks,
             further=further, groups=groups, reveal=reveal,
         )  # fmt: skip
-        table = load(original, schema, terminal).table
+        table = load(original, schema, terminal, reading).table
         roles = {role: name for role, name in (("weight", weight), ("household", household)) if name}
         table = table.with_schema(table.schema.with_roles(**roles))
         with terminal.progress("measuring") as show:
             page = sample_page(
-                table,
-                listed(keys),
-                listed(targets),
-                population=population,
-                records=records is not None,
-                progress=show,
-            )
+                table, listed(keys), listed(targets), population=population, records=records is not None, progress=show,
+            )  # fmt: skip
     else:
         _refuse("is about one file by itself", weight=weight, household=household, population=population)
-        first = load(original, schema, terminal).table
-        second = load_like(synthetic, first, terminal).table
-        third = load_like(holdout, first, terminal).table if holdout is not None else None
+        first = load(original, schema, terminal, reading).table
+        second = load_like(synthetic, first, terminal, reading).table
+        third = load_like(holdout, first, terminal, reading).table if holdout is not None else None
         grouping = Grouping.fit(first, groups=groups) if groups else None
         pair = Pair(first, second, third, keys=listed(keys), targets=listed(targets), grouping=grouping)
         options = parse(option, measure_functions())
@@ -115,8 +111,7 @@ def risk(
     _show(page, terminal)
     terminal.emit(page.to_dict())
     if output is not None:
-        with replacing(output) as temporary:
-            temporary.write_text(page.to_markdown(), encoding="utf-8")
+        write_text(output, page.to_markdown())
         terminal.note(f"risk page written to {output}")
     if records is not None:
         _write_records(page, records, terminal)
@@ -147,18 +142,9 @@ def _refuse(why: str, **options: object) -> None:
 
 def _show(page: RiskPage, terminal: Terminal) -> None:
     terminal.say(page.intruder + "\n")
-    grid = Grid("figure", "value", "beside it", box=None, header_style="bold")
+    grid = grid_of("figure", "value", "beside it")
     for name, result in page.results.items():
-        trust = "" if result.trusted else " (not trusted)"
-        spread = f" {result.interval}" if result.interval is not None else ""
-        beside = ", ".join(
-            f"{word} {figure(value, result.unit)}" for word, value in result.yardsticks.items()
-        )
-        grid.add_row(
-            result.info.title if result.info else name,
-            figure(result.value, result.unit) + spread + trust,
-            beside,
-        )
+        grid.add_row(result.info.title if result.info else name, result.told, result.beside)
     terminal.say(grid)
     for result in page.results.values():
         terminal.say(f"\n{result.sentence}")

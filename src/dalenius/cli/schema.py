@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table as Grid
 
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal
+from dalenius.cli._console import Terminal, grid_of
+from dalenius.cli._databases import tell_schema
 from dalenius.cli._input import load
+from dalenius.data.files.databases import is_database
 from dalenius.data.schema import Schema
 
 app = typer.Typer()
 
 
 @app.command()
+@opt.reads
 def schema(
     data: opt.Original,
     output: Annotated[
@@ -27,17 +29,22 @@ def schema(
     ] = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
-    """Infer the schema of a file, say why, and write it as YAML to edit and sign."""
+    """Infer the schema of a file (or of a folder of linked tables), say why, and write it as YAML to edit and sign."""
     terminal = Terminal(quiet, as_json)
+    if is_database(data):
+        tell_schema(data, output, check, terminal)
+        return
     if check is not None:
         wanted = Schema.from_yaml(check)
-        load(data, None, terminal).schema_checked(wanted)
+        load(data, None, terminal, reading).schema_checked(wanted)
         terminal.say(f"{data} follows {check}")
         terminal.emit({"data": str(data), "schema": str(check), "faults": []})
         return
-    found = load(data, None, terminal).table.schema
-    grid = Grid("column", "kind", "role", "why", box=None, header_style="bold")
+    found = load(data, None, terminal, reading).table.schema
+    grid = grid_of("column", "kind", "role", "why")
     for column in found:
         grid.add_row(column.name, column.kind.value, ", ".join(column.roles), column.note)
     terminal.say(grid)

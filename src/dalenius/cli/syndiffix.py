@@ -24,6 +24,7 @@ Store = Annotated[Path, typer.Argument(help="Bucket store.", exists=True, dir_ok
 
 
 @app.command()
+@opt.reads
 def build(
     data: opt.Original,
     output: Annotated[Path, typer.Option("--output", "-o", help=f"{opt.OUTPUT}; the store.")],
@@ -36,10 +37,12 @@ def build(
     ] = None,
     entity: opt.Entity = None,
     quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
 ) -> None:
     """Anonymise a file into a bucket store; the file itself is no longer needed afterwards."""
     terminal = Terminal(quiet, False)
-    table = load(data, schema, terminal).table
+    table = load(data, schema, terminal, reading).table
     if entity is not None:
         table = table.with_schema(table.schema.with_roles(entity=entity))
     sets = [[name.strip() for name in text.split(",")] for text in also or ()]

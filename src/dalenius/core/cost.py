@@ -61,12 +61,23 @@ class Cost:
         dalenius.core.errors.DaleniusError: cart needs about 1.9 GB of memory and 954 MB are free; use fewer rows or
         columns, or run with force=True (--force)
         """
-        free = float(psutil.virtual_memory().available) if available is None else available
+        free = free_bytes() if available is None else available
         if self.bytes > free:
             raise DaleniusError(
                 f"{what} needs about {size(self.bytes)} of memory and {size(free)} are free; "
                 "use fewer rows or columns, or run with force=True (--force)"
             )
+
+
+def free_bytes() -> float:
+    """Memory that is free.
+
+    Examples
+    --------
+    >>> free_bytes() > 0
+    True
+    """
+    return float(psutil.virtual_memory().available)
 
 
 def duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ confidential value: column names, row numbers and counts are enough to find the 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import Self
 
@@ -69,6 +70,21 @@ class SchemaError(DaleniusError):
     """A schema or plan is wrong, or data do not follow it; ``faults`` lists every fault found."""
 
 
+class TableError(DaleniusError):
+    """A hierarchy, a table or its microdata are wrong; ``faults`` lists every fault found.
+
+    Examples
+    --------
+    >>> str(TableError("region.hrc", ["line 3: code 'A' appears twice", "line 9: empty code"]))
+    "region.hrc: 2 faults: line 3: code 'A' appears twice; line 9: empty code"
+    """
+
+    def __init__(self, where: str, faults: Sequence[str]) -> None:
+        count = f"{len(faults)} faults: " if len(faults) > 1 else ""
+        super().__init__(f"{where}: {count}{'; '.join(faults)}")
+        self.faults = tuple(faults)
+
+
 def counted(count: int, noun: str) -> str:
     """How many of something, in the singular where there is one.
 
@@ -90,3 +106,20 @@ def names(items: Sequence[object], limit: int = 5) -> str:
     """
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
+
+
+def no_column(wanted: Sequence[str], there: Sequence[str]) -> str:
+    """Say which columns are not there, what might have been meant, and what there is.
+
+    Examples
+    --------
+    >>> no_column(["regoin"], ["sex", "region"])
+    "no column 'regoin'; did you mean 'region'? There are 'sex', 'region'"
+    >>> no_column(["nose"], ["sex", "region"])
+    "no column 'nose'; there are 'sex', 'region'"
+    """
+    close = [
+        match for name in wanted for match in difflib.get_close_matches(str(name), list(map(str, there)), n=1)
+    ]
+    meant = f"did you mean {names(close)}? There" if close else "there"
+    return f"no column {names(wanted)}; {meant} are {names(there, 20)}"

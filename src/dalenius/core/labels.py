@@ -48,11 +48,11 @@ def place_labels(
     """
     lengths = [CHARACTER * len(text) for text in texts]
     crowd = [sum(abs(x - u) < 80 and abs(y - v) < 40 for u, v in spots) for x, y in spots]
-    found: dict[int, Place] = {}
+    placed: dict[int, Place] = {}
     for i in sorted(range(len(spots)), key=lambda i: (-crowd[i], spots[i])):
         options = [p for p in _around(spots[i], lengths[i]) if _inside(p, width, height)]
-        found[i] = min(options or _around(spots[i], lengths[i])[:1], key=lambda p: _cost(p, found, spots))
-    return [found[i] for i in range(len(spots))]
+        placed[i] = min(options or _around(spots[i], lengths[i])[:1], key=lambda p: _cost(p, placed, spots))
+    return [placed[i] for i in range(len(spots))]
 
 
 def _around(spot: tuple[float, float], length: float) -> list[Place]:

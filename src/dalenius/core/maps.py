@@ -10,6 +10,7 @@ import polars as pl
 
 from dalenius.core.labels import Place, place_labels
 from dalenius.core.later import altair as alt
+from dalenius.core.result import Interval, Result
 from dalenius.core.style import ORIGINAL, QUIET, RISK
 
 ALLOWED = "#2E7D4F"
@@ -56,6 +57,41 @@ def risk_utility_map(points: pl.DataFrame, width: int = 620, height: int = 340) 
     return alt.layer(*layers, *_labels(frame, marked))
 
 
+def turned(value: float, top: float) -> float:
+    """A figure of which more is better as a distance from the most there can be; its inverse where there is no most.
+
+    Examples
+    --------
+    >>> turned(0.75, 1.0), turned(4.0, math.inf)
+    (0.25, 0.25)
+    """
+    return top - value if math.isfinite(top) else 1 / max(value, 1e-9)
+
+
+def risk_facts(result: Result) -> dict[str, Any]:
+    """Where a result is on the risk axis: by what the file adds, or by its level where nobody outside was looked at.
+
+    Less than nothing is drawn as nothing, so that chance does not rank files that add nothing.
+
+    Examples
+    --------
+    >>> risk_facts(Result("demo", 22.0, "", outside=20.0))["risk"]
+    2.0
+    """
+    title = result.info.title if result.info else result.name
+    value, spread, original = result.value, result.interval, result.yardsticks.get("original")
+    if result.added is not None:
+        title, original = f"{title}: what the file adds", None
+        value, spread = max(result.added, 0.0), result.added_interval
+    elif result.info is not None and result.info.better == "higher":  # downwards is better on every map
+        top = result.info.bounds[1]
+        title = f"{title}, distance from {top:g}" if math.isfinite(top) else f"1 / {title}"
+        value, original = turned(value, top), None
+        spread = Interval(turned(spread.high, top), turned(spread.low, top)) if spread else None
+    low, high = (max(spread.low, 0.0), max(spread.high, 0.0)) if spread else (None, None)
+    return {"risk": value, "risk_low": low, "risk_high": high, "risk_title": title, "original_risk": original}
+
+
 class Frame:
     """The drawing area: data to pixels and back, so that labels can be placed before anything is drawn."""
 
@@ -99,17 +135,17 @@ class Frame:
 def _highest(points: pl.DataFrame, name: str) -> float:
     if name not in points.columns:
         return 0.0
-    found = points[name].drop_nulls().drop_nans().max()
-    return float(found) if isinstance(found, (int, float)) else 0.0
+    highest = points[name].drop_nulls().drop_nans().max()
+    return float(highest) if isinstance(highest, (int, float)) else 0.0
 
 
 def _common(points: pl.DataFrame, name: str) -> float | None:
     """The limit when it is one and the same for all candidates."""
     if name not in points.columns:
         return None
-    found = points[name].drop_nulls()
-    same = len(found) == len(points) and found.max() == found.min()
-    return float(found[0]) if same else None
+    limits = points[name].drop_nulls()
+    same = len(limits) == len(points) and limits.max() == limits.min()
+    return float(limits[0]) if same else None
 
 
 def _said(points: pl.DataFrame) -> list[str]:

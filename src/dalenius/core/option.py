@@ -208,6 +208,22 @@ def faults(owner: Any, options: Mapping[str, Any]) -> list[str]:
     ]  # fmt: skip
 
 
+def lacking(owner: Any, options: Mapping[str, Any]) -> list[str]:
+    """Options without a default that are not given.
+
+    Examples
+    --------
+    >>> def share(rows: Annotated[int, Option(at_least=1)], weight: float | None = None) -> None: ...
+    >>> lacking(share, {"weight": 2})
+    ['rows is not given; use a whole number, 1 or more']
+    """
+    return [
+        f"{name} is not given; use {each.accepts}"
+        for name, each in declared(owner).items()
+        if each.default is REQUIRED and name not in options
+    ]
+
+
 def check(owner: str, declaration: Any, options: Mapping[str, Any]) -> None:
     """Raise one error with every fault of the options that a dataclass or function is given.
 
@@ -389,7 +405,7 @@ def _inner_fault(value: Any, hint: Any) -> str:
     return ""
 
 
-def words(hint: Any, option: Option = Option()) -> str:  # noqa: B008 (frozen)
+def words(hint: Any, option: Option = Option()) -> str:
     """What a type asks for, in words.
 
     Examples

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from dalenius.core.plain import plain
-from dalenius.core.style import configured
+from dalenius.core.style import FONT, configured
 
 UNDRAWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that SVG cannot hold."""
+SPOKEN = re.compile(r' (?:role="graphics-[a-z]+"|aria-[a-z]+="[^"]*")')
+"""What is said about single marks, some of which have no name; the words about the whole stand in their place."""
+WIDEST = "DejaVu Sans, Verdana, sans-serif"
+"""Texts get the room they need in the widest font a browser may choose for ours, so that none is cut."""
 
 
 def drawable(part: Any) -> Any:
@@ -30,19 +36,51 @@ def drawable(part: Any) -> Any:
     return [drawable(value) for value in part] if isinstance(part, list) else part
 
 
-def picture(chart: Any) -> str:
-    """The chart as SVG text, with the look all charts share.
+def picture(chart: Any, words: str) -> str:
+    """The chart as SVG text, with the look all charts share; ``words`` are read out in its place.
 
     Examples
     --------
     >>> import altair as alt
-    >>> drawn = picture(alt.Chart(alt.Data(values=[{"a": 1}])).mark_point().encode(x="a:Q"))
-    >>> drawn[:4]
-    '<svg'
+    >>> drawn = picture(alt.Chart(alt.Data(values=[{"a": 1}])).mark_point().encode(x="a:Q"), "one point")
+    >>> drawn[:40]
+    '<svg role="img" aria-label="one point" x'
     """
     import vl_convert  # noqa: PLC0415 (half a second, and only when somebody looks)
 
-    spec = json.dumps(
-        drawable(plain(configured(chart).to_dict(validate=False))), default=str, allow_nan=False
+    spec = drawable(plain(configured(chart).to_dict(validate=False)))
+    spec["config"]["font"] = WIDEST
+    drawn = str(vl_convert.vegalite_to_svg(json.dumps(spec, default=str, allow_nan=False)))
+    drawn = SPOKEN.sub("", drawn).replace(
+        "<svg ", f'<svg role="img" aria-label="{html.escape(drawable(words))}" ', 1
     )
-    return str(vl_convert.vegalite_to_svg(spec))
+    return drawn.replace(f'font-family="{WIDEST}"', f'font-family="{FONT}"')
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A chart that a notebook shows as a still picture, with what it says in words for those who cannot see it.
+
+    ``chart`` is the Altair chart, to be changed or combined.
+
+    Examples
+    --------
+    >>> import altair as alt
+    >>> figure = Figure(alt.Chart(alt.Data(values=[{"a": 1}])).mark_point().encode(x="a:Q"), "one point")
+    >>> print(figure)
+    one point
+    """
+
+    chart: Any
+    words: str
+
+    @property
+    def svg(self) -> str:
+        """The picture as SVG text."""
+        return picture(self.chart, self.words)
+
+    def __str__(self) -> str:
+        return self.words
+
+    def _repr_html_(self) -> str:
+        return self.svg

@@ -1,4 +1,4 @@
-"""Plugins: packages outside that add methods, measures, rules, readers and commands through entry points.
+"""Plugins: packages outside that add methods, masking steps, measures, rules, readers and commands by entry points.
 
 A package says in its ``pyproject.toml`` what it offers::
 
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-Group = Literal["methods", "measures", "rules", "readers", "commands"]
+Group = Literal["methods", "steps", "measures", "rules", "readers", "commands"]
 
 
 class PluginWarning(UserWarning):

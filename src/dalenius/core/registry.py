@@ -7,8 +7,9 @@ batteries find it here.
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -18,6 +19,7 @@ from dalenius.core.errors import OptionError
 
 Better = Literal["lower", "higher", "centre"]
 Family = Literal["risk", "utility"]
+Subject = Literal["pair", "published"]
 Dimension = Literal["copying", "attribution", "singling out", "membership"]
 """What a risk figure is about: rows that come out again, secrets read off, people found, the fact of taking part."""
 
@@ -30,7 +32,9 @@ class MethodInfo:
     is an answer), ``promise`` the same to people who get a file; ``kinds`` are the column kinds it takes;
     ``max_columns`` is where it stops being sensible. ``copies_rows`` and ``keeps_joint`` tell the report, and the
     common checks, what to expect: whole original rows come out, or the dependence between columns is modelled.
-    ``seedable`` is false where fresh noise is part of the guarantee, so that the same seed gives other rows.
+    ``masks`` is true where the rows of the file are those of the original, changed: each is somebody's, and risk is
+    read through the mask (`Lens`). ``seedable`` is false where fresh noise is part of the guarantee, so that the same
+    seed gives other rows.
     ``example_options`` are what the method needs to be shown on example data (demo, common checks).
 
     Examples
@@ -49,6 +53,7 @@ class MethodInfo:
     kinds: tuple[str, ...] = ()
     copies_rows: bool = False
     keeps_joint: bool = True
+    masks: bool = False
     max_columns: int | None = None
     seedable: bool = True
     example_options: Mapping[str, Any] = field(default_factory=dict)
@@ -61,9 +66,13 @@ class MeasureInfo:
     ``better`` is "lower", "higher", or "centre" for a figure that is best at ``centre`` and worse on both sides of it.
     ``dimension`` is what a risk figure is about: a verdict needs one of each. ``covered`` is true where the range of a
     risk figure has been seen to hold its mean about 95 times in 100 with people and file drawn again (the bench
-    ``risk_coverage``); other ranges are not called intervals. ``needs`` names what the pair must have
-    ("keys", "targets", "holdout", "households", "identifiers", "rules"); ``default`` says whether ``evaluate`` runs it
-    unasked.
+    ``risk_coverage``); other ranges are not called intervals. ``added_covered`` is true where that holds of what is
+    added, or it is held more often still, as ranges of rare events must be. ``compares`` is false for a risk figure
+    that nobody outside the data stands beside. ``needs`` names what the pair must have
+    ("keys", "targets", "holdout", "households", "identifiers", "rules", "links" of a mask); ``default`` says whether
+    ``evaluate`` runs it unasked. ``reads`` is "counts" for a figure made of the pair's counts alone: files larger than
+    memory have it from all rows; one that reads "rows" has it from a sample of them. ``subject`` is what it looks at:
+    a pair of files, or what is published.
 
     The common checks ask four more facts: ``sees_spread`` is false for figures that only look whether values are
     allowed, which a file of one repeated row passes; ``sees_dependence`` is false for figures that look at one column
@@ -95,6 +104,10 @@ class MeasureInfo:
     dimension: Dimension | None = None
     centre: float | None = None
     covered: bool = False
+    reads: Literal["counts", "rows"] = "rows"
+    subject: Subject = "pair"
+    added_covered: bool = False
+    compares: bool = True
 
     def __post_init__(self) -> None:
         if (self.better == "centre") != (self.centre is not None):
@@ -144,14 +157,18 @@ class Registry(Generic[T]):
     dalenius.core.errors.OptionError: unknown measure 'two-way-utilty'; did you mean 'two-way-utility'?
     """
 
-    def __init__(self, noun: str, group: plugins.Group | None = None) -> None:
+    def __init__(self, noun: str, group: plugins.Group | None = None, rooms: Sequence[str] = ()) -> None:
         self.noun = noun
+        self._rooms = list(rooms)
         self._items: dict[str, T] = {}
         self._waiting = group
 
     @property
     def _all(self) -> dict[str, T]:
-        """What is registered; the first look brings in what other packages offer."""
+        """What is registered; the first look brings in what higher rooms and other packages offer."""
+        rooms, self._rooms = self._rooms, []
+        for room in rooms:
+            importlib.import_module(room)
         group, self._waiting = self._waiting, None
         for entry, item in plugins.loaded(group) if group else ():
             if item not in self._items.values():  # most have registered themselves while they were loaded
@@ -161,7 +178,7 @@ class Registry(Generic[T]):
     def add(self, item: T) -> T:
         """Register ``item`` under its name; a name is taken once, but its own file may be loaded again."""
         name = item.info.name
-        if name in self._items and _home(self._items[name]) != _home(item):
+        if name in self._items and home(self._items[name]) != home(item):
             raise OptionError(f"{self.noun} {name!r} is registered twice; give one of them another name")
         self._items[name] = item
         return item
@@ -192,8 +209,14 @@ class Registry(Generic[T]):
         return list(self._all.values())
 
 
-def _home(item: Any) -> tuple[str, str]:
-    """File and name of what is registered: a test runner may load one file under two module names."""
+def home(item: Any) -> tuple[str, str]:
+    """File and name of what is registered: a test runner may load one file under two module names.
+
+    Examples
+    --------
+    >>> home(Registry)[1]
+    'Registry'
+    """
     thing = inspect.unwrap(item)
     if not (inspect.isroutine(thing) or inspect.isclass(thing)):
         return "", str(id(thing))

@@ -43,12 +43,21 @@ def mean_result(results: Sequence[Result], spread: Spread = "confidence", level:
         interval=_interval(first, values, spread, level),
         yardsticks={name: fmean(r.yardsticks[name] for r in results) for name in shared},
         values={name: fmean(r.values[name] for r in results) for name in further},
+        level=_mean([r.level for r in results]),
+        outside=_mean([r.outside for r in results]),
+        added_interval=_interval(first, [r.added for r in results], spread, level),
         trusted=all(result.trusted for result in results),
     )
 
 
-def _interval(first: Result, values: Sequence[float], spread: Spread, level: float) -> Interval | None:
-    if not all(map(isfinite, values)):
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None
+
+
+def _interval(first: Result, found: Sequence[float | None], spread: Spread, level: float) -> Interval | None:
+    values = [value for value in found if value is not None and isfinite(value)]
+    if len(values) < len(found):
         return None  # a file that could not be measured leaves nothing to say about the spread
     if spread == "range":
         return Interval(min(values), max(values), 1.0, "range over replicates")

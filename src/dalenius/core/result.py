@@ -73,6 +73,8 @@ class Interval:
         )
 
 
+WHOLE: tuple[str, ...] = ()
+"""Counts of a table in which every row is about the whole file, a whole column or the protected file alone."""
 SPREAD = "spread over records"
 """Kind of a range that says how far chance among the records looked at would move a figure, and nothing more."""
 
@@ -98,7 +100,8 @@ class Result:
         Per-column, per-cell or per-target figures, whole: for the people who hold the data. `shown` is what leaves
         their hands.
     counts
-        Columns of the table that say how many original records a row rests on.
+        Columns of the table that say how many original records a row rests on; `WHOLE` where every row is about the
+        whole file or a whole column. A table whose measure says neither is not shown.
     threshold
         Rows that rest on fewer records are not shown.
     chart
@@ -126,7 +129,7 @@ class Result:
     outside: float | None = None
     added_interval: Interval | None = None
     table: pl.DataFrame | None = field(default=None, repr=False)
-    counts: tuple[str, ...] = ()
+    counts: tuple[str, ...] | None = None
     threshold: int = THRESHOLD
     chart: Callable[[], alt.TopLevelMixin] | None = None
     trusted: bool = True
@@ -139,6 +142,22 @@ class Result:
         return f"{self.name} = {figure(self.value, self.unit)}{spread}{beside}: {self.sentence}"
 
     @property
+    def title(self) -> str:
+        """The measure's title; the name where it is no measure's."""
+        return self.info.title if self.info else self.name
+
+    @property
+    def told(self) -> str:
+        """The figure with its range, and whether it can be trusted, for a line of a table."""
+        trust = "" if self.trusted else " (not trusted)"
+        return figure(self.value, self.unit) + (f" {self.interval}" if self.interval else "") + trust
+
+    @property
+    def beside(self) -> str:
+        """The yardsticks, for a line of a table."""
+        return "; ".join(f"{name} {figure(value, self.unit)}" for name, value in self.yardsticks.items())
+
+    @property
     def added(self) -> float | None:
         """What being in the data adds to the risk: the level inside minus the level outside, more is worse.
 
@@ -149,18 +168,21 @@ class Result:
         >>> Result("demo", 22.0, "As it is.", outside=20.0).added
         2.0
         """
+        return self.beyond(self.value if self.level is None else self.level)
+
+    def beyond(self, level: float) -> float | None:
+        """By how much a level is worse than that of people outside the data."""
         if self.outside is None or (self.info is not None and self.info.family != "risk"):
             return None
-        inside = self.value if self.level is None else self.level
-        return self._turned(inside) - self._turned(self.outside)
-
-    def _turned(self, value: float) -> float:
-        return value if self.info is None else self.info.shortfall(value)
+        turned = (lambda x: x) if self.info is None else self.info.shortfall
+        return turned(level) - turned(self.outside)
 
     @property
     def shown(self) -> pl.DataFrame | None:
         """The table as it may be shown: nothing that rests on fewer original records than the threshold."""
-        return None if self.table is None else withhold(self.table, self.counts, self.threshold)
+        if self.table is None or self.counts is None:
+            return None
+        return withhold(self.table, self.counts, self.threshold)
 
     def with_info(self, info: MeasureInfo, threshold: int | None = None) -> Result:
         """The same result carrying its measure's description, and what is shown of it."""
@@ -200,7 +222,7 @@ class Result:
             "trusted": self.trusted,
             "sentence": self.sentence,
             "table": None if table is None else plain(table.to_dicts()),
-            "counts": list(self.counts),
+            "counts": None if self.counts is None else list(self.counts),
             "threshold": self.threshold,
         }
 
@@ -226,19 +248,21 @@ class Result:
             outside=None if data["outside"] is None else _number(data["outside"]),
             added_interval=None if added is None else Interval.from_dict(added),
             table=pl.DataFrame(rows, infer_schema_length=None) if rows else None,
-            counts=tuple(data["counts"]),
+            counts=None if data["counts"] is None else tuple(data["counts"]),
             threshold=data["threshold"],
             trusted=data["trusted"],
             info=info,
         )
 
     def _repr_html_(self) -> str:
-        title = html.escape(self.info.title if self.info else self.name)
-        beside = "; ".join(f"{html.escape(k)} {figure(v, self.unit)}" for k, v in self.yardsticks.items())
+        from dalenius.core.small_table import small_table  # noqa: PLC0415 (it writes figures as this file does)
+
+        best = self.info.best if self.info else ""
+        title, beside = html.escape(self.title), html.escape("; ".join(filter(None, (best, self.beside))))
         head = f"<h4>{title}: {figure(self.value, self.unit)}{f' <small>({beside})</small>' if beside else ''}</h4>"
         warning = "" if self.trusted else "<p><strong>Not trusted:</strong> see the sentence below.</p>"
-        rows = "" if self.shown is None else self.shown.head(12)._repr_html_()
-        drawn = "" if self.chart is None else picture(self.chart())
+        rows = "" if self.shown is None else small_table(self.shown)
+        drawn = "" if self.chart is None else picture(self.chart(), self.sentence)
         return f"<section>{head}{warning}<p>{html.escape(self.sentence)}</p>{drawn}{rows}</section>"
 
 

@@ -26,8 +26,12 @@ class Sum:
     whole: int | None = None
 
 
-def withheld(counts: npt.NDArray[Any], sums: Sequence[Sum], threshold: int) -> Mask:
+def withheld(
+    counts: npt.NDArray[Any], sums: Sequence[Sum], threshold: int, owners: npt.NDArray[Any] | None = None
+) -> Mask:
     """Which cells must not be shown: the small ones, and others so that no small one follows from the rest.
+
+    A cell is small if it has few ``owners`` (people, firms); without them every record is one of its own.
 
     Examples
     --------
@@ -37,7 +41,7 @@ def withheld(counts: npt.NDArray[Any], sums: Sequence[Sum], threshold: int) -> M
     [False, False]
     """
     counts = np.asarray(counts, np.int64)
-    hidden = (counts > 0) & (counts < threshold)
+    hidden = (counts > 0) & ((counts if owners is None else np.asarray(owners)) < threshold)
     if not hidden.any():
         return hidden
     while True:

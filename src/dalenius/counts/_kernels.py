@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from dalenius.core.kernels import njit
 
 DIGIT_BITS = 9
 """Digit of the radix sort: with more than 512 buckets the scattered writes miss the cache."""
@@ -30,6 +31,13 @@ def tally(keys: Any, cells: Any) -> None:
     """Count keys into dense cells."""
     for i in range(keys.shape[0]):
         cells[keys[i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def tally_pair(first: Any, second: Any, size: int, cells: Any) -> None:
+    """Count rows by two columns of codes into dense cells, ``size`` in a row."""
+    for i in range(first.shape[0]):
+        cells[first[i] * size + second[i]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -153,3 +161,25 @@ def run_lengths(ordered: Any) -> Any:
             times[at] = 0
         times[at] += 1
     return values, times
+
+
+@njit(cache=True, nogil=True)
+def draw_within(ends: Any, guide: Any, scale: float, known: Any, width: int, points: Any, drawn: Any) -> None:
+    """The cell each point falls on, within the line of cells that its row knows; ``guide`` says where to look.
+
+    ``guide[g]`` is the first cell that ends beyond ``g / scale``; with a scale that is a power of two the search from
+    there finds what a search of all cells finds.
+    """
+    for i in range(known.shape[0]):
+        first = known[i] * width
+        begin = ends[first - 1] if first > 0 else 0.0
+        point = begin + points[i] * (ends[first + width - 1] - begin)
+        place = int(point * scale)
+        low, high = guide[place], guide[place + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if ends[middle] <= point:
+                low = middle + 1
+            else:
+                high = middle
+        drawn[i] = min(max(low - first, 0), width - 1)  # rounding can step over the end of a line: stay in it

@@ -1,7 +1,7 @@
 """`count`: one way to ask for a contingency table, whatever holds the rows.
 
-In memory the rows are encoded and counted by Numba; a DuckDB relation, a lazy frame or a file groups by
-itself, and only distinct combinations come back.
+In memory the rows are encoded and counted by Numba; a file or a lazy Polars frame streams by in batches of rows;
+a DuckDB relation or another lazy frame groups by itself, and only distinct combinations come back.
 """
 
 from __future__ import annotations
@@ -14,16 +14,23 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.counts.batches import ArrowStream, CsvStream, ParquetStream, PolarsStream, open_stream
 from dalenius.counts.counts import Counts
 from dalenius.counts.memory import check_weights, count_codes_many
 from dalenius.counts.pushdown import as_categories, count_pushed
 from dalenius.counts.sources import DuckSource, LazySource, open_file
+from dalenius.counts.spark import SparkSource, is_spark
+from dalenius.counts.stream import TooManyCells, count_stream
+from dalenius.data.files import is_address, read
 from dalenius.data.grouping import Grouping
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, Vector
+
+STREAMS = (ParquetStream, CsvStream, ArrowStream, PolarsStream)
 
 
 def count(
@@ -41,8 +48,8 @@ def count(
     ----------
     source
         A `Table`; a pandas, Polars or Arrow frame or a dict of columns; a DuckDB relation; a lazy frame
-        (Polars, Spark and others that Narwhals knows); or the path of a Parquet or CSV file, which may be
-        larger than memory.
+        (Polars, Spark and others that Narwhals knows); an Arrow reader of batches; or the path of a Parquet, CSV
+        or Arrow file, which may be larger than memory.
     columns
         Columns to cross, in this order; all but the weights when left out.
     schema
@@ -52,7 +59,7 @@ def count(
     weights
         Column to add up instead of counting rows.
     memory_limit
-        For files: memory DuckDB may use before it spills to a temporary folder, such as "512MB".
+        For files: let DuckDB count, with so much memory before it spills to a temporary folder, such as "512MB".
 
     Examples
     --------
@@ -98,20 +105,41 @@ def count_all(
 @contextmanager
 def _opened(source: Any, memory_limit: str | None) -> Iterator[Any]:
     """Open a source that groups by itself; a table or frame is passed on, to be encoded in memory."""
+    if isinstance(source, (str, Path)) and is_address(source):
+        yield read(source)
+        return
     if isinstance(source, (str, Path)):
-        with open_file(source, memory_limit) as file:
+        with _file(source, memory_limit) as file:
             yield file
         return
     if memory_limit is not None:
         raise OptionError(
             "memory_limit is for files; set the limit of a DuckDB connection or cluster where it is made"
         )
+    if is_spark(source):
+        yield SparkSource(source)
+        return
     wrapped = nw.from_native(source, pass_through=True)
     if isinstance(wrapped, nw.LazyFrame):
-        duck = wrapped.implementation.is_duckdb()
-        yield DuckSource(wrapped.to_native()) if duck else LazySource(wrapped)
+        held = wrapped.to_native()
+        if wrapped.implementation.is_polars():
+            yield PolarsStream(held)
+        else:
+            yield DuckSource(held) if wrapped.implementation.is_duckdb() else LazySource(wrapped)
+    elif isinstance(source, pa.RecordBatchReader):
+        yield ArrowStream(source)
     else:
         yield source
+
+
+@contextmanager
+def _file(path: str | Path, memory_limit: str | None) -> Iterator[Any]:
+    """Open a file as a stream or, where memory is limited, in DuckDB, which spills to the disk."""
+    if memory_limit is None:
+        yield open_stream(path)
+        return
+    with open_file(path, memory_limit) as file:
+        yield file
 
 
 def _wanted(held: Any, columns: Sequence[str] | None, weights: str | None) -> tuple[str, ...]:
@@ -131,7 +159,9 @@ def _wanted(held: Any, columns: Sequence[str] | None, weights: str | None) -> tu
 def _names(held: Any) -> list[str]:
     if isinstance(held, Mapping):
         return [str(name) for name in held]
-    if isinstance(held, (Table, DuckSource, LazySource)):
+    if isinstance(held, STREAMS):
+        return list(held.schema.names)
+    if isinstance(held, (Table, DuckSource, LazySource, SparkSource)):
         return held.names
     wrapped = nw.from_native(held, pass_through=True)
     if isinstance(wrapped, nw.DataFrame):
@@ -147,7 +177,9 @@ def _count_many(
     grouping: Grouping | None,
     weights: str | None,
 ) -> dict[tuple[str, ...], Counts]:
-    if isinstance(held, (DuckSource, LazySource)):
+    if isinstance(held, STREAMS):
+        return _count_stream(held, tables, schema=schema, grouping=grouping, weights=weights)
+    if isinstance(held, (DuckSource, LazySource, SparkSource)):
         return count_pushed(held, tables, schema=schema, grouping=grouping, weights=weights)
     used = list(dict.fromkeys(name for table in tables for name in table))
     needed = used if weights is None or weights in used else [*used, weights]
@@ -155,6 +187,20 @@ def _count_many(
     values = None if weights is None else check_weights(_numbers(table[weights]), table.rows, weights)
     categories = {name: as_categories(table[name], grouping) for name in used}
     return count_codes_many(categories, tables, values)
+
+
+def _count_stream(held: Any, tables: Sequence[tuple[str, ...]], **how: Any) -> dict[tuple[str, ...], Counts]:
+    """Count in one pass; a file whose tables have more cells than memory is counted by DuckDB instead."""
+    try:
+        return count_stream(held, tables, **how)
+    except TooManyCells:
+        if not isinstance(held, (ParquetStream, CsvStream)):
+            raise DataError(
+                f"{held.where}: the tables have more cells than fit in memory; count fewer columns, group "
+                "numbers, or write a Parquet file and count that"
+            ) from None
+    with open_file(held.pattern, None) as file:
+        return count_pushed(file, tables, **how)
 
 
 def _encoded(held: Any, needed: list[str], schema: Schema | None) -> Table:

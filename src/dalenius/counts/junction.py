@@ -111,11 +111,11 @@ class JunctionTree:
     @cached_property
     def holders(self) -> tuple[int, ...]:
         """One clique that holds each column."""
-        found = dict[int, int]()
+        holders = dict[int, int]()
         for i, clique in enumerate(self.cliques):
             for v in clique:
-                found.setdefault(v, i)
-        return tuple(found[v] for v in range(len(self.sizes)))
+                holders.setdefault(v, i)
+        return tuple(holders[v] for v in range(len(self.sizes)))
 
     def home(self, margin: Iterable[int]) -> int:
         """Smallest clique that holds all columns of a margin."""
@@ -147,21 +147,21 @@ def _cliques(sizes: Sequence[int], margins: Iterable[Sequence[int]]) -> list[Cli
     heap = [(_weight(v, near, sizes), v) for v in range(len(sizes))]
     heapq.heapify(heap)
     gone: set[int] = set()
-    found: list[set[int]] = []
+    cliques: list[set[int]] = []
     while heap:
         weight, v = heapq.heappop(heap)
         if v in gone or weight != _weight(v, near, sizes):
             continue  # an entry from before a neighbour went
         gone.add(v)
         clique = near[v] | {v}
-        if not any(clique <= other for other in found):
-            found.append(clique)
+        if not any(clique <= other for other in cliques):
+            cliques.append(clique)
         for u in near[v]:
             near[u] |= near[v]
             near[u] -= {u, v}
         for u in near[v]:
             heapq.heappush(heap, (_weight(u, near, sizes), u))
-    return sorted(tuple(sorted(clique)) for clique in found)
+    return sorted(tuple(sorted(clique)) for clique in cliques)
 
 
 def _weight(v: int, near: Sequence[set[int]], sizes: Sequence[int]) -> int:

@@ -77,10 +77,12 @@ def fill(keys: IntArray, codes: Sequence[IntArray], sizes: Sequence[int], begin:
     """Keys of the rows from ``begin`` on, into ``keys``."""
     end = begin + len(keys)
     for i, (column, size) in enumerate(zip(codes, sizes, strict=True)):
+        # a copy where need be: kernels are compiled for arrays that are contiguous and can be written to
+        block = np.require(column[begin:end], requirements=("C", "W"))
         if i == 0:
-            _kernels.start_keys(keys, column[begin:end])
+            _kernels.start_keys(keys, block)
         else:
-            _kernels.extend_keys(keys, column[begin:end], size)
+            _kernels.extend_keys(keys, block, size)
 
 
 def unravel(keys: IntArray, sizes: Sequence[int], column: int) -> IntArray:

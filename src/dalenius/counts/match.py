@@ -132,7 +132,7 @@ def check_keys(pair: Pair, keys: Sequence[str], target: str | None = None) -> No
         raise OptionError("a key is named twice; name each key once")
     if target in keys:
         raise OptionError(
-            f"target {target!r} is among the keys; an intruder cannot know what he wants to learn"
+            f"target {target!r} is among the keys; an intruder cannot already know what is to be learnt"
         )
     wanted = [*keys, *([target] if target is not None else [])]
     absent = [name for name in wanted if name not in pair.original]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec
 
@@ -16,6 +16,7 @@ from dalenius.data.rules import rules_for
 from dalenius.data.schema import Role
 
 P = ParamSpec("P")
+Facts = ParamSpec("Facts")
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +48,15 @@ class Measure(Generic[P]):
         lacking = self.lacks(pair, given)
         if lacking:
             raise DataError(f"{self.info.title} {needs(lacking)}; name them in the schema or in the call")
-        return self.function(pair, *args, **options).with_info(self.info, pair.threshold)
+        read, told = self._read(pair)
+        found = self.function(read, *args, **options)
+        if told:
+            found = replace(found, sentence=f"{found.sentence} {told}")
+        return found.with_info(self.info, pair.threshold)
+
+    def _read(self, pair: Pair) -> tuple[Pair, str]:
+        """The pair that the measure reads, and a sentence about it."""
+        return pair.for_rows() if self.info.reads == "rows" else (pair, "")
 
     def __repr__(self) -> str:
         return f"<measure {self.info.name}: {self.info.title}>"
@@ -63,7 +72,8 @@ class Measure(Generic[P]):
 
     def lacks(self, pair: Pair, options: Mapping[str, Any] | None = None) -> list[str]:
         """What the pair would need to have for this measure, and has not; keys and targets may be options."""
-        return sorted(need for need in self.info.needs if not _has(pair, need, options or {}))
+        read, _ = self._read(pair)
+        return sorted(need for need in self.info.needs if not _has(read, need, options or {}))
 
 
 NEEDS = {
@@ -71,6 +81,7 @@ NEEDS = {
     "rules": "rules, and the schema has no rules on these columns",
     "households": "households, and no column of both files has that role",
     "identifiers": "identifiers, and no column of both files has that role",
+    "links": "the lens of a masked file, which tells whose row each row is",
 }
 """What is said of a need beyond its name."""
 ROLES = {"households": (Role.HOUSEHOLD,), "identifiers": (Role.IDENTIFIER,)}
@@ -93,6 +104,8 @@ def _has(pair: Pair, need: str, given: Mapping[str, Any]) -> bool:
         return bool(given[option])
     if need == "rules":
         return any(rule.can_read(pair.original.names) for rule in rules_for(pair.schema))
+    if need == "links":
+        return pair.lens is not None
     if need in ROLES:
         return any(name in pair.original for role in ROLES[need] for name in pair.schema.by_role(role))
     return pair.holdout is not None if need == "holdout" else bool(getattr(pair, need))
@@ -102,7 +115,22 @@ class _Wearer:
     """Takes on the attributes of a function."""
 
 
-MEASURES: Registry[Measure[...]] = Registry("measure", "measures")
+MEASURES: Registry[Measure[...]] = Registry("measure", "measures", rooms=("dalenius.mask",))
+
+MASKED = "detail-lost"
+"""Of a masked file also this is measured unasked, and what needs its links."""
+
+
+def masked_measures() -> list[str]:
+    """Names of what is measured unasked where a file was masked, and only there.
+
+    Examples
+    --------
+    >>> import dalenius.utility
+    >>> masked_measures()
+    ['own-row-found', 'interval-disclosure', 'value-loss', 'detail-lost']
+    """
+    return [*(m.info.name for m in MEASURES.values() if "links" in m.info.needs), MASKED]
 
 
 def measure_functions() -> dict[str, Callable[..., Result]]:
@@ -124,12 +152,22 @@ def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any
     return chosen
 
 
-def measure(info: MeasureInfo) -> Callable[[Callable[Concatenate[Pair, P], Result]], Measure[P]]:
-    """Register a function as a measure and put the checked `Measure` in its place."""
+@dataclass(frozen=True)
+class Registering:
+    """Registers a function as a measure and puts the checked `Measure` in its place."""
 
-    def keep(function: Callable[Concatenate[Pair, P], Result]) -> Measure[P]:
-        made = Measure(info, function)
+    info: MeasureInfo
+
+    def __call__(self, function: Callable[Concatenate[Pair, P], Result]) -> Measure[P]:
+        """Register the function."""
+        made = Measure(self.info, function)
         MEASURES.add(made)
         return made
 
-    return keep
+
+def _describing(info: Callable[Facts, MeasureInfo]) -> Callable[Facts, Registering]:
+    return lambda *args, **facts: Registering(info(*args, **facts))
+
+
+measure = _describing(MeasureInfo)
+"""Decorator of a measure; it takes what `MeasureInfo` takes."""

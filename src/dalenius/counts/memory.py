@@ -9,7 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.errors import DataError, OptionError, no_column
 from dalenius.counts import _kernels
 from dalenius.counts.counts import Counts
 from dalenius.counts.keys import BLOCK, add_up, distinct, fill, is_dense, product, ravel
@@ -61,7 +61,7 @@ def count_codes_many(
     """
     absent = [name for table in tables for name in table if name not in categories]
     if absent:
-        raise DataError(f"no column {names(absent)}; there are {names(list(categories))}")
+        raise DataError(no_column(absent, list(categories)))
     if not tables:
         return {}
     rows = len(next(iter(categories.values())).codes)
@@ -117,8 +117,8 @@ def tally(
     keys = ravel(codes, sizes, rows)
     if weights is None and keys.ndim == 1:
         keys.sort()
-        found: tuple[IntArray, AnyArray] = _kernels.run_lengths(keys)
-        return found
+        counted: tuple[IntArray, AnyArray] = _kernels.run_lengths(keys)
+        return counted
     values, ids = distinct(keys, sizes)
     ones = np.ones(rows, dtype=np.int64) if weights is None else weights
     return values, add_up(ids, len(values), ones)

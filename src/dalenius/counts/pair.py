@@ -23,6 +23,7 @@ from dalenius.counts.memory import count_codes, count_codes_many
 from dalenius.data.encode import encode, level_key
 from dalenius.data.frames import open_frame
 from dalenius.data.grouping import Grouping
+from dalenius.data.lens import Lens
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
 from dalenius.data.units import Unit, Units, owner_column
@@ -67,9 +68,15 @@ class Pair:
         Whom figures count: "entity", "household" or "record"; default: the first of them that the schema names.
     threshold
         Fewest original records behind anything that results show.
+    lens
+        What a mask did to make the protected file of the original. Original and holdout are sent through its maps, and
+        cells that were suppressed are empty in the original's rows too: who knows 37 looks for 30-39. A key or target
+        that the mask dropped is no longer one.
 
     Attributes
     ----------
+    unmasked
+        The original before it was sent through the lens.
     unshared
         Columns that are not compared because not every file has them.
 
@@ -94,10 +101,19 @@ class Pair:
         grouping: Grouping | None = None,
         unit: Unit | None = None,
         threshold: int = THRESHOLD,
+        lens: Lens | None = None,
     ) -> None:
-        base = Table.from_frame(original, schema)
+        whole = base = Table.from_frame(original, schema)
         others = [other for other in (protected, holdout) if other is not None]
         sources = [_Source(other) for other in others]
+        strangers = sources[1] if holdout is not None else None
+        if lens is not None:
+            keys, targets = _left(base, keys, Role.KEY, lens), _left(base, targets, Role.TARGET, lens)
+            lens.check(base, sources[0].rows)
+            base = lens.see_own(base, drop=False)
+            sources[1:] = [_Source(_through(lens, whole, source)) for source in sources[1:]]
+        self.lens = lens
+        self.unmasked = whole
         tables = _harmonise(base, sources)
         self.original: Table = tables[0]
         self.protected: Table = tables[1]
@@ -116,9 +132,7 @@ class Pair:
         self._counts: dict[tuple[tuple[str, ...], bool], PairCounts] = {}
         self._groups: dict[tuple[tuple[str, ...], bool], PairGroups] = {}
         self._matches: dict[tuple[tuple[str, ...], bool], Match] = {}
-        self.units, self.holdout_units = _owners(
-            base, full, unit, sources[1] if holdout is not None else None
-        )
+        self.units, self.holdout_units = _owners(whole, full, unit, strangers)
 
     def _take_roles(self, schema: Schema) -> None:
         self.schema = schema
@@ -217,6 +231,13 @@ class Pair:
             self._groups[place] = made
         return self._groups[place]
 
+    streams = False
+    """Whether the rows stream by, so that only counts of all rows can be had."""
+
+    def for_rows(self) -> tuple[Pair, str]:
+        """The pair that figures of rows read, and a sentence about it where it is not this one."""
+        return self, ""
+
     def match(self, keys: Sequence[str], grouped: bool = False) -> Match:
         """Who shares a combination of keys in each file, and who is single in both; made once.
 
@@ -257,9 +278,38 @@ class Pair:
             grouping=self.grouping,
             threshold=self.threshold,
         )
+        other.unmasked = self.unmasked
         # the column that owns rows need not be in every file
         other.units, other.holdout_units = self.units, self.holdout_units
         return other
+
+
+def _left(base: Table, wanted: Sequence[str] | None, role: Role, lens: Lens) -> list[str]:
+    """The columns with a role, without those that a mask dropped."""
+    named = base.schema.by_role(role) if wanted is None else wanted
+    return [name for name in named if name not in lens.dropped]
+
+
+def _through(lens: Lens, base: Table, source: _Source) -> Table:
+    """Another file of the original's columns as the mask shows it."""
+    mapped = set(lens.mapped)
+    vectors = []
+    for name in (n for n in base.names if n in source):
+        column = replace(base[name].column, levels=None, bounds=None)
+        kinds = [column.kind] if name in mapped else _weaker(column.kind)
+        vectors.append(_one_of([replace(column, kind=kind) for kind in kinds], source))
+    return lens.see(Table.from_vectors(vectors, source.rows), drop=False)
+
+
+def _one_of(wanted: Sequence[Column], source: _Source) -> Vector:
+    """A column by the first description that it follows."""
+    *some, last = wanted
+    for column in some:
+        try:
+            return source.encoded(column)
+        except SchemaError:
+            continue
+    return source.encoded(last)
 
 
 def _owners(base: Table, schema: Schema, unit: Unit | None, holdout: _Source | None) -> tuple[Units, Units]:
@@ -352,14 +402,14 @@ def _unshared(base: Table, common: Table, protected: _Source) -> list[str]:
 
 
 def _notes(lost: Sequence[str], tables: Sequence[Table]) -> list[str]:
-    found = [f"{names(lost)} is not in every file and is not compared"] if lost else []
+    notes = [f"{names(lost)} is not in every file and is not compared"] if lost else []
     for name in tables[0].names:
         has_gaps = [table[name].state is not None for table in tables[:2]]
         if has_gaps == [False, True]:
-            found.append(
+            notes.append(
                 f"column {name!r} has empty or special cells in the protected file but none in the original"
             )
-    return found
+    return notes
 
 
 def _by_value(vectors: Sequence[Vector]) -> list[Categories]:
@@ -368,7 +418,7 @@ def _by_value(vectors: Sequence[Vector]) -> list[Categories]:
     labels = distinct.tolist()
     last = max(len(labels) - 1, 0)
     codes = [np.searchsorted(distinct, vector.data).clip(0, last) for vector in vectors]
-    return [vector.with_gaps(found, labels) for vector, found in zip(vectors, codes, strict=True)]
+    return [vector.with_gaps(own, labels) for vector, own in zip(vectors, codes, strict=True)]
 
 
 def _merge(several: Sequence[Categories]) -> list[Categories]:

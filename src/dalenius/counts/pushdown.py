@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError, names
+from dalenius.core.errors import DataError, no_column
 from dalenius.counts.counts import Counts
 from dalenius.counts.memory import refuse_bad_weights, tally
 from dalenius.counts.sources import BAD, COUNT, WEIGHT, Source
@@ -34,9 +34,9 @@ def count_pushed(
     wanted = list(dict.fromkeys(name for table in tables for name in table))
     absent = [name for name in (*wanted, *([weights] if weights else [])) if name not in source.names]
     if absent:
-        raise DataError(f"no column {names(absent)}; there are {names(source.names)}")
+        raise DataError(no_column(absent, source.names))
     described: dict[str, Column] = {column.name: column for column in schema or () if column.name in wanted}
-    found = {}
+    tallies = {}
     for table, frame in zip(tables, source.group(tables, weights), strict=True):
         raws = _raws(frame, table, source, described)
         counts = raws[COUNT].data
@@ -44,10 +44,10 @@ def count_pushed(
             refuse_bad_weights(int(raws[BAD].data.sum()), weights)
         for name in table:
             if name not in described:
-                described[name] = _infer(raws[name], counts)
+                described[name] = infer_distinct(raws[name], counts)
         categories = [as_categories(encode(raws[name], described[name]), grouping) for name in table]
-        found[table] = _merge(table, categories, counts if weights is None else raws[WEIGHT].data)
-    return found
+        tallies[table] = add_equal_cells(table, categories, counts if weights is None else raws[WEIGHT].data)
+    return tallies
 
 
 def _raws(
@@ -57,12 +57,13 @@ def _raws(
         return {raw.name: raw for raw in open_frame(frame)[1]}
     texts: pl.DataFrame = frame
     raws = {raw.name: raw for raw in open_frame(texts.drop(table))[1]}
-    for name in table:
-        column = described.get(name)
-        empty_is_level = column is not None and "" in (column.levels or ())
-        series = texts[name] if empty_is_level else texts[name].replace({"": None})
-        raws[name] = raw_from_text(name, series, source.decimal, column)
-    return raws
+    return raws | {name: typed(name, texts[name], source.decimal, described.get(name)) for name in table}
+
+
+def typed(name: str, texts: pl.Series, decimal: str, column: Column | None) -> Raw:
+    """Text of a CSV file as a column; an empty cell is missing, unless the schema has it among the levels."""
+    empty_is_level = column is not None and "" in (column.levels or ())
+    return raw_from_text(name, texts if empty_is_level else texts.replace({"": None}), decimal, column)
 
 
 def as_categories(vector: Vector, grouping: Grouping | None) -> Categories:
@@ -75,14 +76,14 @@ def as_categories(vector: Vector, grouping: Grouping | None) -> Categories:
     return grouping.categories(vector)
 
 
-def _merge(table: tuple[str, ...], categories: Sequence[Categories], counts: AnyArray) -> Counts:
+def add_equal_cells(table: tuple[str, ...], categories: Sequence[Categories], counts: AnyArray) -> Counts:
     """Add up combinations that became equal by encoding (-0.0 and 0.0, or members of one group)."""
     sizes = [each.size for each in categories]
     keys, sums = tally([each.codes for each in categories], sizes, len(counts), counts)
     return Counts(table, tuple(each.labels for each in categories), keys, sums)
 
 
-def _infer(raw: Raw, counts: AnyArray) -> Column:
+def infer_distinct(raw: Raw, counts: AnyArray) -> Column:
     """Describe a column by its distinct values, as `Schema.infer` would by its rows.
 
     Inference asks how often a value occurs only up to ``ENOUGH_ROWS``, so each is repeated at most so often.

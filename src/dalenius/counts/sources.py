@@ -150,6 +150,11 @@ class DuckSource:
             raise DataError(
                 f"{self.where}: counting needs more memory than the limit; raise it or count fewer columns"
             ) from None
+        except duckdb.IOException:
+            raise DataError(
+                f"{self.where}: it cannot be read to the end, or the disk is full; check the file, and make room in "
+                f"{tempfile.gettempdir()} (or set TMPDIR)"
+            ) from None
         except duckdb.Error as error:
             raise DataError(
                 f"{self.where}: DuckDB cannot count it ({type(error).__name__}); check that it is whole and "

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from dalenius.core.errors import DataError
+from dalenius.counts import _kernels
 from dalenius.counts.ipf import FloatArray, ratio
 from dalenius.counts.junction import Clique, JunctionTree
 from dalenius.data.vector import IntArray
@@ -207,13 +208,15 @@ def _even(known: IntArray, groups: int, rng: np.random.Generator) -> FloatArray:
 
 def _conditional(chances: FloatArray, known: IntArray, points: FloatArray) -> IntArray:
     """One draw per row from the line of ``chances`` that its known code points at; ``points`` are its chance."""
+    if not len(known):
+        return np.zeros(0, np.int64)
     ends = np.cumsum(chances.reshape(-1))
-    width = chances.shape[1]
-    stop = ends[(known + 1) * width - 1]
-    begin = np.where(known > 0, ends[known * width - 1], 0.0)
-    drawn = np.searchsorted(ends, begin + points * (stop - begin), side="right")
-    # Rounding can step over the end of a line: stay in it.
-    return np.clip(drawn - known * width, 0, width - 1)
+    scale = 2.0 ** int(np.ceil(np.log2(max(len(ends), 1) * 4)))
+    steps = np.arange(int(ends[-1] * scale) + 3) / scale
+    guide = np.searchsorted(ends, steps, side="right")
+    drawn = np.empty(len(known), np.int64)
+    _kernels.draw_within(ends, guide, scale, known, chances.shape[1], points, drawn)
+    return drawn
 
 
 def _roots(tree: JunctionTree) -> list[int]:

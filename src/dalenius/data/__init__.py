@@ -2,7 +2,8 @@
 
 from dalenius.data.files import read, write
 from dalenius.data.grouping import Grouping
+from dalenius.data.relations import Database, Link
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
 
-__all__ = ["Column", "Grouping", "Kind", "Role", "Schema", "Table", "read", "write"]
+__all__ = ["Column", "Database", "Grouping", "Kind", "Link", "Role", "Schema", "Table", "read", "write"]

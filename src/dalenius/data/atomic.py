@@ -6,7 +6,9 @@ A file in a private folder (nobody else may look in) is private too.
 
 from __future__ import annotations
 
+import ctypes
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,6 +50,63 @@ def replacing(path: str | Path) -> Iterator[Path]:
         raise FileError(f"{target}: cannot write ({error.strerror or error}); choose another file") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: str | Path) -> Iterator[Path]:
+    """Path of a temporary folder that takes the place of ``path``, all of it at once, when the block ends well.
+
+    The two are exchanged in one step where the system can do that (Linux), so that after a kill there is the old folder
+    or the new one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "out"
+    >>> with replacing_folder(target) as temporary:
+    ...     _ = (temporary / "a.txt").write_text("done")
+    >>> (target / "a.txt").read_text()
+    'done'
+    """
+    target = readable_name(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=".dalenius-"))
+    except OSError as error:
+        raise FileError(f"{target}: cannot write here ({error.strerror}); choose another folder") from None
+    try:
+        yield temporary
+        allowed = _mode(target.parent)
+        os.chmod(temporary, allowed | (allowed & 0o444) >> 2)  # who may read a folder may look into it
+        push(temporary)
+        if target.is_dir():
+            _exchange(temporary, target)
+        else:
+            os.rename(temporary, target)
+        push(target.parent)
+    except OSError as error:
+        raise FileError(
+            f"{target}: cannot write ({error.strerror or error}); choose another folder"
+        ) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+EXCHANGE = 2
+"""Flag of Linux's renameat2: both names change places in one step."""
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Let two folders change places; elsewhere than on Linux there is a moment in which neither has the name."""
+    library = ctypes.CDLL(None, use_errno=True)
+    here = -100  # names are taken from the current folder
+    swap = getattr(library, "renameat2", None)
+    if swap is not None and swap(here, os.fsencode(new), here, os.fsencode(old), EXCHANGE) == 0:
+        return
+    aside = new.with_name(f"{new.name}-old")
+    os.rename(old, aside)
+    os.rename(new, old)
+    os.rename(aside, new)
 
 
 def write_text(path: str | Path, text: str) -> None:

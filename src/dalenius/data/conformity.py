@@ -24,12 +24,12 @@ def faults_of(table: Table, schema: Schema) -> list[str]:
     """
     missing = [name for name in schema.names if name not in table]
     extra = [name for name in table.names if name not in schema]
-    found = [f"column {names(missing)} of the schema is not in the data"] if missing else []
-    found += [f"column {names(extra)} is not in the schema"] if extra else []
+    faults = [f"column {names(missing)} of the schema is not in the data"] if missing else []
+    faults += [f"column {names(extra)} is not in the schema"] if extra else []
     for name in table.names:
         if name in schema:
-            found += _column_faults(table[name], schema[name])
-    return found
+            faults += _column_faults(table[name], schema[name])
+    return faults
 
 
 def _column_faults(vector: Vector, wanted: Column) -> list[str]:
@@ -44,8 +44,8 @@ def _column_faults(vector: Vector, wanted: Column) -> list[str]:
     allowed = {level_key(v) for v in (*wanted.levels, *wanted.special)}
     unknown = np.array([level_key(v) not in allowed for v in vector.levels], dtype=bool)
     rows = int(np.count_nonzero(unknown[vector.values])) if unknown.any() else 0
-    found = [f"{counted(rows, 'row')} with a value that is not a level of the schema"] if rows else []
-    return [f"{where}: {fault}" for fault in found + strange]
+    faults = [f"{counted(rows, 'row')} with a value that is not a level of the schema"] if rows else []
+    return [f"{where}: {fault}" for fault in faults + strange]
 
 
 def _unlisted_codes(vector: Vector, wanted: Column) -> list[str]:
@@ -61,8 +61,8 @@ def _out_of_bounds(vector: Vector, wanted: Column) -> list[str]:
         return []
     low, high = (_number(bound, wanted) for bound in wanted.bounds)
     below, above = int(np.count_nonzero(vector.values < low)), int(np.count_nonzero(vector.values > high))
-    found = [f"{counted(below, 'row')} below the lower bound"] if below else []
-    return found + ([f"{counted(above, 'row')} above the upper bound"] if above else [])
+    faults = [f"{counted(below, 'row')} below the lower bound"] if below else []
+    return faults + ([f"{counted(above, 'row')} above the upper bound"] if above else [])
 
 
 def _number(bound: float | str, column: Column) -> float:

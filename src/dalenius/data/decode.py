@@ -150,10 +150,10 @@ def arrow_array(vector: Vector, dtype: pa.DataType | None) -> pa.Array:
     if dtype is None or pa.types.is_null(dtype):
         return _arrow_untyped(vector) if dtype is None or vector.present.any() else pa.nulls(len(vector))
     if pa.types.is_timestamp(dtype) or pa.types.is_date(dtype):
-        found = moments(vector)
-        if found is not None:
+        dates = moments(vector)
+        if dates is not None:
             zone = dtype.tz if pa.types.is_timestamp(dtype) else None
-            return pa.array(found[0], mask=found[1]).cast(pa.timestamp(found[2], zone)).cast(dtype)
+            return pa.array(dates[0], mask=dates[1]).cast(pa.timestamp(dates[2], zone)).cast(dtype)
     if pa.types.is_dictionary(dtype):
         return _arrow_dictionary(vector, dtype)
     plain = None if pa.types.is_boolean(dtype) or is_text(dtype) else flat(vector)
@@ -233,10 +233,10 @@ def polars_series(name: str, vector: Vector, dtype: Any) -> pl.Series:
     if dtype is None:
         return _polars_untyped(name, vector)
     if isinstance(dtype, (pl.Datetime, pl.Date)):
-        found = moments(vector)
-        if found is not None:
-            series = _from_arrow(name, pa.array(found[0], mask=found[1])).cast(
-                pl.Datetime("ns" if found[2] == "ns" else "us")
+        dates = moments(vector)
+        if dates is not None:
+            series = _from_arrow(name, pa.array(dates[0], mask=dates[1])).cast(
+                pl.Datetime("ns" if dates[2] == "ns" else "us")
             )
             if isinstance(dtype, pl.Datetime) and dtype.time_zone:
                 series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(dtype.time_zone)

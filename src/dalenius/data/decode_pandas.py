@@ -40,7 +40,8 @@ def _names(wanted: list[str], origin: Origin) -> Any:
         if wanted == known:
             return origin.columns
         position = {name: i for i, name in enumerate(known)}
-        return origin.columns.take([position[name] for name in wanted])
+        part = origin.columns.take([position[name] for name in wanted])
+        return part.remove_unused_levels() if part.nlevels > 1 else part
     return pd.Index([origin.names.get(name, name) for name in wanted], dtype=None if wanted else object)
 
 
@@ -56,9 +57,9 @@ def _column(vector: Vector, dtype: Any, objects: Objects | None) -> Any:
         return pd.Series(pd.array(array, dtype=pd.ArrowDtype(array.type)))
     kind = getattr(dtype, "kind", "O")
     if kind == "M":
-        found = moments(vector)
-        if found is not None:
-            return _moments(*found, dtype)
+        dates = moments(vector)
+        if dates is not None:
+            return _moments(*dates, dtype)
     plain = flat(vector) if kind in "iufm" else None
     if plain is not None:
         return _numbers(*plain, dtype)
@@ -91,12 +92,12 @@ def _untyped(vector: Vector) -> Any:
 
 def _objects(vector: Vector, objects: Objects) -> Any:
     if objects.stamped:
-        found = moments(vector)
-        if found is not None:
+        dates = moments(vector)
+        if dates is not None:
             zone = getattr(objects.kind, "tz", None)
-            dtype = pd.DatetimeTZDtype(found[2], zone) if zone else np.dtype(f"datetime64[{found[2]}]")
-            series = _moments(*found, dtype).astype(object)
-            return series.where(~found[1], objects.gap) if found[1].any() else series
+            dtype = pd.DatetimeTZDtype(dates[2], zone) if zone else np.dtype(f"datetime64[{dates[2]}]")
+            series = _moments(*dates, dtype).astype(object)
+            return series.where(~dates[1], objects.gap) if dates[1].any() else series
     cells = np.empty(len(vector), dtype=object)
     cells[:] = object_cells(vector, objects)
     return pd.Series(cells, dtype=object)

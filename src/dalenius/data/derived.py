@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class Derived:
         return Vector(column, data, np.where(known, 0, MISSING).astype(np.uint8)).tidy()
 
     def _labels(self, column: Column, worth: Labels) -> Vector:
+        if column.levels is None:  # not said which there are: those that come out
+            column = replace(column, levels=tuple(dict.fromkeys(worth.labels)))
         place = {level_key(level): i for i, level in enumerate(column.levels or ())}
         moved = np.array([place.get(level_key(label), -1) for label in worth.labels] or [-1])
         codes = moved[worth.codes]
@@ -165,6 +167,6 @@ def _in_order(defined: dict[str, Derived]) -> tuple[Derived, ...]:
         ready = [name for name, step in waiting.items() if not set(step.needs) & set(waiting)]
         if not ready:
             texts = ", ".join(repr(step.rule.text) for step in waiting.values())
-            raise SchemaError(f"rules define columns in a circle: {texts}; take one of them out")
+            raise SchemaError(f"rules define columns by each other: {texts}; take one of them out")
         steps += [waiting.pop(name) for name in ready]
     return tuple(steps)

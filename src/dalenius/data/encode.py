@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import SchemaError
+from dalenius.data.distinct import distinct_whole, places_of
 from dalenius.data.frames import Raw
 from dalenius.data.schema import Column, Kind, Level
 from dalenius.data.vector import NAN, SPECIAL, VALUE, AnyArray, Vector, compact
@@ -156,12 +157,17 @@ def _as_number(value: Level, column: Column) -> float | int:
 
 def _categories(raw: Raw, column: Column) -> Vector:
     if raw.levels is None:
-        distinct, inverse = np.unique(raw.data[raw.present], return_inverse=True)
+        data = raw.data if raw.state is None else raw.data[raw.present]
+        whole = data.dtype.kind in "iu"
+        distinct = distinct_whole(data) if whole else np.unique(data)
         found: Sequence[Any] = (
             [_moment(v) for v in distinct.tolist()] if raw.storage == "datetime" else distinct.tolist()
         )
-        codes = np.zeros(len(raw.data), dtype=np.int64)
-        codes[raw.present] = inverse
+        inverse = places_of(data, distinct)
+        codes = inverse
+        if raw.state is not None:
+            codes = np.zeros(len(raw.data), dtype=np.int64)
+            codes[raw.present] = inverse
     else:
         found, codes = raw.levels, raw.data
     special = {level_key(code): j for j, code in enumerate(column.special)}

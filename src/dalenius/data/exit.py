@@ -16,17 +16,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dalenius.core.errors import names as listed
 from dalenius.core.random import Seed, generator
 from dalenius.data.encode import level_key
-from dalenius.data.frames import Origin
-from dalenius.data.rare import without_rare_levels, without_rare_numbers
+from dalenius.data.frames import Objects, Origin
+from dalenius.data.rare import with_levels, without_rare_levels, without_rare_numbers
 from dalenius.data.raw import scalar
 from dalenius.data.rules import Rule, rules_for
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import AnyArray, BoolArray, Vector
+from dalenius.data.vector import AnyArray, BoolArray, Vector, states
 
 NEVER_RELEASED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD)
 AGAIN = 5
@@ -86,14 +87,15 @@ def guard(
     for name in _parents_first(table.schema):
         done[name] = task.without_rare(name, done.get(table.schema[name].parent or ""))
     vectors = [done[name] for name in table.names]
-    made = Table.from_vectors(vectors, table.rows, leaving(table.origin, done), table.schema)
+    schema = replace(table.schema, title="")
+    made = Table.from_vectors(vectors, table.rows, leaving(table.origin, done), schema)
     rows, units, least = table.rows, table.units, table.schema.min_units
     if budget:
         return Guarded(made, rows, ())
     if units.codes is not None:
         rows = like_the_next(np.bincount(units.codes), least)
-    fewer = [name for name in table.names if len(made[name].levels) < len(table[name].levels)]
-    return Guarded(task.with_rules_kept(made), rows, _notes(made, fewer, least, rows < table.rows))
+    touched = [name for name in table.names if _differ(table[name], made[name])]
+    return Guarded(task.with_rules_kept(made), rows, _notes(made, touched, least, rows < table.rows))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,12 +160,8 @@ class _Task:
 
 def _patched(old: Vector, new: Vector, rows: BoolArray) -> Vector:
     """A column with some rows of another draw of it."""
-    state = np.where(rows, _states(new), _states(old))
+    state = np.where(rows, states(new), states(old))
     return Vector(old.column, np.where(rows, new.data, old.data), state).tidy()
-
-
-def _states(vector: Vector) -> AnyArray:
-    return np.zeros(len(vector), np.uint8) if vector.state is None else vector.state
 
 
 def leave(table: Table) -> Table:
@@ -178,7 +176,8 @@ def leave(table: Table) -> Table:
     ([0, 1], [])
     """
     kept = releasable(table)
-    return replace(kept, origin=leaving(kept.origin, kept.vectors))
+    schema = replace(kept.schema, title="")  # what the original was called is not what this file is
+    return replace(kept, schema=schema, origin=leaving(kept.origin, kept.vectors))
 
 
 def releasable(table: Table) -> Table:
@@ -194,8 +193,34 @@ def releasable(table: Table) -> Table:
     return table.drop(dropped) if dropped else table
 
 
+def occurring(table: Table) -> Table:
+    """The table with the categories that somebody in it has; others stay where the schema declares them.
+
+    For whatever gives rows out that it was given (masks): nothing else took these categories away.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = Table.from_frame(pl.DataFrame({"a": pl.Series(["x"], dtype=pl.Enum(["x", "y"]))}))
+    >>> occurring(table)["a"].levels
+    ('x',)
+    """
+    vectors = [_used(table[name]) for name in table.names]
+    return Table.from_vectors(vectors, table.rows, table.origin, table.schema)
+
+
+def _used(vector: Vector) -> Vector:
+    column = vector.column
+    if vector.is_number or column.kind is Kind.BOOLEAN or _is_public(column) or column.release == "as-is":
+        return vector
+    used = np.unique(vector.values)
+    if len(used) == len(vector.levels):
+        return vector
+    return with_levels(column, vector.levels, used, vector.data.astype(np.int64), states(vector))
+
+
 def leaving(origin: Origin, vectors: Mapping[str, Vector]) -> Origin:
-    """Where a table came from, without its index and without categories that the vectors do not have.
+    """Where a table came from, without its index, and without categories and decimals that the vectors do not have.
 
     Examples
     --------
@@ -206,7 +231,22 @@ def leaving(origin: Origin, vectors: Mapping[str, Vector]) -> Origin:
     ['x']
     """
     dtypes = {name: _trimmed(origin.dtypes[name], vectors[name]) for name in origin.dtypes if name in vectors}
-    return replace(origin, index=None, dtypes={**origin.dtypes, **dtypes})
+    objects = {
+        name: _coarser(held, vectors[name]) for name, held in origin.objects.items() if name in vectors
+    }
+    columns = origin.columns
+    if columns is not None:  # the columns are named, their index is not
+        columns = columns.set_names([None] * columns.nlevels)
+    # Nothing is kept of a column that stays behind: the type of an identifier may list every person.
+    return replace(origin, index=None, columns=columns, dtypes=dtypes, objects=objects)
+
+
+def _coarser(held: Objects, vector: Vector) -> Objects:
+    """How Python objects are given back: exact decimal numbers with as many places as the vector has."""
+    places = vector.column.decimals
+    if held.kind is None or places is None or not pa.types.is_decimal(held.kind) or places >= held.kind.scale:
+        return held
+    return replace(held, kind=pa.decimal128(held.kind.precision, places))
 
 
 def like_the_next(owned: AnyArray, least: int) -> int:
@@ -232,7 +272,7 @@ def _bare(column: Column) -> Column:
 
 def _is_public(column: Column) -> bool:
     """Whether all levels are public knowledge."""
-    return column.kind is Kind.BOOLEAN or (column.domain == "declared" and column.kind is not Kind.TEXT)
+    return column.domain == "declared" and column.kind is not Kind.TEXT
 
 
 def _parents_first(schema: Schema) -> list[str]:
@@ -265,15 +305,32 @@ def _trimmed(dtype: Any, vector: Vector) -> Any:
     return type(dtype)(categories[kept], ordered=dtype.ordered)
 
 
-def _notes(table: Table, fewer: Sequence[str], least: int, flattened: bool) -> list[str]:
-    """What the exit did, without counts."""
+def _differ(old: Vector, new: Vector) -> bool:
+    """Whether values of a column were changed."""
+    if old.is_number:
+        return not np.array_equal(old.values, new.values)
+    return set(map(level_key, old.levels)) != set(map(level_key, new.levels))
+
+
+def _notes(table: Table, touched: Sequence[str], least: int, flattened: bool) -> list[str]:
+    """What the exit did, column by column, without counts."""
     told = []
-    for text in (False, True):
-        chosen = [n for n in fewer if (table.schema[n].kind is Kind.TEXT) is text]
-        became = "are made up after their pattern, or left empty" if text else "became others"
-        what = "texts" if text else "categories"
-        if chosen:
-            told.append(f"column {listed(chosen)}: {what} that fewer than {least} units have {became}")
+    for became in dict.fromkeys(_BECAME.values()):
+        hit = [n for n in touched if _BECAME.get(table.schema[n].kind, _BECAME[Kind.CATEGORICAL]) == became]
+        if hit:
+            told.append(f"column {listed(hit, len(hit))}: {became.format(least)}")
     if flattened:
         told.append("number of rows: the largest units count as if they had as many rows as the next ones")
     return told
+
+
+_ANEW = "that fewer than {} units have are drawn anew among their neighbours"
+_BECAME = {
+    Kind.CATEGORICAL: "categories that fewer than {} units have became others",
+    Kind.TEXT: "texts that fewer than {} units have are made up after their pattern, or left empty",
+    Kind.INTEGER: f"numbers {_ANEW}",
+    Kind.CONTINUOUS: f"numbers {_ANEW}",
+    Kind.POINT: f"numbers {_ANEW}",
+    Kind.DATETIME: f"dates and times {_ANEW}",
+}
+"""What becomes of rare values, by kind of column."""

@@ -71,13 +71,23 @@ def open_frame(frame: Any) -> tuple[Origin, list[Raw]]:
     if backend in ("polars", "polars-lazy"):
         frame = wrapped.to_native()
         dtypes: dict[str, Any] = dict(frame.schema)
-        raws = [read_arrow(name, frame[name].alias("").to_arrow()) for name in dtypes]
+        raws = [read_arrow(name, _polars_arrow(frame[name])) for name in dtypes]
     else:
         arrow = wrapped.to_arrow()
         _refuse_duplicates(arrow.column_names)
         dtypes = dict(zip(arrow.column_names, arrow.schema.types, strict=True))
         raws = [read_arrow(name, arrow.column(i)) for i, name in enumerate(dtypes)]
     return Origin(backend, {name: name for name in dtypes}, dtypes), raws
+
+
+def _polars_arrow(series: Any) -> Any:
+    """A column as Arrow, which knows no whole numbers of 128 bits."""
+    if str(series.dtype) in ("Int128", "UInt128"):
+        raise DataError(
+            f"column {series.name!r} holds {series.dtype} values, which are not supported; turn it into text or "
+            "into numbers of 64 bits"
+        )
+    return series.alias("").to_arrow()
 
 
 def _backend(wrapped: Any) -> Backend:

@@ -20,10 +20,12 @@ from dalenius.data._jenks import natural_breaks
 from dalenius.data.encode import EPOCH, MICROSECOND
 from dalenius.data.schema import Column, Kind
 from dalenius.data.table import Table
-from dalenius.data.vector import Categories, Vector
+from dalenius.data.vector import AnyArray, Categories, IntArray, Vector
 
 FloatArray = npt.NDArray[np.float64]
 Method = Literal["quantile", "equal-width", "jenks"]
+LISTED = 1_000_000
+"""Values that stand for all where breaks are sought by a method that looks at each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,7 @@ class Grouping:
         wanted = (
             list(columns) if columns is not None else [n for n in tables[0].names if tables[0][n].is_number]
         )
-        found: dict[str, FloatArray] = {}
+        edges: dict[str, FloatArray] = {}
         for name in wanted:
             if not tables[0][name].is_number:
                 raise DataError(
@@ -72,8 +74,8 @@ class Grouping:
             if count < 2:
                 raise OptionError(f"column {name!r}: {count} groups say nothing; use 2 or more")
             values = np.concatenate([table[name].values.astype(np.float64) for table in tables])
-            found[name] = _breaks(values[np.isfinite(values)], method, count)
-        return cls({**found, **given})
+            edges[name] = _breaks(values[np.isfinite(values)], method, count)
+        return cls({**edges, **given})
 
     def __contains__(self, name: object) -> bool:
         return name in self.breaks
@@ -92,12 +94,19 @@ def _given(name: str, values: Sequence[float]) -> FloatArray:
     return edges
 
 
+def _scaled(edges: FloatArray, factor: float) -> FloatArray:
+    """Edges times a huge factor, the outermost no farther than numbers go."""
+    limit = np.finfo(np.float64).max / factor
+    inside = np.unique(np.clip(edges, -limit, limit))
+    return (inside if len(inside) > 1 else np.sort([inside[0] / 2, inside[0]])) * factor
+
+
 def _breaks(values: FloatArray, method: Method, groups: int) -> FloatArray:
     if len(values) == 0:
         return np.array([0.0, 1.0])
     largest = float(np.abs(values).max())
     if largest > 1e100:  # differences and squares of such numbers overflow
-        return _breaks(values / largest, method, groups) * largest
+        return _scaled(_breaks(values / largest, method, groups), largest)
     if method == "quantile":
         edges = np.unique(np.quantile(values, np.linspace(0, 1, groups + 1)))
         # Heaped values can leave too few quantile groups: synthpop then cuts by width (Raab 2024), so do we.
@@ -106,6 +115,36 @@ def _breaks(values: FloatArray, method: Method, groups: int) -> FloatArray:
     elif method == "jenks":
         return _at_least_two(natural_breaks(values, groups))
     return _at_least_two(np.unique(np.linspace(values.min(), values.max(), groups + 1)))
+
+
+def breaks_of_counted(values: AnyArray, times: IntArray, method: Method, groups: int) -> FloatArray:
+    """Breaks of numbers that are listed with their counts: those of the rows.
+
+    Examples
+    --------
+    >>> breaks_of_counted(np.array([3, 1, 2]), np.array([2, 1, 1]), "quantile", 2).tolist()
+    [1.0, 2.5, 3.0]
+    """
+    floats = np.asarray(values, dtype=np.float64)
+    good = np.isfinite(floats) & (times > 0)
+    order = np.argsort(floats[good], kind="stable")
+    held, ends = floats[good][order], np.cumsum(times[good][order])
+    if method == "quantile" and len(held) and np.abs(held).max() <= 1e100:
+        at = np.linspace(0, 1, groups + 1) * (ends[-1] - 1)
+        low = np.floor(at).astype(np.int64)
+        first = held[np.searchsorted(ends, low, side="right")]
+        last = held[np.searchsorted(ends, np.minimum(low + 1, ends[-1] - 1), side="right")]
+        part = at - low
+        # as NumPy interpolates, to the last bit
+        between = np.where(part < 0.5, first + (last - first) * part, last - (last - first) * (1 - part))
+        edges = np.unique(between)
+        if len(edges) >= 4 or groups < 3:
+            return _at_least_two(edges)
+        return _at_least_two(np.unique(np.linspace(held[0], held[-1], groups + 1)))
+    # enough of each value for methods that look at all rows, few enough to be quick
+    share = min(1.0, LISTED / max(int(ends[-1]) if len(ends) else 1, 1))
+    repeated = np.maximum((np.diff(ends, prepend=0) * share).astype(np.int64), 1)
+    return _breaks(np.repeat(held, repeated), method, groups)
 
 
 def _at_least_two(edges: FloatArray) -> FloatArray:

@@ -15,7 +15,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from dalenius.core.errors import counted
+from dalenius.data.distinct import distinct_whole
 from dalenius.data.frames import Raw, open_frame
+from dalenius.data.personal import PEEK as LOOKED_AT
+from dalenius.data.personal import names_people
 from dalenius.data.schema import Column, Kind, Level, Role, Schema
 from dalenius.data.vector import AnyArray
 
@@ -35,6 +39,12 @@ DATE_FORMATS = (
     "%d-%m-%Y",
     "%Y/%m/%d",
     "%Y%m%d",
+    "%d.%m.%Y %H:%M",
+    "%d.%m.%Y %H:%M:%S",
+    "%d/%m/%Y %H:%M",
+    "%d/%m/%Y %H:%M:%S",
+    "%m/%d/%Y %H:%M",
+    "%m/%d/%Y %H:%M:%S",
 )
 NOT_APPLICABLE_CODES = frozenset({-8, -88, -888, -8888})
 MISSING_CODES = frozenset({-1, -2, -3, -4, -5, -6, -7, -9, -97, -98, -99, -998, -999, -9998, -9999})
@@ -47,6 +57,9 @@ IDENTIFIER_NAMES = re.compile(
     r"(^|[_.\s])(id|ids|pid|uid|uuid|nr|key|identifier|serial)($|[_.\s0-9])|Id$|ID$"
 )
 HOUSEHOLD_NAMES = re.compile(r"house|family|(^|[_.\s])hh", re.I)
+CODE = re.compile(r"[A-Za-z]{0,4}[-_/.]?[0-9A-Za-z-]*[0-9]{3,}[0-9A-Za-z-]*")
+MOSTLY_OWN = 0.8
+"""Codes of which this share of rows has one of its own name units, a few of which have several rows."""
 FEW_ROWS_EACH = 5
 """A number shared by fewer rows than this on average names a household or a unit, not a place or an answer."""
 LATITUDE, LONGITUDE = re.compile(r"^(lat|latitude)$", re.I), re.compile(r"^(lon|lng|long|longitude)$", re.I)
@@ -76,6 +89,10 @@ def infer_from_raws(raws: Sequence[Raw], title: str = "") -> Schema:
 
 def _column(raw: Raw) -> Column:
     guess = _GUESSES[raw.storage](raw)
+    if guess.kind in (Kind.CATEGORICAL, Kind.TEXT) and (why := names_people(raw.name, _texts(raw))):
+        # Without levels: a schema is read and passed on, and must not list who is in the data.
+        note = f"{guess.note}; {why}: an identifier, please check"
+        return Column(raw.name, Kind.TEXT, (Role.IDENTIFIER,), note=note)
     rest = dict(guess.extra)
     if WEIGHT_NAMES.search(raw.name.lower()) and guess.kind.is_number:
         rest["roles"] = (Role.WEIGHT,)
@@ -86,13 +103,18 @@ def _column(raw: Raw) -> Column:
     return Column(raw.name, guess.kind, note=guess.note, **rest)
 
 
+def _texts(raw: Raw) -> Sequence[object]:
+    """Some of the different texts of a column, as many as are looked at; none where it holds numbers."""
+    return [value for value in (raw.levels or ())[:LOOKED_AT] if isinstance(value, str)]
+
+
 def _shared_name(raw: Raw) -> Role | None:
     """Numbers of households, or of units that own a few rows each: such a number must not be modelled as a quantity."""
     named = IDENTIFIER_NAMES.search(raw.name)
     if not named or raw.storage not in ("integer", "text"):
         return None
     values = raw.data[raw.present]
-    distinct = len(pl.Series(values).unique())
+    distinct = len(distinct_whole(values))
     if distinct < ENOUGH_ROWS or not distinct > len(values) / FEW_ROWS_EACH:
         return None
     return Role.HOUSEHOLD if HOUSEHOLD_NAMES.search(raw.name) else Role.ENTITY
@@ -130,16 +152,21 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
     texts = levels if raw.storage == "text" else [value for value in levels if isinstance(value, str)]
     if raw.storage == "mixed":
         about = "values of several types"
-    elif texts and all(re.fullmatch(r"\d+", value) for value in texts):
+    elif texts and _all_digits(texts):
         zeros = any(value.startswith("0") and len(value) > 1 for value in texts)
         about = f"text of digits{' with leading zeros' if zeros else ''}: a code, not a number"
     else:
         about = "text"
-    about += _missing_words(texts)
     if rows >= ENOUGH_ROWS and distinct == rows:
         return _Guess(
             Kind.TEXT, f"{about}; every value differs: an identifier", {"roles": (Role.IDENTIFIER,)}
         )
+    about += _missing_words(texts)
+    if rows >= ENOUGH_ROWS and distinct > MOSTLY_OWN * rows and _code_like(texts):
+        told = (
+            f"{about}; {distinct:,} codes in {rows:,} rows, some repeated: whose rows they are, please check"
+        )
+        return _Guess(Kind.TEXT, told, {"roles": (Role.ENTITY,)})
     if rows >= ENOUGH_ROWS and distinct > rows / 2:
         return _Guess(
             Kind.TEXT, f"{about}; {distinct:,} distinct values in {rows:,} rows: too many for categories"
@@ -147,15 +174,28 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
     return _Guess(Kind.CATEGORICAL, f"{about}; {distinct:,} distinct values", {"levels": tuple(levels)})
 
 
+def _all_digits(texts: Sequence[str]) -> bool:
+    form = r"^\d+$"
+    first = pl.Series(texts[:PEEK], dtype=pl.String).str.contains(form).all()
+    return bool(first and (len(texts) <= PEEK or pl.Series(texts, dtype=pl.String).str.contains(form).all()))
+
+
+def _code_like(texts: Sequence[str]) -> bool:
+    """Whether texts are numbers or codes such as P00017: one word with digits, all of about the same length."""
+    some = texts[:PEEK]
+    lengths = [len(text) for text in some]
+    return bool(some) and max(lengths) - min(lengths) <= 3 and all(CODE.fullmatch(text) for text in some)
+
+
 def _missing_words(texts: Sequence[str]) -> str:
     """What to say when a text looks like somebody's word for "missing"; NA may also be a country, so it stays text."""
     spelled = pl.Series(texts, dtype=pl.String).str.strip_chars().str.to_lowercase()
-    found = [texts[i] for i in spelled.is_in(sorted(MISSING_WORDS)).arg_true() if len(texts[i]) <= 8]
-    if not found:
+    words = [texts[i] for i in spelled.is_in(sorted(MISSING_WORDS)).arg_true() if len(texts[i]) <= 8]
+    if not words:
         return ""
-    others = [text for text in texts if text not in found]
+    others = [text for text in texts if text not in words]
     rest = "; all others are numbers" if others and all(_NUMBER.fullmatch(text) for text in others) else ""
-    shown = ", ".join(repr(text.strip()) for text in found[:3])
+    shown = ", ".join(repr(text.strip()) for text in words[:3])
     return f" in which {shown} looks like a code for missing: if it is, list it under missing{rest}"
 
 
@@ -163,18 +203,18 @@ def _date_format(levels: Sequence[Level]) -> tuple[str, str] | None:
     """The one format that reads every text, and writes it back unchanged."""
     if not levels or not all(6 <= len(str(value)) <= 19 for value in levels[:50]):
         return None
-    texts = [str(value) for value in levels]
-    fitting = [pattern for pattern in DATE_FORMATS if _all_dates(texts, pattern)]
+    likely = [p for p in DATE_FORMATS if _dates_one_by_one([str(v) for v in levels[:PEEK]], p)]
+    texts = [str(value) for value in levels] if likely else []
+    fitting = [pattern for pattern in likely if _all_dates(texts, pattern)]
     if not fitting:
         return None
-    if {"%d/%m/%Y", "%m/%d/%Y"} <= set(fitting):
-        return "%d/%m/%Y", "day/month and month/day both fit: day first assumed, please check"
+    day_first = next((pattern for pattern in fitting if pattern.startswith("%d/%m")), None)
+    if day_first and day_first.replace("%d/%m", "%m/%d") in fitting:
+        return day_first, "day/month and month/day both fit: day first assumed, please check"
     return fitting[0], fitting[0]
 
 
 def _all_dates(levels: Sequence[str], pattern: str) -> bool:
-    if not _dates_one_by_one(levels[:PEEK], pattern):
-        return False
     texts = pl.Series(levels, dtype=pl.String)
     read = texts.str.to_datetime(pattern, time_unit="us", strict=False)
     return read.null_count() == 0 and bool((read.dt.strftime(pattern) == texts).all())
@@ -197,7 +237,7 @@ def _integer(raw: Raw) -> _Guess:
         return _Guess(Kind.INTEGER, "whole numbers, none present")
     codes = _special_codes(data)
     ordinary = data[~np.isin(data, codes)] if codes else data
-    distinct = pl.Series(ordinary).unique().sort().to_numpy()  # several times faster than np.unique
+    distinct = distinct_whole(ordinary)
     extra: dict[str, Any] = {
         "missing": tuple(c for c in codes if c not in NOT_APPLICABLE_CODES),
         "not_applicable": tuple(c for c in codes if c in NOT_APPLICABLE_CODES),
@@ -211,9 +251,15 @@ def _integer(raw: Raw) -> _Guess:
     if _is_identifier(raw, ordinary, distinct):
         extra["roles"] = (Role.IDENTIFIER,)
         return _Guess(Kind.INTEGER, f"whole numbers, every value differs: an identifier{about}", extra)
+    if _repeated_identifier(ordinary, distinct):
+        extra["roles"] = (Role.ENTITY,)
+        told = f"whole numbers in a row, few of them repeated: whose rows they are, please check{about}"
+        return _Guess(Kind.INTEGER, told, extra)
     if len(distinct) <= 2 and len(data) > 2:
         extra["levels"] = tuple(distinct.tolist())
-        return _Guess(Kind.CATEGORICAL, f"{len(distinct)} distinct whole numbers: codes{about}", extra)
+        return _Guess(
+            Kind.CATEGORICAL, f"{counted(len(distinct), 'distinct whole number')}: codes{about}", extra
+        )
     if len(distinct) <= FEW_CODES and len(data) >= 2 * len(distinct):
         extra["levels"] = tuple(distinct.tolist())
         in_a_row = high - low + 1 == len(distinct)
@@ -272,6 +318,12 @@ def _is_identifier(raw: Raw, data: AnyArray, distinct: AnyArray) -> bool:
         return False
     in_a_row = int(distinct[-1]) - int(distinct[0]) + 1 == len(distinct)
     return bool(in_a_row or IDENTIFIER_NAMES.search(raw.name))
+
+
+def _repeated_identifier(data: AnyArray, distinct: AnyArray) -> bool:
+    """Numbers without a gap, of which hardly any is there twice: an identifier in a file with repeated rows."""
+    in_a_row = int(distinct[-1]) - int(distinct[0]) + 1 == len(distinct)
+    return in_a_row and len(data) >= ENOUGH_ROWS and len(distinct) > MOSTLY_OWN * len(data)
 
 
 def _decimals(data: AnyArray) -> int | None:

@@ -101,12 +101,21 @@ def _keep_each(name: str, values: Sequence[Any]) -> Raw:
             f"column {name!r} holds lists or other nested values; turn each into its own column"
         ) from error
     levels = tuple(key[1] for key in position)
+    if any(isinstance(v, str) and not v.isascii() and _is_broken(v) for v in levels):
+        raise DataError(
+            f"column {name!r} holds text that is not valid Unicode; read the file with its own encoding"
+        )
     storage: Storage = "text" if all(isinstance(v, str) for v in levels) else "mixed"
     raw = sorted_levels(coded(name, storage if levels else "null", codes, codes < 0, levels, False))
     nan = np.fromiter((type(v) is float and math.isnan(v) for v in values), dtype=bool, count=len(values))
     if raw.state is not None and nan.any() and not np.array_equal(nan, codes < 0):
         raw.state[nan] = NAN
     return raw
+
+
+def _is_broken(text: str) -> bool:
+    """Whether a text has halves of characters (surrogates), which no file can hold."""
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _is_gap(value: Any) -> bool:

@@ -7,6 +7,7 @@ otherwise. Whatever is learnt from what comes back holds a rare number only wher
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,8 @@ CROWDED = 4
 """Rare values are avoided where their stretch has more than so many places for each of them."""
 FARTHEST = 10_000
 """Steps within which a free place is looked for."""
+LOOK = 1000
+"""Rows whose owners are counted first."""
 PLACES = 6
 DAY = 86_400_000_000
 MOMENTS = (DAY, DAY // 24, DAY // 1440, 1_000_000, 1_000, 1)
@@ -164,8 +167,10 @@ def _grid(column: Column, values: AnyArray, owners: IntArray, least: int) -> tup
     """Step of the values of all but a few units, so that one odd value shows in nobody's precision."""
 
     def fits(rounded: AnyArray) -> bool:
-        odd = rounded != values
-        return int(np.count_nonzero(odd)) < least or len(np.unique(owners[odd])) < least
+        odd = np.flatnonzero(rounded != values)
+        if len(odd) < least or len(set(owners[odd[:LOOK]].tolist())) >= least:
+            return len(odd) < least  # the first rows settle it nearly always
+        return len(np.unique(owners[odd])) < least
 
     if column.kind is Kind.DATETIME:
         scale = 1000 if column.decimals == 9 else 1
@@ -227,8 +232,23 @@ def without_rare_levels(
             fresh = _borrowed(data, rare, common if len(common) >= len(rare) else common[:0], within, rng)
         data[rare] = np.maximum(fresh, 0)
         state[rare[fresh < 0]] = MISSING
-    used = np.flatnonzero(shown)
-    place = np.zeros(len(shown), np.int64)
+    if column.kind is Kind.BOOLEAN:  # that it may be true or false is no secret, only that it is for somebody
+        return Vector(column, compact(data, 2), state).tidy()
+    return with_levels(column, levels, np.flatnonzero(shown), data, state)
+
+
+def with_levels(
+    column: Column, levels: Sequence[Any], used: IntArray, data: IntArray, state: AnyArray
+) -> Vector:
+    """A column of categories with some of its levels, and their labels, alone.
+
+    Examples
+    --------
+    >>> column = Column("a", Kind.CATEGORICAL, levels=("x", "y", "z"))
+    >>> with_levels(column, column.levels, np.array([0, 2]), np.array([2, 0]), np.zeros(2, np.uint8)).levels
+    ('x', 'z')
+    """
+    place = np.zeros(len(levels), np.int64)
     place[used] = np.arange(len(used))
     data = np.where(state == 0, place[data] if len(place) else 0, 0)
     named = {level: word for level, word in column.value_labels.items() if level in column.special}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -41,6 +41,14 @@ class Raw:
     def present(self) -> npt.NDArray[np.bool_]:
         """Rows that hold a value."""
         return np.ones(len(self.data), bool) if self.state is None else self.state == VALUE
+
+    def take(self, rows: AnyArray) -> Raw:
+        """These rows, in this order, each as often as it is named."""
+        return replace(
+            self,
+            data=self.data[rows],
+            state=None if self.state is None else _state(self.state[rows] != VALUE),
+        )
 
 
 def read_arrow(name: str, column: pa.Array | pa.ChunkedArray) -> Raw:
@@ -90,11 +98,11 @@ def text_raw(name: str, texts: pl.Series) -> Raw:
     ('a', 'b')
     """
     gaps = texts.is_null().to_numpy() if texts.null_count() else None
+    if gaps is None and len(texts) > 1 and _rising(texts):  # as identifiers often are
+        return Raw(name, "text", compact(np.arange(len(texts)), len(texts)), None, tuple(texts.to_list()))
     distinct = texts.drop_nulls().unique()
-    if (
-        gaps is None and len(distinct) == len(texts) > 1
-    ):  # all differ: sorting them once gives codes and levels
-        order = texts.arg_sort()
+    if gaps is None and len(distinct) == len(texts) > 1:
+        order = texts.arg_sort()  # all differ: sorting them once gives codes and levels
         codes = np.empty(len(texts), np.int64)
         codes[order.to_numpy()] = np.arange(len(texts))
         return Raw(name, "text", compact(codes, len(texts)), None, tuple(texts.gather(order).to_list()))
@@ -103,6 +111,14 @@ def text_raw(name: str, texts: pl.Series) -> Raw:
         return Raw(name, "null" if len(texts) else "text", np.zeros(len(texts), np.uint8), _state(gaps), ())
     codes = texts.cast(pl.Enum(distinct)).to_physical().fill_null(0).to_numpy()
     return Raw(name, "text", compact(codes, len(distinct)), _state(gaps), tuple(distinct.to_list()))
+
+
+def _rising(texts: pl.Series) -> bool:
+    """Whether each text stands after the one before it."""
+    first = texts.head(100)
+    if not first.is_sorted() or not texts.is_sorted():
+        return False
+    return bool((texts.slice(1) != texts.head(len(texts) - 1)).all())
 
 
 def _polars_text(column: pa.Array) -> pl.Series:

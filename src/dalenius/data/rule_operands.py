@@ -186,7 +186,7 @@ def moment_of(text: str) -> int:
         moment = dt.datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError:
         raise DataError(
-            "a rule compares a date with text that is no date; write it as '2024-12-31'"
+            "a rule compares a date with text that is not a date; write it as '2024-12-31'"
         ) from None
     return (moment - EPOCH) // MICROSECOND
 

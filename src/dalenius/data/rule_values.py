@@ -165,8 +165,8 @@ class Evaluator:
 
     def _compare(self, op: type[ast.cmpop], left: ast.expr, right: ast.expr) -> Truth:
         if op in (ast.In, ast.NotIn):
-            found = self._member(left, right)
-            return found if op is ast.In else ~found
+            holds = self._member(left, right)
+            return holds if op is ast.In else ~holds
         first, second = self.operand(left), self.operand(right)
         if isinstance(first, Constant) and not isinstance(second, Constant):
             first, second, op = second, first, MIRROR.get(op, op)

@@ -112,9 +112,9 @@ class Rule:
     def _names(self, tree: ast.expr) -> tuple[str, ...]:
         skipped = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
         skipped |= {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
-        found = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in skipped]
-        found.sort(key=lambda n: (n.lineno, n.col_offset))
-        return tuple(dict.fromkeys(self.sentence.column(n.id) for n in found))
+        nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in skipped]
+        nodes.sort(key=lambda n: (n.lineno, n.col_offset))
+        return tuple(dict.fromkeys(self.sentence.column(n.id) for n in nodes))
 
     def can_read(self, names: Iterable[str]) -> bool:
         """Whether all columns of the rule are among these."""
@@ -229,8 +229,8 @@ def parse_rules(texts: Iterable[str], schema: Schema | None = None, *, where: st
     """
     rules, faults = [], []
     for text in texts:
-        sentence, found = read(text, schema)
-        faults += found
+        sentence, wrong = read(text, schema)
+        faults += wrong
         if sentence is not None:
             rules.append(Rule(text, sentence))
     if faults:

@@ -7,6 +7,7 @@ risk, utility) asks the schema, never the data, what a column means.
 from __future__ import annotations
 
 import datetime as dt
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from dalenius.core.errors import DataError, SchemaError, names
+from dalenius.core.errors import DataError, SchemaError, no_column
 
 if TYPE_CHECKING:
     from dalenius.data.table import Table
@@ -55,6 +56,8 @@ class Role(StrEnum):
     HOUSEHOLD = "household"
     WEIGHT = "weight"
     STRATUM = "stratum"
+    LATITUDE = "latitude"
+    LONGITUDE = "longitude"
 
 
 @dataclass(frozen=True)
@@ -129,9 +132,9 @@ class Column:
     def faults(self) -> list[str]:
         """Everything wrong with this column on its own."""
         where = f"column {self.name!r}"
-        found = []
+        faults = []
         if self.levels is not None and self.kind.is_number:
-            found.append(
+            faults.append(
                 f"{where}: kind {self.kind} has no levels; use bounds, or kind categorical or ordered"
             )
         # The values of a text column are read off the data, never declared: there may be a million, all different.
@@ -139,28 +142,28 @@ class Column:
             set(map(typed, self.levels)) if self.levels is not None and self.kind is not Kind.TEXT else set()
         )
         if self.levels is not None and self.kind is not Kind.TEXT and len(listed) < len(self.levels):
-            found.append(f"{where}: a level is listed twice")
+            faults.append(f"{where}: a level is listed twice")
         if listed and self.special and listed & set(map(typed, self.special)):
-            found.append(f"{where}: a missing or not-applicable code is also a level; list it once")
+            faults.append(f"{where}: a missing or not-applicable code is also a level; list it once")
         if self.kind is Kind.BOOLEAN and self.levels is not None and len(self.levels) > 2:
-            found.append(f"{where}: a boolean column has at most two levels, {len(self.levels)} are listed")
+            faults.append(f"{where}: a boolean column has at most two levels, {len(self.levels)} are listed")
         if self.bounds is not None and not self.kind.is_number:
-            found.append(f"{where}: bounds are for numbers; kind is {self.kind}")
+            faults.append(f"{where}: bounds are for numbers; kind is {self.kind}")
         if self.bounds is not None and str(type(self.bounds[0])) == str(type(self.bounds[1])):
             low, high = self.bounds
             if low > high:  # type: ignore[operator]
-                found.append(f"{where}: lower bound is above upper bound")
+                faults.append(f"{where}: lower bound is above upper bound")
         fitting = ("nearest", "missing") if self.kind.is_number else ("missing", *(self.levels or ()))
         if self.outside is not None and self.outside not in fitting:
             rule = "nearest or missing" if self.kind.is_number else "missing, or one of its levels"
-            found.append(f"{where}: outside must be {rule}")
+            faults.append(f"{where}: outside must be {rule}")
         if self.decimals is not None and not 0 <= self.decimals <= 15:
-            found.append(f"{where}: decimals must be between 0 and 15")
+            faults.append(f"{where}: decimals must be between 0 and 15")
         if set(map(typed, self.missing)) & set(map(typed, self.not_applicable)):
-            found.append(f"{where}: a code is both missing and not applicable")
+            faults.append(f"{where}: a code is both missing and not applicable")
         if self.release not in get_args(Leaving):
-            found.append(f"{where}: release must be 'guarded' or 'as-is'")
-        return found
+            faults.append(f"{where}: release must be 'guarded' or 'as-is'")
+        return faults
 
 
 def unrelated(columns: Iterable[Column]) -> tuple[Column, ...]:
@@ -207,6 +210,31 @@ class Schema:
     title: str = ""
     min_units: int = MIN_UNITS
 
+    def __str__(self) -> str:
+        """One line a column; levels and bounds, which are read off the data, are not shown."""
+        lines = [("column", "kind", "role", "about")]
+        lines += [(c.name, c.kind.value, ", ".join(c.roles), c.label or c.note) for c in self.columns]
+        widths = [max(len(line[i]) for line in lines) for i in range(3)]
+        rows = ["  ".join([*map(str.ljust, line[:3], widths), line[3]]).rstrip() for line in lines]
+        return "\n".join([*rows, *([f"rules: {'; '.join(self.rules)}"] if self.rules else [])])
+
+    def _repr_html_(self) -> str:
+        """The columns as a table for notebooks; levels and bounds, which are read off the data, are not shown."""
+        import polars as pl  # noqa: PLC0415 (only when somebody looks)
+
+        from dalenius.core.small_table import small_table  # noqa: PLC0415
+
+        parts = {
+            "column": [c.name for c in self.columns],
+            "kind": [c.kind.value for c in self.columns],
+            "role": [", ".join(c.roles) for c in self.columns],
+            "codes": [", ".join(map(str, c.special)) for c in self.columns],
+            "about": [c.label or c.note for c in self.columns],
+        }
+        rows = len(self.columns)
+        text = small_table(pl.DataFrame(parts), most=rows) if rows else ""
+        return f"{text}<p>Rules: {html.escape('; '.join(self.rules))}</p>" if self.rules else text
+
     def __post_init__(self) -> None:
         faults = self.faults()
         if faults:
@@ -214,20 +242,20 @@ class Schema:
 
     def faults(self) -> list[str]:
         """Every fault of the schema at once."""
-        found = [fault for column in self.columns for fault in column.faults()]
+        faults = [fault for column in self.columns for fault in column.faults()]
         if not isinstance(self.min_units, int) or isinstance(self.min_units, bool) or self.min_units < 1:
-            found.append("min_units must be a whole number, at least 1")
+            faults.append("min_units must be a whole number, at least 1")
         seen: set[str] = set()
         for name in self.names:
             if name in seen:
-                found.append(f"column {name!r}: named twice")
+                faults.append(f"column {name!r}: named twice")
             seen.add(name)
         for column in self.columns:
             for relation in ("parent", "partner"):
                 other = getattr(column, relation)
                 if other is not None and (other not in seen or other == column.name):
-                    found.append(f"column {column.name!r}: {relation} {other!r} is not another column")
-        return found
+                    faults.append(f"column {column.name!r}: {relation} {other!r} is not another column")
+        return faults
 
     @property
     def names(self) -> list[str]:
@@ -238,7 +266,7 @@ class Schema:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise DataError(f"no column {name!r}; there are {names(self.names)}")
+        raise DataError(no_column([name], self.names))
 
     def __contains__(self, name: object) -> bool:
         return any(column.name == name for column in self.columns)

@@ -104,7 +104,7 @@ def _exact(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise ValueError("a !decimal that is no number") from None
+        raise ValueError("a !decimal that is not a number") from None
 
 
 def _yaml() -> YAML:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.cost import Shape
-from dalenius.core.errors import DataError, SchemaError, names
+from dalenius.core.errors import DataError, SchemaError, names, no_column
 from dalenius.data.declared import encode_declared
 from dalenius.data.decode import build_frame
 from dalenius.data.encode import encode
@@ -101,7 +101,7 @@ class Table:
         try:
             return self.vectors[name]
         except KeyError:
-            raise DataError(f"no column {name!r}; there are {names(self.names)}") from None
+            raise DataError(no_column([name], self.names)) from None
 
     def __contains__(self, name: object) -> bool:
         return name in self.vectors
@@ -137,7 +137,11 @@ class Table:
     def with_vectors(self, *vectors: Vector) -> Table:
         """The table with these columns added, or in place of those of the same name."""
         held = {**self.vectors, **{vector.column.name: vector for vector in vectors}}
-        return Table.from_vectors(held.values(), self.rows, self.origin, self.schema)
+        origin = self.origin
+        recoded = {v.column.name for v in vectors if _outgrew(self.vectors.get(v.column.name), v)}
+        if recoded & origin.dtypes.keys():
+            origin = replace(origin, dtypes={n: d for n, d in origin.dtypes.items() if n not in recoded})
+        return Table.from_vectors(held.values(), self.rows, origin, self.schema)
 
     def with_schema(self, schema: Schema) -> Table:
         """The same data under another schema; encoded anew only where kinds, codes, levels or formats change."""
@@ -185,6 +189,16 @@ def _reads_alike(wanted: Column, held: Column) -> bool:
     if held.kind is Kind.DATETIME:
         same = same and wanted.format == held.format and (wanted.decimals == 9) == (held.decimals == 9)
     return same and (held.kind.is_number or wanted.levels is None or wanted.levels == held.levels)
+
+
+def _outgrew(old: Vector | None, new: Vector) -> bool:
+    """Whether a column no longer fits the type it had in the caller's frame: no number any more, or new categories."""
+    if old is None or (old.is_number and new.is_number) or old.levels == new.levels:
+        return False
+    if old.is_number != new.is_number:
+        return True
+    known = set(old.levels)
+    return any(level not in known for level in new.levels)
 
 
 def _level_count(vector: Vector) -> int:

@@ -167,6 +167,32 @@ class Vector:
         return self
 
 
+def states(vector: Vector) -> npt.NDArray[np.uint8]:
+    """The state of every row, also where all hold a value.
+
+    Examples
+    --------
+    >>> from dalenius.data.schema import Kind
+    >>> states(Vector(Column("a", Kind.INTEGER), np.array([3, 4])))
+    array([0, 0], dtype=uint8)
+    """
+    return np.zeros(len(vector), np.uint8) if vector.state is None else vector.state
+
+
+def emptied(vector: Vector, rows: IntArray | BoolArray) -> Vector:
+    """A column with the cells of some rows empty.
+
+    Examples
+    --------
+    >>> from dalenius.data.schema import Kind
+    >>> emptied(Vector(Column("a", Kind.INTEGER), np.array([3, 4])), np.array([True, False])).present.tolist()
+    [False, True]
+    """
+    state, data = states(vector).copy(), vector.data.copy()
+    state[rows], data[rows] = MISSING, 0
+    return replace(vector, data=data, state=state).tidy()
+
+
 def compact(codes: AnyArray, size: int) -> IntArray:
     """Codes in the smallest unsigned type that holds ``size`` values: tables stay small, counting stays fast.
 

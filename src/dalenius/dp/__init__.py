@@ -6,6 +6,7 @@ from dalenius.dp.budget import Budget, Spend
 from dalenius.dp.ledger import Ledger, ledger_path, open_ledger
 from dalenius.dp.noise import add_gaussian, add_laplace, choose, draw_geometric
 from dalenius.dp.queries import count, histogram, mean, quantile, sum, table
+from dalenius.dp.regression import predict, regress
 from dalenius.dp.repair import clip, consistent, simplex
 from dalenius.dp.utility import paid_utility
 
@@ -30,7 +31,9 @@ __all__ = [
     "mean",
     "open_ledger",
     "paid_utility",
+    "predict",
     "quantile",
+    "regress",
     "rho_of_epsilon",
     "simplex",
     "sum",

@@ -111,7 +111,7 @@ def compare(
             f"an audit with {runs} and {len(outcomes[1])} runs says nothing; use 100 or more, as many of both"
         )
     half = int(search * runs)
-    threshold, above, likelier = _most_telling([o[:half] for o in outcomes], delta)
+    threshold, above, likelier = _most_telling([o[:half] for o in outcomes], delta, 1 - confidence)
     hits = [np.count_nonzero((o[half:] >= threshold) == above) for o in outcomes]
     lower = _epsilon(
         np.array(hits[likelier]), np.array(hits[1 - likelier]), runs - half, delta, 1 - confidence
@@ -119,7 +119,7 @@ def compare(
     return Audit(float(lower), epsilon, runs, confidence)
 
 
-def _most_telling(search: list[FloatArray], delta: float) -> tuple[float, bool, int]:
+def _most_telling(search: list[FloatArray], delta: float, risk: float) -> tuple[float, bool, int]:
     """Threshold, side and table whose event bounds ε best in the first half of the runs."""
     runs = len(search[0])
     thresholds = np.unique(np.quantile(np.concatenate(search), np.linspace(0.002, 0.998, 300)))
@@ -128,7 +128,7 @@ def _most_telling(search: list[FloatArray], delta: float) -> tuple[float, bool, 
     for above in (True, False):
         hits = [runs - b if above else b for b in below]
         for likelier in (0, 1):
-            values = _epsilon(hits[likelier], hits[1 - likelier], runs, delta, 0.05)
+            values = _epsilon(hits[likelier], hits[1 - likelier], runs, delta, risk)
             at = int(np.argmax(values))
             if values[at] > best[0]:
                 best = (float(values[at]), float(thresholds[at]), above, likelier)

@@ -165,24 +165,6 @@ def draw_table(
     return law.draw(means.astype(np.float64), rng)
 
 
-def draw_empty(cells: int, alpha: float, rng: np.random.Generator) -> IntArray:
-    """Positive Poisson counts among so many empty cells, by thinning.
-
-    Their number is binomial, their size truncated at zero.
-
-    Examples
-    --------
-    >>> bool((draw_empty(10**12, 1e-10, np.random.default_rng(0)) >= 1).all())
-    True
-    """
-    share = -np.expm1(-alpha)
-    positive = int(rng.binomial(cells, share))
-    # Quantiles of the Poisson law above its chance of zero.
-    levels = np.exp(-alpha) + share * rng.random(positive)
-    drawn: IntArray = np.maximum(stats.poisson.ppf(np.minimum(levels, 1 - 1e-16), alpha), 1).astype(np.int64)
-    return drawn
-
-
 def check_counts(counts: AnyArray) -> IntArray:
     """Counts as whole numbers; an error when one is negative or has a fraction.
 

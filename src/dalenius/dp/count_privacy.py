@@ -13,11 +13,9 @@ differential privacy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
-import polars as pl
 from scipy import special
 
 from dalenius.core.errors import OptionError
@@ -163,31 +161,6 @@ def calibrate_alpha(
     return round(float(alphas[int(np.argmax(met))]), 6)
 
 
-def calibrate_epsilon(
-    alpha: float, wanted: float, *, kind: Kind = "dp", law: CountLaw | None = None
-) -> float:
-    """Smallest ε of 1 or more whose δ is at most ``wanted``.
-
-    Examples
-    --------
-    >>> round(calibrate_epsilon(0.1, 0.05, kind="pdp"), 3)
-    6.194
-    """
-    if not 0 < wanted <= 1:
-        raise OptionError(
-            f"delta must be above 0 and at most 1: no finite epsilon gives delta 0, got {wanted}"
-        )
-    low, high = 1.0, 1.0
-    while delta(high, alpha, kind=kind, law=law) > wanted:
-        low, high = high, 2 * high
-        if high > 1e4:
-            raise OptionError(f"no epsilon gives delta {wanted:g} with alpha {alpha:g}; use a larger alpha")
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if delta(middle, alpha, kind=kind, law=law) <= wanted else (middle, high)
-    return high
-
-
 def delta_without_zeros(smallest: int, epsilon: float) -> dict[str, float]:
     """δ with α = 0 when no cell is empty; it depends on the data, so it is not a guarantee (Jackson et al. 2024).
 
@@ -209,18 +182,6 @@ def delta_without_zeros(smallest: int, epsilon: float) -> dict[str, float]:
 
 def _upper(epsilon: float, high: float, low: float) -> float:
     return float(special.pdtrc(np.floor((1 + epsilon) / np.log(high / low)), high))
-
-
-def privacy_curve(alpha: float, epsilons: Sequence[float], law: CountLaw | None = None) -> pl.DataFrame:
-    """Table of δ against ε for a release report.
-
-    Examples
-    --------
-    >>> privacy_curve(1.0, [2.0, 3.0])["dp"].round(6).to_list()
-    [0.02561, 0.004629]
-    """
-    rows = [{"epsilon": e, **{k: delta(e, alpha, kind=k, law=law) for k in get_args(Kind)}} for e in epsilons]
-    return pl.DataFrame(rows)
 
 
 def reading(epsilon: float, value: float, most: float = GUARANTEE) -> str:

@@ -32,14 +32,14 @@ _TERMS = ("epsilon", "delta", "neighbours", "accounting", "unit")
 
 
 def ledger_path(data: str | Path) -> Path:
-    """Where the ledger of a data file lies: beside it.
+    """Where the ledger of a data file lies: beside it, by whatever link the file is reached.
 
     Examples
     --------
     >>> ledger_path("people.csv").name
     'people.csv.budget'
     """
-    path = Path(data)
+    path = Path(data).resolve()
     return path.with_name(path.name + ".budget")
 
 
@@ -65,6 +65,7 @@ class Ledger(Budget):
             try:
                 self.read = _append(stream, asdict(self.spends[-1]), *self.read)
             except OSError as error:
+                self.spends.pop()
                 raise FileError(f"{self.path}: cannot write ({error.strerror}); nothing was spent") from None
 
     def _reload(self, stream: Any) -> None:
@@ -75,8 +76,9 @@ class Ledger(Budget):
 
 
 def open_ledger(
-    path: str | Path, epsilon: float | None = None, delta: float = 0.0, *, neighbours: Neighbours = "add-remove",
-    accounting: Accounting | None = None, unit: str = "record", wait: float = WAIT,
+    path: str | Path, epsilon: float | None = None, delta: float | None = None, *,
+    neighbours: Neighbours | None = None, accounting: Accounting | None = None, unit: str | None = None,
+    wait: float = WAIT,
 ) -> Ledger:  # fmt: skip
     """Open the ledger of a data set, or begin one.
 
@@ -85,8 +87,9 @@ def open_ledger(
     path
         The ledger file (`ledger_path` gives the one beside a data file).
     epsilon, delta, neighbours, accounting, unit
-        Terms of a new ledger, as in `Budget`; an old one has its own, and other terms are refused. By default the ε and
-        the δ of all spends add up, which people can check by hand; "zcdp" allows more where all spends are Gaussian.
+        Terms of a new ledger, as in `Budget`; an old one has its own, and other terms are refused: who asks for a
+        ledger of people must not spend from one of records. By default the ε and the δ of all spends add up, which
+        people can check by hand; "zcdp" allows more where all spends are Gaussian.
     wait
         Seconds to wait for another program that is spending.
 
@@ -103,18 +106,29 @@ def open_ledger(
     dalenius.core.errors.OptionError: 'more' would cost 1.05 of a budget of 1; ask for less, or give a larger epsilon
     """
     file = Path(path)
+    asked = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "neighbours": neighbours,
+        "accounting": accounting,
+        "unit": unit,
+    }
     if not file.exists():
         if epsilon is None:
             raise FileError(f"{file}: there is no ledger; begin one by giving epsilon (and delta)")
-        _begin(file, Budget(epsilon, delta, neighbours, accounting or _plain(delta), unit=unit))
+        usual = Budget(epsilon, delta or 0.0, neighbours or "add-remove", accounting or _plain(delta or 0.0))
+        _begin(file, replace(usual, unit=unit or usual.unit))
     with _locked(file, wait) as stream:
         entries, read = _read(stream, file)
     if not entries:
         raise FileError(f"{file}: not a ledger")
     terms = entries[0]
-    if epsilon is not None and (epsilon, delta) != (terms["epsilon"], terms["delta"]):
+    other = [name for name, value in asked.items() if value is not None and value != terms[name]]
+    if other:
+        held = ", ".join(f"{name} {terms[name]}" for name in other if name != "epsilon")
         raise OptionError(
-            f"{file} is a ledger of ε = {terms['epsilon']:g}, δ = {terms['delta']:g}; open it without epsilon"
+            f"{file} is a ledger of ε = {terms['epsilon']:g}{f' with {held}' if held else ''}; "
+            f"open it without {' and '.join(other)}"
         )
     return Ledger(**terms, spends=[_spend(entry) for entry in entries[1:]], path=file, wait=wait, read=read)
 

@@ -17,24 +17,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.errors import DataError, OptionError, names, no_column
+from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.counts.memory import count_codes
 from dalenius.data.declared import declared_bounds
+from dalenius.data.rare import DAY
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.data.table import Table
 from dalenius.data.units import owner_column
 from dalenius.data.vector import Categories, IntArray, Vector
 from dalenius.dp.accuracy import LEVEL, gaussian_within, laplace_within
-from dalenius.dp.budget import Budget, Neighbours
+from dalenius.dp.budget import Accounting, Budget, Neighbours
 from dalenius.dp.contributions import bound_units
 from dalenius.dp.ledger import open_ledger
 from dalenius.dp.noise import FloatArray, add_gaussian, add_laplace, private_quantile
 
 BOUNDS_SHARE = 0.2
 """Share of the budget that bounds cost where none are declared."""
-STEPS = 2**20
-"""Steps between the bounds of a number without declared decimals: its values are counted in them."""
+STEPS, MOST_STEPS = 2**20, 2**31
+"""Steps to the far bound of a number without declared decimals, and the most that others have: sums stay exact."""
 MOST_CELLS = 2**20
 MOST_CANDIDATES = 2000
 _DRAWS = 20_000
@@ -42,36 +43,44 @@ _DRAWS = 20_000
 
 
 @dataclass
-class _Query:
+class Query:
     """The rows, the budget, and how to pay for noise out of it."""
 
     table: Table
     budget: Budget
     what: str
+    pays: Budget | None = None
+    output: str = ""
 
     @classmethod
     def of(
         cls, what: str, frame: Any, columns: Sequence[str], schema: Schema | None, epsilon: float, delta: float,
         neighbours: Neighbours, contribution: int | None, ledger: str | Budget | None, output: str,
-    ) -> _Query:  # fmt: skip
+        accounting: Accounting | None = None,
+    ) -> Query:  # fmt: skip
+        """Read the columns blind, and open the budget of one query."""
         table = Table.from_frame(frame, schema.blind() if schema is not None else None)
         absent = [name for name in columns if name not in table]
         if absent:
-            raise DataError(f"no column {names(absent)}; there are {names(table.names)}")
+            raise DataError(no_column(absent, table.names))
         lacking = [name for name in columns if not _declared(table.schema[name])]
         if lacking:
             raise DataError(
                 f"column {names(lacking, len(lacking))}: not declared, and what is read off the confidential data "
                 "would leak; give a schema with 'domain: declared' for them (kind and codes, and levels of categories)"
             )
-        budget = Budget(epsilon, delta, neighbours, records=contribution or 1)
+        budget = Budget(epsilon, delta, neighbours, accounting, records=contribution or 1)
         kept, _ = bound_units(table, contribution)
         if contribution is not None:
             budget.unit = owner_column(table.schema) or "record"
-        if ledger is not None:
-            pays = ledger if isinstance(ledger, Budget) else open_ledger(ledger)
-            pays.charge(budget, what, output or "shown")
-        return cls(kept, budget, what)
+        pays = open_ledger(ledger) if isinstance(ledger, str) else ledger
+        return cls(kept, budget, what, pays, output or "shown")
+
+    def pay(self) -> None:
+        """Take the whole price out of the ledger: once, when nothing but noise is left to go wrong."""
+        if self.pays is not None:
+            self.pays.charge(self.budget, self.what, self.output)
+            self.pays = None
 
     @property
     def whole(self) -> float:
@@ -85,6 +94,7 @@ class _Query:
 
         Gives the noise's scale as well.
         """
+        self.pay()
         records = self.budget.records
         if self.budget.accounting == "zcdp":
             scale = math.sqrt(cells / (2 * price)) * records * most
@@ -109,7 +119,9 @@ class _Query:
         """The figure with its accuracy and what it cost."""
         said = f"{sentence} {self.budget.guarantee}, {self.budget.protects}."
         spread = None if math.isnan(within) else Interval(value - within, value + within, LEVEL, KIND)
-        return Result(name, value, said, interval=spread, values={"within": within}, table=table)
+        return Result(
+            name, value, said, interval=spread, values={"within": within}, table=table, counts=WHOLE
+        )
 
 
 KIND = "95 % of draws of the noise; the data as they are"
@@ -140,7 +152,7 @@ def count(
     >>> abs(counted.value - 1000) < 30, counted.values["within"]
     (True, 3.0)
     """
-    query = _Query.of(
+    query = Query.of(
         "number of records", frame, (), schema, epsilon, delta, neighbours, contribution, ledger, output
     )
     noisy, scale = query.noisy(query.what, np.array([query.table.rows]), query.whole, 1)
@@ -168,11 +180,16 @@ def table(
     >>> table(data, ["sex", "ill"], epsilon=1.0, schema=schema).table.columns
     ['sex', 'ill', 'count', 'within']
     """
-    query = _Query.of(
+    query = Query.of(
         " × ".join(columns), frame, columns, schema, epsilon, delta, neighbours, contribution, ledger, output
     )
     if not columns:
         raise OptionError("a table needs at least one column")
+    listed = math.prod(
+        len(query.table[name].levels) + 1 for name in columns if not query.table[name].is_number
+    )
+    if listed > MOST_CELLS:
+        raise OptionError(f"the table has {listed:,} cells, more than {MOST_CELLS:,}; cross fewer columns")
     price = query.whole
     held = []
     for name in columns:
@@ -183,8 +200,6 @@ def table(
         else:
             held.append(_levels(vector))
     cells = math.prod(len(each.labels) for each in held)
-    if cells > MOST_CELLS:
-        raise OptionError(f"the table has {cells:,} cells, more than {MOST_CELLS:,}; cross fewer columns")
     counts = count_codes(list(columns), held).dense()
     moved = 1 if query.budget.neighbours == "add-remove" else 2
     noisy, scale = query.noisy(query.what, counts, price, 1, moved)
@@ -226,7 +241,7 @@ def sum(
     >>> abs(found.value - 49500) < 2000, found.values["within"]
     (True, 300.0)
     """
-    query = _Query.of(
+    query = Query.of(
         f"sum of {column}", frame, [column], schema, epsilon, delta, neighbours, contribution, ledger, output
     )
     low, high, price = _bounds(query, column, query.whole)
@@ -254,23 +269,24 @@ def mean(
     >>> abs(found.value - 50) < 3
     True
     """
-    query = _Query.of(
+    query = Query.of(
         f"mean of {column}", frame, [column], schema, epsilon, delta, neighbours, contribution, ledger, output
     )
     low, high, price = _bounds(query, column, query.whole)
-    held, step = _in_steps(query.table[column], low, high)
-    middle = (round(low / step) + round(high / step)) // 2
-    most = round(high / step) - middle
+    middle = math.floor((low + high) / 2) if _is_whole(query.table.schema[column]) else (low + high) / 2
+    held, step = _in_steps(query.table[column], low, high, middle)
+    most = max(round((high - middle) / step), round((middle - low) / step))
     moved = most if query.budget.neighbours == "add-remove" else 2 * most
-    total, wide = query.noisy("its sum", np.array([(held - middle).sum()]), price / 2, max(moved, 1))
+    total, wide = query.noisy("its sum", np.array([held.sum()]), price / 2, max(moved, 1))
     known, slack = query.noisy("its count", np.array([len(held)]), price / 2, 1)
     size = max(float(known[0]), 1.0)
     share = float(np.clip(total[0] / size, -most, most))
     # The error is (z1 - share z2) / size for noises z1 of the sum and z2 of the count (Fieller 1954).
     rng = np.random.default_rng(0)
     off = np.abs(query.draws(wide, rng) - share * query.draws(slack, rng)) / size
-    value, within = (middle + share) * step, float(np.quantile(off, LEVEL)) * step
-    return query.result("mean", value, f"The {query.what} is about {figure(value)}; {_sure(within)}.", within)
+    value, within = middle + share * step, float(np.quantile(off, LEVEL)) * step
+    about, sure = _told(query.table.schema[column], value, within)
+    return query.result("mean", value, f"The {query.what} is about {about}; {sure}.", within)
 
 
 def quantile(
@@ -288,20 +304,22 @@ def quantile(
     """
     if not 0 <= share <= 1:
         raise OptionError(f"a quantile is a share from 0 to 1, got {share}")
-    query = _Query.of(
+    query = Query.of(
         f"quantile {share:g} of {column}", frame, [column], schema, epsilon, 0.0, neighbours, contribution, ledger,
         output,
     )  # fmt: skip
     low, high, price = _bounds(query, column, query.whole)
-    whole = query.table.schema[column].kind in (Kind.INTEGER, Kind.DATETIME)
+    whole = _is_whole(query.table.schema[column])
     places = np.linspace(low, high, int(min(high - low + 1 if whole else MOST_CANDIDATES, MOST_CANDIDATES)))
     candidates = np.unique(np.round(places) if whole else places)
     values = np.clip(query.table[column].values.astype(np.float64), low, high)
+    query.pay()
     query.budget.spend(query.what, epsilon=price, noise="noisy maximum")
     moved = query.budget.records * (1 if query.budget.neighbours == "add-remove" else 2)
     value, ranks = private_quantile(values, candidates, share, moved, price, LEVEL)
+    about, _ = _told(query.table.schema[column], value)
     said = (
-        f"The {query.what} is about {figure(value)}; its rank is within ±{ranks:,.0f} records of the right one in at "
+        f"The {query.what} is about {about}; its rank is within ±{ranks:,.0f} records of the right one in at "
         f"least {100 * LEVEL:g} % of draws, up to the distance between candidates."
     )
     made = query.result("quantile", value, said, float("nan"))
@@ -310,6 +328,19 @@ def quantile(
 
 def _sure(within: float) -> str:
     return f"within ±{figure(float(within))} of the truth in {100 * LEVEL:g} % of draws"
+
+
+def _told(column: Column, value: float, within: float = 0.0) -> tuple[str, str]:
+    """A value and its accuracy in words; moments are days."""
+    if column.kind is not Kind.DATETIME:
+        return figure(value), _sure(within)
+    day = DAY * (1000 if column.decimals == 9 else 1)
+    said = str(np.datetime64(round(value / day), "D"))
+    return said, f"within ±{figure(within / day)} days of the truth in {100 * LEVEL:g} % of draws"
+
+
+def _is_whole(column: Column) -> bool:
+    return column.kind in (Kind.INTEGER, Kind.DATETIME)
 
 
 def _declared(column: Column) -> bool:
@@ -345,19 +376,24 @@ def _levels(vector: Vector) -> Categories:
 
 
 def _edges(
-    query: _Query, vector: Vector, breaks: Sequence[float] | None, price: float
+    query: Query, vector: Vector, breaks: Sequence[float] | None, price: float
 ) -> tuple[FloatArray, float]:
     if breaks is not None:
         edges = np.unique(np.asarray(list(breaks), np.float64))
         if len(edges) < 2 or not np.all(np.isfinite(edges)):
             raise OptionError("breaks need at least two different finite numbers")
-        return edges, price
+        low, high = declared_bounds(vector.column) or (
+            -np.inf,
+            np.inf,
+        )  # whoever is outside is counted as such
+        return np.unique([min(low, edges[0]), *edges, max(high, edges[-1])]), price
     low, high, price = _bounds(query, vector.column.name, price)
     return np.linspace(low, high, 11), price
 
 
 def _grouped(vector: Vector, edges: FloatArray) -> Categories:
     labels = [f"{a:g} to below {b:g}" for a, b in pairwise(edges[:-1])] + [f"{edges[-2]:g} to {edges[-1]:g}"]
+    labels = [label.removeprefix("-inf to ").replace(" to inf", " and more") for label in labels]
     labels += [str(code) for code in vector.column.special] + ["missing"]
     codes = np.searchsorted(edges[1:-1], vector.data, side="right").astype(np.int64)
     if vector.state is not None:
@@ -367,7 +403,7 @@ def _grouped(vector: Vector, edges: FloatArray) -> Categories:
     return Categories(codes, labels)
 
 
-def _bounds(query: _Query, name: str, price: float) -> tuple[float, float, float]:
+def _bounds(query: Query, name: str, price: float) -> tuple[float, float, float]:
     """Declared bounds, or private ones that a share of the price pays for; what is left of it."""
     column = query.table.schema[name]
     if not column.kind.is_number:
@@ -379,7 +415,7 @@ def _bounds(query: _Query, name: str, price: float) -> tuple[float, float, float
     return low, high, (1 - BOUNDS_SHARE) * price
 
 
-def _private_bounds(query: _Query, vector: Vector, price: float) -> tuple[float, float]:
+def _private_bounds(query: Query, vector: Vector, price: float) -> tuple[float, float]:
     """Outermost of the doubling intervals ±[2^k, 2^(k+1)) whose noisy count stands out of the noise."""
     powers = np.arange(-20, 61)
     edges = np.concatenate([-(2.0 ** powers[::-1]), [0.0], 2.0**powers])
@@ -396,12 +432,14 @@ def _private_bounds(query: _Query, vector: Vector, price: float) -> tuple[float,
     return float(edges[clear[0]]), float(edges[clear[-1] + 1])
 
 
-def _in_steps(vector: Vector, low: float, high: float) -> tuple[IntArray, float]:
-    """Present values as whole numbers of steps: decimals as declared, else a millionth of the range."""
-    column = vector.column
-    if column.kind in (Kind.INTEGER, Kind.DATETIME):
-        step = 1.0
-    else:
-        step = 10.0**-column.decimals if column.decimals is not None else (high - low) / STEPS
+def _in_steps(vector: Vector, low: float, high: float, origin: float = 0.0) -> tuple[IntArray, float]:
+    """Present values as whole numbers of steps from an origin: those of their declaration, or fewer and coarser ones.
+
+    So few that no sum of them leaves 64 bits: a sum that wraps around is wrong, and bounded by nothing.
+    """
+    column, reach = vector.column, max(abs(low - origin), abs(high - origin))
+    step = 1.0 if _is_whole(column) else 10.0**-column.decimals if column.decimals is not None else 0.0
+    if reach > MOST_STEPS * step:
+        step = reach / STEPS
     inside = np.clip(vector.values.astype(np.float64), low, high)
-    return np.round(inside / step).astype(np.int64), step
+    return np.round((inside - origin) / step).astype(np.int64), step

@@ -10,6 +10,7 @@ squares) that do agree.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import combinations
 from typing import TypeAlias
@@ -97,32 +98,59 @@ def consistent(
     return {key: simplex(table, known) for key, table in agreed.items()} if rounds else agreed
 
 
-def cell_variances(
-    shapes: Mapping[Key, tuple[int, ...]], variances: Mapping[Key, float], total: float = 0.0
-) -> dict[Key, float]:
-    """Variance of a cell of each margin after `consistent`, but for shrinking and for negative cells.
+def cell_errors(
+    margins: Mapping[Key, FloatArray],
+    variances: Mapping[Key, float],
+    unsure: float = 0.0,
+    peaked: float = 0.0,
+    shrink: bool = True,
+) -> dict[Key, tuple[float, float]]:
+    """Variance and fourth cumulant of the error of a cell of each margin after `consistent`, but for negative cells.
 
-    ``total`` is the variance of the number of records. The components of a table are independent, and centring takes
-    1/n off the variance of a component for each of its columns of n levels.
+    ``unsure`` is the variance of the number of records, ``peaked`` the excess kurtosis of the noise. The error is a
+    weighted sum of noises, whose weights depend only on which columns of a noisy cell agree with the cell in question.
+    What shrinking does to a component is judged by the unbiased estimate of its risk (Stein 1981).
 
     Examples
     --------
-    >>> cell_variances({(0,): (2,)}, {(0,): 1.0})
-    {(0,): 0.5}
+    >>> cell_errors({(0,): np.array([40.0, 60.0])}, {(0,): 1.0}, shrink=False)
+    {(0,): (0.5, 0.0)}
     """
-    weights: dict[Key, float] = {}
-    for key, shape in shapes.items():
-        for part in _subsets(key):
-            spread = _cells_outside(key, shape, part)
-            weights[part] = weights.get(part, 0.0) + 1.0 / (variances[key] * spread)
+    sums, weights = _components(margins, variances)
+    risk = {p: _risk(held / weights[p], 1 / weights[p]) if shrink else 1.0 for p, held in sums.items() if p}
     result = {}
-    for key, shape in shapes.items():
-        sizes = dict(zip(key, shape, strict=True))
-        result[key] = 0.0
-        for part in _subsets(key):
-            own = total if not part else np.prod([1 - 1 / sizes[c] for c in part]) / weights[part]
-            result[key] += float(own) / _cells_outside(key, shape, part) ** 2
+    for key, table in margins.items():
+        spread, fourth = unsure / table.size**2, 0.0
+        for other, held in margins.items():
+            common = tuple(c for c in key if c in other)
+            sizes = dict(zip(other, held.shape, strict=True))
+            steps = {
+                part: math.sqrt(risk[part]) / (weights[part] * variances[other])
+                / (_cells_outside(key, table.shape, part) * _cells_outside(other, held.shape, part))
+                for part in _subsets(common) if part
+            }  # fmt: skip
+            for same in _subsets(common) if common else ():
+                cells = math.prod(
+                    n - (c in common) if c not in same else 1 for c, n in sizes.items()
+                )  # so many noisy cells agree with it in these columns and in no other
+                weight = math.fsum(
+                    step * math.prod((c in same) - 1 / sizes[c] for c in p) for p, step in steps.items()
+                )
+                spread += cells * weight**2 * variances[other]
+                fourth += cells * weight**4 * variances[other] ** 2 * peaked
+        result[key] = float(spread), float(fourth)
     return result
+
+
+def _risk(component: FloatArray, variance: float) -> float:
+    """Expected square of the error of a shrunk component, as a share of that of the noisy one."""
+    free, taken = _shrinking(component)
+    square = float((component**2).sum()) / variance
+    if free == 0 or square == 0:
+        return 1.0
+    if square <= taken:  # shrunk to nothing: the error is the component itself
+        return max(square - free, 0.0) / free
+    return min(max(1 + taken * (taken - 2 * (free - 2)) / (square * free), 0.0), 1.0)
 
 
 def _cells_outside(key: Key, shape: tuple[int, ...], part: Key) -> float:
@@ -135,16 +163,7 @@ def _agree(
     total: float | None,
     shrink: bool = False,
 ) -> dict[Key, FloatArray]:
-    sums: dict[Key, FloatArray] = {}
-    weights: dict[Key, float] = {}
-    for key, table in margins.items():
-        for part in _subsets(key):
-            others = tuple(i for i, column in enumerate(key) if column not in part)
-            spread = float(np.prod([table.shape[i] for i in others], dtype=np.float64))
-            weight = 1.0 / (variances[key] * spread)
-            component = _centred(table.sum(axis=others)) * weight
-            sums[part] = sums[part] + component if part in sums else component
-            weights[part] = weights.get(part, 0.0) + weight
+    sums, weights = _components(margins, variances)
     components = {part: held / weights[part] for part, held in sums.items()}
     if shrink:
         components = {p: _shrunk(held, 1 / weights[p]) if p else held for p, held in components.items()}
@@ -153,21 +172,40 @@ def _agree(
     return {key: _rebuild(key, table.shape, components) for key, table in margins.items()}
 
 
+def _components(
+    margins: Mapping[Key, FloatArray], variances: Mapping[Key, float]
+) -> tuple[dict[Key, FloatArray], dict[Key, float]]:
+    """For every set of columns its component in each margin, weighted and added up, and the sum of the weights."""
+    sums: dict[Key, FloatArray] = {}
+    weights: dict[Key, float] = {}
+    for key, table in margins.items():
+        for part in _subsets(key):
+            others = tuple(i for i, column in enumerate(key) if column not in part)
+            weight = 1.0 / (variances[key] * _cells_outside(key, table.shape, part))
+            component = _centred(table.sum(axis=others)) * weight
+            sums[part] = sums[part] + component if part in sums else component
+            weights[part] = weights.get(part, 0.0) + weight
+    return sums, weights
+
+
 def _shrunk(component: FloatArray, variance: float) -> FloatArray:
     """Positive-part James-Stein estimate: noise alone has a square of ``variance`` for each degree of freedom."""
-    free = float(np.prod([size - 1 for size in component.shape]))
+    _, taken = _shrinking(component)
     square = float((component**2).sum())
-    return component * max(0.0, 1 - variance * max(free - 2, free / 2) / square) if square > 0 else component
+    return component * max(0.0, 1 - variance * taken / square) if square > 0 else component
+
+
+def _shrinking(component: FloatArray) -> tuple[float, float]:
+    """Degrees of freedom of a component, and how many variances of noise are taken off its square."""
+    free = float(np.prod([size - 1 for size in component.shape]))
+    return free, max(free - 2, free / 2)
 
 
 def _rebuild(key: Key, shape: tuple[int, ...], components: Mapping[Key, FloatArray]) -> FloatArray:
     table = np.zeros(shape)
     for part in _subsets(key):
         here = [size if column in part else 1 for column, size in zip(key, shape, strict=True)]
-        spread = np.prod(
-            [size for column, size in zip(key, shape, strict=True) if column not in part], dtype=np.float64
-        )
-        table += components[part].reshape(here) / spread
+        table += components[part].reshape(here) / _cells_outside(key, shape, part)
     return table
 
 

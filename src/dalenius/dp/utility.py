@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -17,7 +18,7 @@ from dalenius.data.vector import Categories, Vector
 from dalenius.dp.accuracy import LEVEL, laplace_within
 from dalenius.dp.budget import Budget, Neighbours
 from dalenius.dp.ledger import open_ledger
-from dalenius.dp.noise import add_laplace
+from dalenius.dp.noise import add_laplace, choose
 from dalenius.dp.queries import KIND, categories_of
 
 FINE = 1000
@@ -26,7 +27,8 @@ FINE = 1000
 
 def paid_utility(
     original: Any, released: Any, *, epsilon: float, schema: Schema | None = None,
-    neighbours: Neighbours = "add-remove", records: int = 1, ledger: str | Budget | None = None,
+    neighbours: Neighbours = "add-remove", records: int = 1, unit: str = "record",
+    ledger: str | Budget | None = None,
 ) -> list[Result]:  # fmt: skip
     """Share of the records that a released file has in the wrong cells, in its one-way and in its two-way tables.
 
@@ -38,7 +40,7 @@ def paid_utility(
     ----------
     original, released
         Frames or `Table`; the columns that both have and that are declared are compared.
-    epsilon, neighbours, records, ledger
+    epsilon, neighbours, records, unit, ledger
         What it may cost, who is protected (``records`` of one unit at most), and out of which ledger.
 
     Examples
@@ -50,27 +52,52 @@ def paid_utility(
     >>> one.value < 2, one.unit
     (True, '%')
     """
-    tables = [
-        Table.from_frame(f, schema.blind() if schema is not None else None) for f in (original, released)
-    ]
-    kept = [n for n in tables[1].names if n in tables[0] and _comparable(tables[0][n])]
+    (own, other), rows = _coded([original, released], schema)
+    budget = Budget(epsilon, neighbours=neighbours, records=records, unit=unit)
+    if ledger is not None:
+        (ledger if isinstance(ledger, Budget) else open_ledger(ledger)).charge(budget, "utility", "report")
+    gaps = {word: _gaps(own, other, order) for order, word in ((1, "one-way"), (2, "two-way"))}
+    return [_figure(f"{w}-distance", w, held, budget, max(rows[1], 1)) for w, held in gaps.items() if held]
+
+
+def private_choice(
+    original: Any, files: Sequence[Any], *, epsilon: float, schema: Schema | None = None,
+    neighbours: Neighbours = "add-remove", records: int = 1, unit: str = "record",
+    ledger: str | Budget | None = None,
+) -> int:  # fmt: skip
+    """Which of several released files is most like the original: a noisy maximum, paid out of the budget.
+
+    The score is the one of `paid_utility` for two-way tables (one-way where there is one column), in records.
+
+    Examples
+    --------
+    >>> from dalenius.data import Column, Kind
+    >>> schema = Schema((Column("sex", Kind.CATEGORICAL, levels=("f", "m")), Column("ill", Kind.BOOLEAN))).declare()
+    >>> data = {"sex": ["f", "m"] * 500, "ill": [True, False, False, False] * 250}
+    >>> other = {"sex": ["f", "f"] * 500, "ill": [True, True] * 500}
+    >>> private_choice(data, [other, data], epsilon=1.0, schema=schema)
+    1
+    """
+    (own, *others), _ = _coded([original, *files], schema)
+    budget = Budget(epsilon, neighbours=neighbours, records=records, unit=unit)
+    if ledger is not None:
+        pays = ledger if isinstance(ledger, Budget) else open_ledger(ledger)
+        pays.charge(budget, f"choice among {len(files)} files", "release")
+    budget.spend("choice", epsilon=epsilon, noise="noisy maximum")
+    scores = [-float(np.mean(_gaps(own, other, min(2, len(own))))) for other in others]
+    return choose(np.array(scores), 0.5 * budget.sensitivity, epsilon)
+
+
+def _coded(frames: Sequence[Any], schema: Schema | None) -> tuple[list[dict[str, Categories]], list[int]]:
+    """The declared columns of all files as categories, the original's first, and the numbers of rows."""
+    tables = [Table.from_frame(f, schema.blind() if schema is not None else None) for f in frames]
+    kept = [n for n in tables[1].names if all(n in t for t in tables) and _comparable(tables[0][n])]
     if not kept:
         raise DataError(
             f"no column is declared, of {names(tables[1].names)}; nothing can be compared blindly"
         )
-    budget = Budget(epsilon, neighbours=neighbours, records=records)
-    if ledger is not None:
-        (ledger if isinstance(ledger, Budget) else open_ledger(ledger)).charge(budget, "utility", "report")
     coded = [{n: categories_of(t[n], tables[0][n].column) for n in kept} for t in tables]
-    sides = [(c, max(t.rows, 1)) for c, t in zip(coded, tables, strict=True)]
-    found = []
-    for order, word in ((1, "one-way"), (2, "two-way")):
-        crossed = list(combinations(kept, order))
-        if crossed:
-            found.append(
-                _figure(f"{word}-distance", word, [_gap(sides, m) for m in crossed], budget, sides[1][1])
-            )
-    return found
+    return coded, [t.rows for t in tables]
 
 
 def _comparable(vector: Vector) -> bool:
@@ -79,10 +106,11 @@ def _comparable(vector: Vector) -> bool:
     return column.domain == "declared" and known
 
 
-def _gap(sides: list[tuple[dict[str, Categories], int]], margin: tuple[str, ...]) -> float:
-    """Half of the absolute differences, in records."""
-    first, second = (count_codes(list(margin), [held[n] for n in margin]).dense() for held, _ in sides)
-    return 0.5 * float(np.abs(first - second).sum())
+def _gaps(own: dict[str, Categories], other: dict[str, Categories], order: int) -> list[float]:
+    """Half of the absolute differences of each table of so many columns, in records."""
+    crossed = [list(margin) for margin in combinations(own, order)]
+    pairs = [[count_codes(m, [held[n] for n in m]).dense() for held in (own, other)] for m in crossed]
+    return [0.5 * float(np.abs(first - second).sum()) for first, second in pairs]
 
 
 def _figure(name: str, word: str, gaps: list[float], budget: Budget, rows: int) -> Result:

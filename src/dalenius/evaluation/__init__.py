@@ -2,7 +2,8 @@
 
 from dalenius.evaluation.benchmarking import Benchmark, ablation, benchmark
 from dalenius.evaluation.comparing import HEADLINES, Comparison, averaged, compare
-from dalenius.evaluation.measuring import Evaluation, evaluate, evaluate_pair
+from dalenius.evaluation.measuring import Evaluation, evaluate, evaluate_files, evaluate_pair
+from dalenius.evaluation.plotting import compare_plot
 from dalenius.evaluation.policy import DEFAULT_POLICY, Rule, copies_nobody, refusals
 from dalenius.evaluation.sweeping import sweep
 
@@ -17,8 +18,10 @@ __all__ = [
     "averaged",
     "benchmark",
     "compare",
+    "compare_plot",
     "copies_nobody",
     "evaluate",
+    "evaluate_files",
     "evaluate_pair",
     "refusals",
     "sweep",

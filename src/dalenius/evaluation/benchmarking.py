@@ -20,12 +20,12 @@ from dalenius.core.option import Option, need
 from dalenius.core.random import DEFAULT_SEED, Seed, generator, sequence
 from dalenius.counts.measure import MEASURES
 from dalenius.data.exit import releasable
+from dalenius.data.recipe import Recipe
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.data.units import deal
 from dalenius.evaluation.comparing import Comparison, compare
 from dalenius.evaluation.measuring import Options, Progress
-from dalenius.preparation.recipe import Recipe
 from dalenius.synth import Candidate, Made
 
 Maker = Callable[[Table, int], Made]
@@ -163,9 +163,9 @@ def _even(seed: Seed) -> Maker:
 
 def _made(
     base: Table, makers: Mapping[str, Maker], replicates: int, progress: Progress | None
-) -> tuple[dict[str, list[Table]], pl.DataFrame, dict[str, str]]:
+) -> tuple[dict[str, list[Made]], pl.DataFrame, dict[str, str]]:
     """Files of each method, what they cost, and which methods failed."""
-    tables: dict[str, list[Table]] = {}
+    tables: dict[str, list[Made]] = {}
     rows: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     for name, make in makers.items():
@@ -179,7 +179,7 @@ def _made(
                 failed[name] = str(error)
                 tables.pop(name, None)
                 break
-            tables.setdefault(name, []).append(made.table)
+            tables.setdefault(name, []).append(made)
             rows.append(
                 {"candidate": name, "file": i + 1, "fit seconds": made.fit_seconds, "sample seconds": made.draw_seconds,
                  "CPU seconds": time.process_time() - cpu}
@@ -234,14 +234,14 @@ def ablation(
     True
     """
     table = releasable(Table.from_frame(original, schema))
-    there = [step for step in recipe.steps if step.column in table]
+    there = [step for step in recipe.steps if step.named[0] in table]
     codes = tuple(step for step in there if step.do in ("declare-codes", "read-as-number"))
     versions = {
         "raw": Recipe((), tuple(table.names)),
         "codes declared": Recipe(codes, tuple(table.names)),
         "cleaned": Recipe(tuple(there), tuple(table.names)),
     }
-    make = _maker(Candidate(method, options), seed)
+    make = _maker(Candidate(method, options, prepare=False), seed)
 
     def through(steps: Recipe) -> Maker:
         def clean_make_undo(data: Table, copy: int) -> Made:
@@ -260,7 +260,7 @@ def ablation(
 
 def _uncoded(table: Table, recipe: Recipe) -> Table:
     """The file as a method sees it that was told nothing: codes of the recipe are ordinary numbers."""
-    coded = {step.column for step in recipe.steps if step.do == "declare-codes"}
+    coded = {step.named[0] for step in recipe.steps if step.do == "declare-codes"}
     columns = tuple(
         replace(c, missing=(), not_applicable=(), bounds=None) if c.name in coded else c
         for c in table.schema.columns

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.core.maps import risk_facts, risk_utility_map
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result
 from dalenius.core.small_cells import THRESHOLD
+from dalenius.core.small_table import small_table
 from dalenius.data.grouping import Grouping
+from dalenius.data.lens import Lens
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.evaluation.measuring import Evaluation, Options, Progress, evaluate
+from dalenius.synth.made import Made
 
 if TYPE_CHECKING:
     import altair as alt
@@ -95,8 +99,6 @@ class Comparison:
 
     def chart(self, risk: str | None = None, utility: str | None = None) -> alt.TopLevelMixin:
         """Risk–utility map of the candidates."""
-        from dalenius.core.maps import risk_utility_map  # noqa: PLC0415 (charts are loaded when looked at)
-
         return risk_utility_map(self.points(risk, utility))
 
     def points(self, risk: str | None = None, utility: str | None = None) -> pl.DataFrame:
@@ -111,14 +113,33 @@ class Comparison:
                     raise DataError(f"no {family} measure to draw the map with; name keys and targets")
                 chosen[family] = found[0]
             rows.append(_point(name, chosen["risk"], chosen["utility"]))
-        return pl.DataFrame(rows, schema_overrides={"risk_low": pl.Float64, "risk_high": pl.Float64})
+        return pl.DataFrame(
+            rows, schema_overrides=dict.fromkeys(("risk_low", "risk_high", "original_risk"), pl.Float64)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {name: evaluation.to_dict() for name, evaluation in self.evaluations.items()}
 
+    def __str__(self) -> str:
+        return "\n".join(str(evaluation) for evaluation in self.evaluations.values())
+
     def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+        some = next(iter(self.evaluations.values()))
+        rows = [
+            {
+                "measure": result.title,
+                "better": result.info.best if result.info else "",
+                **{
+                    n: e.results[result.name].told
+                    for n, e in self.evaluations.items()
+                    if result.name in e.results
+                },
+                "yardstick": result.beside,
+            }
+            for result in some.results.values()
+        ]
+        return small_table(pl.DataFrame(rows, infer_schema_length=None), most=len(rows))
 
 
 def _shortfall(info: MeasureInfo | None, value: float) -> float:
@@ -126,19 +147,12 @@ def _shortfall(info: MeasureInfo | None, value: float) -> float:
 
 
 def _point(name: str, risk: Result, utility: Result) -> dict[str, Any]:
-    def title(result: Result) -> str:
-        return result.info.title if result.info else result.name
-
     return {
         "candidate": name,
-        "risk": risk.value,
-        "risk_low": risk.interval.low if risk.interval else None,
-        "risk_high": risk.interval.high if risk.interval else None,
+        **risk_facts(risk),
         "utility": utility.value if utility.info is None else utility.info.on_axis(utility.value),
-        "risk_title": title(risk),
         "utility_title": utility.info.axis[0] if utility.info else utility.name,
         "utility_better": utility.info.axis[1] if utility.info else "lower",
-        "original_risk": risk.yardsticks.get("original"),
     }
 
 
@@ -161,8 +175,8 @@ def compare(
     Parameters
     ----------
     candidates
-        By name a protected file, or a list of files made in the same way (replicates): their figures are means with
-        an interval for the mean.
+        By name a protected file, what `Candidate.make` gave (`Made`; a masked file is then seen through its lens), or
+        a list of files made in the same way (replicates): their figures are means with an interval for the mean.
 
     Examples
     --------
@@ -181,17 +195,27 @@ def compare(
     shared = grouping or Grouping.fit(base)
     runs: dict[str, list[Evaluation]] = {}
     for name, made in candidates.items():
-        files = list(made) if isinstance(made, (list, tuple)) else [made]
+        files = _files(made)
         if not files:
             raise DataError(f"candidate {name!r} has no file")
         runs[name] = [
             evaluate(
                 base, protected, None, keys, targets, holdout, measures=measures, options=options,
-                grouping=shared, name=name, threshold=threshold, progress=progress,
+                grouping=shared if lens is None else grouping, name=name, threshold=threshold, lens=lens,
+                progress=progress,
             )
-            for protected in files
+            for protected, lens in files
         ]  # fmt: skip
     return Comparison({name: averaged(several) for name, several in runs.items()}, runs)
+
+
+def _files(made: Any) -> list[tuple[Any, Lens | None]]:
+    """The files of a candidate, each with its lens where it was masked."""
+    if isinstance(made, Made):
+        return [(table, made.lens(i)) for i, table in enumerate(made.tables)]
+    if isinstance(made, (list, tuple)):
+        return [pair for each in made for pair in _files(each)]
+    return [(made, None)]
 
 
 def averaged(runs: Sequence[Evaluation]) -> Evaluation:

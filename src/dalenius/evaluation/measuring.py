@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,12 +13,21 @@ import polars as pl
 import dalenius.risk
 import dalenius.utility  # noqa: F401 (both rooms register their measures)
 from dalenius.core.errors import OptionError
-from dalenius.core.result import Result, figure
+from dalenius.core.pictures import Figure
+from dalenius.core.progress import telling
+from dalenius.core.random import DEFAULT_SEED
+from dalenius.core.result import Result
 from dalenius.core.small_cells import THRESHOLD
-from dalenius.counts.measure import MEASURES, chosen_measures, needs
+from dalenius.counts.batches import open_stream
+from dalenius.counts.measure import MEASURES, chosen_measures, masked_measures, needs
 from dalenius.counts.pair import Pair
+from dalenius.counts.source_pair import SAMPLE, SourcePair
 from dalenius.data.grouping import Grouping
+from dalenius.data.lens import Lens
+from dalenius.data.relations import Database
 from dalenius.data.schema import Schema
+from dalenius.evaluation.plotting import column_figure
+from dalenius.evaluation.recoded import distrusted, recoded_keys
 
 Progress = Callable[[str], None]
 Options = Mapping[str, Mapping[str, Any]]
@@ -36,6 +46,8 @@ class Evaluation:
     100.0
     >>> evaluation.skipped
     {'disco': 'needs targets'}
+    >>> print(evaluation.plot("sex"))
+    Shares of the values of sex, original and protected: f 50 % and 50 %; m 50 % and 50 %
     """
 
     name: str
@@ -59,12 +71,12 @@ class Evaluation:
             [
                 {
                     "family": r.info.family if r.info else "",
-                    "measure": r.info.title if r.info else r.name,
+                    "measure": r.title,
                     "value": r.value,
                     "unit": r.unit,
                     "low": r.interval.low if r.interval else None,
                     "high": r.interval.high if r.interval else None,
-                    "yardstick": "; ".join(f"{k} {figure(v)}" for k, v in r.yardsticks.items()),
+                    "yardstick": r.beside,
                     "better": r.info.better if r.info else "",
                     "reading": r.sentence,
                 }
@@ -72,6 +84,10 @@ class Evaluation:
             ],
             schema_overrides={"low": pl.Float64, "high": pl.Float64, "value": pl.Float64},
         )
+
+    def plot(self, column: str) -> Figure:
+        """One column of both files as a figure, small cells withheld; see `dalenius.compare_plot`."""
+        return column_figure(self.pair, column, self.name)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -113,6 +129,7 @@ def evaluate(
     grouping: Grouping | None = None,
     name: str = "protected",
     threshold: int = THRESHOLD,
+    lens: Lens | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Measure how safe and how useful a protected file is.
@@ -120,7 +137,8 @@ def evaluate(
     Parameters
     ----------
     original, protected, holdout
-        Frames of any supported type, or tables. The holdout was not used to make the protected file.
+        Frames of any supported type, or tables; or databases, which give a `DatabaseEvaluation`. The holdout was not
+        used to make the protected file.
     schema
         Of the original; inferred when absent.
     keys, targets
@@ -132,6 +150,8 @@ def evaluate(
         run even when ``measures`` does not name it.
     threshold
         Fewest original records behind anything that results and reports show.
+    lens
+        What a mask did to make the protected file (`Made.lens`); risk is then read through it.
 
     Examples
     --------
@@ -139,9 +159,57 @@ def evaluate(
     >>> print(evaluate(data, data).skipped["disco"])
     needs keys and targets
     """
+    if isinstance(original, Database):
+        from dalenius.evaluation.databases import evaluate_databases  # noqa: PLC0415 (it needs Evaluation)
+
+        found: Any = evaluate_databases(
+            original, protected, holdout, measures=measures, options=options, name=name, threshold=threshold,
+            progress=progress,
+        )  # fmt: skip
+        return found
     pair = Pair(
         original, protected, holdout, schema=schema, keys=keys, targets=targets, grouping=grouping,
-        threshold=threshold,
+        threshold=threshold, lens=lens,
+    )  # fmt: skip
+    with telling(progress, f"measuring {name}") as tell:
+        return evaluate_pair(pair, measures=measures, options=options, name=name, progress=tell)
+
+
+def evaluate_files(
+    original: str | Path,
+    protected: str | Path,
+    schema: Schema | None = None,
+    keys: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    holdout: str | Path | None = None,
+    *,
+    measures: Sequence[str] | None = None,
+    options: Options | None = None,
+    name: str = "protected",
+    threshold: int = THRESHOLD,
+    sample: int = SAMPLE,
+    seed: int = DEFAULT_SEED,
+    keep: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Measure files that are larger than memory: Parquet, CSV or Arrow, read a batch at a time.
+
+    Figures made of counts (`MeasureInfo.reads`) are those of all rows. Others rest on a sample of ``sample`` rows of
+    each file, drawn by ``seed``, and say so; numbers are grouped by the sample of the original. With a folder to
+    ``keep`` finished counts in, a run that was broken off does not count again what it had; the folder is confidential.
+
+    Examples
+    --------
+    >>> import tempfile, dalenius
+    >>> file = Path(tempfile.mkdtemp()) / "people.parquet"
+    >>> dalenius.write({"sex": ["f", "m"] * 20, "age": list(range(40))}, file)
+    >>> evaluate_files(file, file, measures=["two-way-utility"])["two-way-utility"].value
+    0.0
+    """
+    third = None if holdout is None else open_stream(holdout)
+    pair = SourcePair(
+        open_stream(original), open_stream(protected), third, schema=schema, keys=keys, targets=targets,
+        threshold=threshold, sample=sample, seed=seed, keep=keep,
     )  # fmt: skip
     return evaluate_pair(pair, measures=measures, options=options, name=name, progress=progress)
 
@@ -164,7 +232,8 @@ def evaluate_pair(
     """
     results: dict[str, Result] = {}
     skipped: dict[str, str] = {}
-    named = measures if measures is not None else _default()
+    named = measures if measures is not None else _default(pair.lens is not None)
+    recoded = recoded_keys(pair)
     for chosen in chosen_measures(named, options or {}):
         lacking = chosen.lacks(pair, (options or {}).get(chosen.info.name))
         if lacking:
@@ -172,7 +241,10 @@ def evaluate_pair(
             continue
         if progress is not None:
             progress(chosen.info.title)
-        results[chosen.info.name] = chosen(pair, **(options or {}).get(chosen.info.name, {}))
+        found = chosen(pair, **(options or {}).get(chosen.info.name, {}))
+        results[chosen.info.name] = (
+            distrusted(found, recoded) if recoded and "keys" in chosen.info.needs else found
+        )
     return Evaluation(name, pair, results, skipped)
 
 
@@ -180,8 +252,9 @@ FIRST = ("two-way-utility", "one-way-utility")
 """What a reader sees first of the utility figures: which pairs and columns are good, usable and bad."""
 
 
-def _default() -> list[str]:
-    """The default set, risk before utility, and the tables before other utility figures."""
-    infos = [m.info for m in MEASURES.values() if m.info.default]
+def _default(masked: bool) -> list[str]:
+    """The default set, risk before utility, and the tables before other utility figures; more of a masked file."""
+    more = masked_measures() if masked else []
+    infos = [m.info for m in MEASURES.values() if m.info.default or m.info.name in more]
     infos.sort(key=lambda info: (info.family != "risk", info.name not in FIRST))
     return [info.name for info in infos]

@@ -1,11 +1,13 @@
 """Policy lines: what a file must meet before it may go out, as a board would write it down.
 
-identical-matches added <= 2 %
-DiSCO added <= 5 points
+identical-matches surely added <= 1.5 %
+DiSCO surely added <= 5 points
 dcr <= 70 %
 mean S_pMSE <= 10
 
-``added`` is what being in the data adds: the figure for people in the data minus that for people who are not.
+``added`` is what being in the data adds: the figure for people in the data minus that for people who are not; ``surely
+added`` is what is left of it when chance is given its due: the lower end of its 95 % interval, but never less than half
+of the figure, so that setting few people aside does not help.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dalenius.core.errors import OptionError
+from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
+from dalenius.risk.reconstruction.attacked import ATTACKS
 
 SHORT_NAMES = {
     "repu": "replicated-uniques",
@@ -25,17 +29,28 @@ SHORT_NAMES = {
     "s_pmse": "two-way-utility",
     "mean s_pmse": "two-way-utility",
     "identical rows": "identical-matches",
+    "k": "k-anonymity",
+    "l": "l-diversity",
 }
-COPYING = ("identical-matches added <= 2 %", "dcr <= 70 %")
-"""Few more people than strangers come out whole, and records are hardly nearer to them than to strangers."""
+COPYING = (
+    "identical-matches surely added <= 1.5 %",
+    "near-copies surely added <= 5 points",
+    "dcr <= 70 %",
+)
+"""Few more people than strangers come out whole or nearly so, and records are hardly nearer to them than to strangers.
+Whole rows are rare events: among 300 people set aside 3 of 100 or none come out by chance."""
 NEARNESS = (*COPYING, "membership-distance <= 0.65")
 """What must hold before records are called made up. The last sees copies also where few people were set aside, since
 it looks from the people in the data to the file and not the other way."""
-RISKS = (*NEARNESS, "DiSCO added <= 5 points", "repU added <= 5 points")
-"""A limit in each dimension: copying, attribution, singling out, membership."""
+MOST_WHOLE = 20.0
+"""Per cent of real people who may come out whole, were it by chance, in a file whose records are called made up."""
+RISKS = (*NEARNESS, "DiSCO surely added <= 5 points", "repU surely added <= 5 points")
+"""A limit in each dimension: copying, attribution, singling out, membership. DiSCO and repU scatter by several points
+among some hundred people, so that their limits are held against what is sure."""
 DEFAULT_POLICY = (*RISKS, "mean S_pMSE <= 10")
 PLAIN = {
     "dcr": "lines that are closer to real people than to strangers",
+    "near-copies": "real people whom a line comes closer to than anybody else does",
     "copying": "real people whose whole record comes out",
     "attribution": "people about whom something true could be read off",
     "singling out": "people who seem to be found",
@@ -45,11 +60,22 @@ PLAIN = {
 DIMENSIONS = ("copying", "attribution", "singling out", "membership")
 YARDSTICKS = ("original", "holdout", "baseline")
 _LINE = re.compile(
-    r"^\s*(?P<expected>expected\s+)?(?P<measure>.+?)(?P<added>\s+added)?\s*(?P<sign><=|>=|≤|≥|<|>)\s*"
+    r"^\s*(?P<expected>expected\s+)?(?P<measure>.+?)(?P<added>(?P<surely>\s+surely)?\s+added)?\s*(?P<sign><=|>=|≤|≥|<|>)\s*"
     r"(?:(?P<yardstick>[a-z][a-z ]*?)\s*(?:(?P<way>[+-])\s*(?P<more>\d+(?:\.\d+)?)\s*(?:points?|%)?)?"
     r"|(?P<number>-?\d+(?:\.\d+)?)\s*(?:%|points?)?)\s*$",
     re.IGNORECASE,
 )
+
+
+def described(name: str) -> MeasureInfo:
+    """What is known about a figure, whether it looks at a pair of files or at what is published.
+
+    Examples
+    --------
+    >>> described("proved-unique").subject, described("dcr").subject
+    ('published', 'pair')
+    """
+    return ATTACKS[name] if name in ATTACKS else MEASURES[name].info
 
 
 @dataclass(frozen=True)
@@ -69,8 +95,14 @@ class Rule:
 
     >>> Rule.parse("expected repU <= 0.1 %").expected
     True
+    >>> Rule.parse("l(diagnosis) >= 3").part
+    'diagnosis'
     >>> Rule.parse("DiSCO added <= 5 points").added
     True
+    >>> from dalenius.core.result import Interval
+    >>> found = Result("disco", 12.0, "", outside=4.0, added_interval=Interval(3.0, 13.0))
+    >>> [Rule.parse(f"DiSCO {words} <= 5 points").value(found) for words in ("added", "surely added")]
+    [8.0, 4.0]
     """
 
     text: str
@@ -81,38 +113,66 @@ class Rule:
     expected: bool = False
     strict: bool = False
     added: bool = False
+    surely: bool = False
+    part: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Rule:
         """Read a policy line."""
-        found = _LINE.match(text)
-        if found is None:
+        words = _LINE.match(text)
+        if words is None:
             raise OptionError(f"policy line {text!r} is not understood; write for example 'repU <= 1 %'")
-        spelled = found["measure"].strip()
+        spelled, part = _target_of(words["measure"].strip())
         name = SHORT_NAMES.get(spelled.lower(), spelled)
-        MEASURES[name]
-        upper = found["sign"] in ("<=", "<", "≤")
-        strict = found["sign"] in ("<", ">")
-        expected = found["expected"] is not None
-        if "%" in text and MEASURES[name].info.unit != "%":
+        info = described(name)
+        upper = words["sign"] in ("<=", "<", "≤")
+        strict = words["sign"] in ("<", ">")
+        expected = words["expected"] is not None
+        if "%" in text and info.unit != "%":
             raise OptionError(f"policy line {text!r}: {name} is not measured in per cent")
-        added = found["added"] is not None
-        if added and (found["number"] is None or MEASURES[name].info.family != "risk"):
+        added = words["added"] is not None
+        if added and (words["number"] is None or info.family != "risk"):
             raise OptionError(f"policy line {text!r}: 'added' goes with a risk figure and a number")
-        if found["number"] is not None:
-            return cls(text.strip(), name, upper, float(found["number"]), None, expected, strict, added)
-        yardstick = found["yardstick"].strip().lower()
+        if part and (
+            added or words["number"] is None
+        ):  # neither what is added nor a yardstick is known by column
+            raise OptionError(f"policy line {text!r}: a column in brackets goes with a level and a number")
+        surely = words["surely"] is not None
+        turned = not upper if added else upper == (info.better == "higher")  # what is added is never good
+        if turned and info.better != "centre":
+            good = "less is better" if added else info.best
+            raise OptionError(f"policy line {text!r}: of {name} {good}; turn the sign round")
+        if surely and not (upper and (info.covered or info.added_covered)):
+            raise OptionError(
+                f"policy line {text!r}: 'surely' goes with an upper limit of a figure whose range is an interval"
+            )
+        if words["number"] is not None:
+            limit = float(words["number"])
+            return cls(text.strip(), name, upper, limit, None, expected, strict, added, surely, part)
+        yardstick = words["yardstick"].strip().lower()
         if yardstick not in YARDSTICKS:
             raise OptionError(
-                f"policy line {text!r}: {yardstick!r} is no yardstick; use {', '.join(YARDSTICKS)}"
+                f"policy line {text!r}: {yardstick!r} is not a yardstick; use {', '.join(YARDSTICKS)}"
             )
-        more = float(found["more"] or 0) * (-1 if found["way"] == "-" else 1)
+        more = float(words["more"] or 0) * (-1 if words["way"] == "-" else 1)
         return cls(text.strip(), name, upper, more, yardstick, expected, strict)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the line lets every file pass, since no figure can be worse than its limit."""
+        low, high = described(self.measure).bounds
+        if self.yardstick is not None:
+            return False
+        return self.limit >= high if self.upper else self.limit <= low
 
     def value(self, result: Result, share: float = 1.0) -> float:
         """The figure the line speaks of; NaN when it was not measured."""
-        added = math.nan if result.added is None else result.added
-        return (added if self.added else result.value) * (share if self.expected else 1.0)
+        value = result.values.get(self.part, math.nan) if self.part else result.value
+        if self.added:
+            value = math.nan if result.added is None else result.added
+        if self.surely:
+            value = max(result.added_interval.low, value / 2) if result.added_interval else math.nan
+        return value * (share if self.expected else 1.0)
 
     def bound(self, result: Result, share: float = 1.0) -> float:
         """The number this result must not pass; NaN when its yardstick is not there."""
@@ -165,17 +225,24 @@ class Finding:
             return 0.0
         if math.isnan(self.value) or math.isnan(self.bound):
             return math.inf
-        return abs(self.value - self.bound) / max(abs(self.bound), 1e-9)
+        return 0.0 if self._within else abs(self.value - self.bound) / max(abs(self.bound), 1e-9)
+
+    @property
+    def _within(self) -> bool:
+        """Whether the figure is within the limit: if the line is not met all the same, the figure is not trusted."""
+        return self.value < self.bound if self.rule.upper else self.value > self.bound
 
     @property
     def plainly(self) -> str:
         """Why the line is not met, for a sentence without words of the field."""
-        info = MEASURES[self.rule.measure].info
+        info = described(self.rule.measure)
         what = PLAIN.get(info.name) or PLAIN.get(info.dimension or "") or "its distance from the real data"
         if math.isnan(self.value) or math.isnan(self.bound):
-            return f"{what}: it could not be measured, so it cannot be called safe"
+            return f"{what}: without people kept out of the data (a holdout) this cannot be judged, nor called safe"
+        if self._within:
+            return f"{what}: the figure cannot be trusted, so the file cannot be called safe"
         limit = "at most" if self.rule.upper else "at least"
-        more = " more than for strangers" if self.rule.added else ""
+        more = f"{' for sure' if self.rule.surely else ''} more than for strangers" if self.rule.added else ""
         unit = "points" if self.rule.added and self.unit == "%" else self.unit
         value, bound = figure(self.value, unit), figure(self.bound, unit)
         return f"{what}: {value}{more}, where {limit} {bound} is allowed"
@@ -208,7 +275,7 @@ def refusals(results: Mapping[str, Result], lines: Sequence[str] = RISKS) -> lis
     --------
     >>> from dalenius.evaluation import evaluate
     >>> people, others = {"a": ["x", "y"] * 20, "b": [1, 2] * 20}, {"a": ["x", "y"] * 20, "b": [8, 9] * 20}
-    >>> found = evaluate(people, people, holdout=others, measures=["identical-matches", "dcr"])
+    >>> found = evaluate(people, people, holdout=others, measures=["identical-matches", "near-copies", "dcr"])
     >>> [finding.rule.measure for finding in refusals(found.results, COPYING)]
     ['identical-matches', 'dcr']
     """
@@ -224,16 +291,29 @@ def copies_nobody(results: Mapping[str, Result]) -> bool:
     >>> copies_nobody({})
     False
     """
-    return not refusals(results, NEARNESS)
+    whole = results.get("identical-matches")
+    return not refusals(results, NEARNESS) and whole is not None and whole.value <= MOST_WHOLE
 
 
 def open_dimensions(policy: Sequence[Rule]) -> list[str]:
-    """Dimensions of risk for which a policy sets no limit.
+    """Dimensions of risk for which a policy sets no limit, or none that a file could miss.
 
     Examples
     --------
     >>> open_dimensions([Rule.parse("repU <= 1 %"), Rule.parse("dcr <= 60 %")])
     ['attribution', 'membership']
+    >>> open_dimensions([Rule.parse("repU <= 100 %"), Rule.parse("dcr <= 60 %")])
+    ['attribution', 'singling out', 'membership']
+    >>> "singling out" in open_dimensions([Rule.parse("proved-unique <= 0 %")])
+    True
     """
-    held = {MEASURES[rule.measure].info.dimension for rule in policy}
+    # a limit for tables says nothing about the file beside them
+    infos = [described(rule.measure) for rule in policy if not rule.idle]
+    held = {info.dimension for info in infos if info.subject == "pair"}
     return [name for name in DIMENSIONS if name not in held]
+
+
+def _target_of(spelled: str) -> tuple[str, str]:
+    """The name of a figure, and the column in brackets behind it: ``l(diagnosis)``."""
+    bracketed = re.fullmatch(r"([\w-]+)\((.+)\)", spelled)
+    return (bracketed[1], bracketed[2].strip()) if bracketed is not None else (spelled, "")

@@ -11,7 +11,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import DEFAULT_SEED, Seed
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.core.style import RISK, UTILITY
 from dalenius.counts.counts import Counts, align
 from dalenius.counts.pair import Pair
@@ -107,7 +107,7 @@ def _compared(table: Table, options: Mapping[str, Any]) -> Pair:
 
 def _candidate(method: str, epsilon: float | None, options: Mapping[str, Any]) -> Candidate:
     """The method at one epsilon; without noise the options that only noise has are left out."""
-    only_noisy = {"contribution", "threshold", "delta", "drawing"} if epsilon is None else set()
+    only_noisy = {"contribution", "threshold", "delta", "drawing", "ledger"} if epsilon is None else set()
     kept = {name: value for name, value in options.items() if name not in only_noisy}
     return Candidate(method, {**kept, "epsilon": epsilon})
 
@@ -157,6 +157,7 @@ def _result(table: pl.DataFrame, method: str, replicates: int) -> Result:
         yardsticks={},
         values={"p1": p1},
         table=shown,
+        counts=WHOLE,
         chart=lambda: sweep_chart(shown),
         trusted=False,
     )

@@ -1,8 +1,8 @@
 """Know your data, know your generator: what will go wrong before synthesis, and what went wrong after it."""
 
+from dalenius.data.recipe import Recipe
 from dalenius.preparation.after import check_protected
 from dalenius.preparation.checking import Findings, check
 from dalenius.preparation.finding import Finding
-from dalenius.preparation.recipe import Recipe
 
 __all__ = ["Finding", "Findings", "Recipe", "check", "check_protected"]

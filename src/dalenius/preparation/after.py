@@ -29,16 +29,16 @@ def check_protected(pair: Pair) -> Findings:
     >>> [str(finding.kind) for finding in check_protected(pair).findings]
     ['impossible-values']
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name in pair.columns:
         original, protected = pair.original[name], pair.protected[name]
         if original.column.kind in (Kind.INTEGER, Kind.CONTINUOUS):
-            found += _numbers(name, original.values, protected.values)
+            findings += _numbers(name, original.values, protected.values)
         elif not original.is_number:
-            found += _categories(pair, name)
+            findings += _categories(pair, name)
     for finding in groupings(pair.original):
         if set(finding.columns) <= set(pair.protected.names) and not _agrees(pair, *finding.columns[:2]):
-            found.append(
+            findings.append(
                 Finding(
                     "contradiction",
                     finding.columns,
@@ -50,8 +50,8 @@ def check_protected(pair: Pair) -> Findings:
                 )
             )
     ruled = pair.protected.with_schema(replace(pair.protected.schema, rules=pair.schema.rules))
-    found += broken_rules(ruled, "give the rule to the synthesizer")
-    return Findings(tuple(found))
+    findings += broken_rules(ruled, "give the rule to the synthesizer")
+    return Findings(tuple(findings))
 
 
 def _numbers(name: str, first: AnyArray, second: AnyArray) -> list[Finding]:
@@ -66,7 +66,7 @@ def _numbers(name: str, first: AnyArray, second: AnyArray) -> list[Finding]:
         ("out-of-range", "info", outside, "outside the original's range", "give bounds in the schema"),
         ("fractions", "warning", fractions, "with fractions in a column of whole numbers", "give it kind integer"),
     )  # fmt: skip
-    found = [
+    findings = [
         Finding(kind, (name,), severity, f"{rows:,} rows {what}", rows, rows / len(second), todo)
         for kind, severity, rows, what, todo in counted
         if rows
@@ -76,8 +76,8 @@ def _numbers(name: str, first: AnyArray, second: AnyArray) -> list[Finding]:
     if ratio < FIDELITY:
         text = f"round values keep {100 * ratio:.0f} % of their mass"
         todo = "use a method that redraws observed values"
-        found.append(Finding("flattened-heaps", (name,), "warning", text, 0, ratio, todo))
-    return found
+        findings.append(Finding("flattened-heaps", (name,), "warning", text, 0, ratio, todo))
+    return findings
 
 
 def _inside_gaps(distinct: AnyArray, second: AnyArray) -> int:
@@ -95,11 +95,11 @@ def _categories(pair: Pair, name: str) -> list[Finding]:
     d, s = (
         np.bincount(c.codes, minlength=aligned.original.size) for c in (aligned.original, aligned.protected)
     )
-    found = []
+    findings = []
     lost, new = (d > 0) & (s == 0), (d == 0) & (s > 0)
     if lost.any():
         rows = int(d[lost].sum())
-        found.append(
+        findings.append(
             Finding(
                 "vanished",
                 (name,),
@@ -112,7 +112,7 @@ def _categories(pair: Pair, name: str) -> list[Finding]:
         )
     if new.any():
         rows = int(s[new].sum())
-        found.append(
+        findings.append(
             Finding(
                 "novel",
                 (name,),
@@ -123,7 +123,7 @@ def _categories(pair: Pair, name: str) -> list[Finding]:
                 "check the method's domain",
             )
         )
-    return found
+    return findings
 
 
 def _agrees(pair: Pair, grouped: str, number: str) -> bool:

@@ -7,12 +7,14 @@ from typing import Any
 
 import polars as pl
 
+from dalenius.data.exit import NEVER_RELEASED, releasable
 from dalenius.data.rules import rules_for
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.preparation.codes import level_problems, missing_codes
 from dalenius.preparation.derived import dependences, formulas, groupings
 from dalenius.preparation.finding import Finding
+from dalenius.preparation.orders import orders, unasked
 from dalenius.preparation.shapes import heaping, outliers
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
@@ -78,6 +80,7 @@ def check(data: Any, schema: Schema | None = None) -> Findings:
     table = Table.from_frame(data, schema)
     if table.rows == 0:
         return Findings((Finding("no-rows", (), "error", "the file has no rows", 0, 0.0, "give some data"),))
+    whole, table = table, releasable(table)  # what never leaves is never synthesized either
     codes = missing_codes(table)
     skip: dict[str, set[float]] = {}
     for finding in codes:
@@ -87,25 +90,40 @@ def check(data: Any, schema: Schema | None = None) -> Findings:
             and "inferred" not in finding.evidence
         ):
             skip.setdefault(finding.columns[0], set()).add(float(finding.evidence.split(" ", 1)[0]))
-    found = [
+    findings = [
+        *left_out(whole),
         *level_problems(table),
         *codes,
         *groupings(table),
         *formulas(table),
         *dependences(table),
+        *orders(table),
+        *unasked(table),
         *outliers(table, skip),
         *heaping(table, skip),
-        *broken_rules(table),
+        *broken_rules(whole),
     ]
-    return Findings(tuple(sorted(found, key=lambda f: _ORDER[f.severity])))
+    return Findings(tuple(sorted(findings, key=lambda f: _ORDER[f.severity])))
+
+
+def left_out(table: Table) -> list[Finding]:
+    """Columns that say who somebody is: they are not synthesized, and a wrong guess must be seen."""
+    todo = "left out of every file; give it another role in the schema if that is wrong"
+    return [
+        Finding(
+            "left-out", (c.name,), "info", f"{c.roles[0]}: {c.note or 'by the schema'}", table.rows, 1.0, todo
+        )
+        for c in table.schema
+        if any(map(c.has, NEVER_RELEASED))
+    ]
 
 
 def broken_rules(table: Table, todo: str = "correct the data or the rule") -> list[Finding]:
     """Rules of the schema that rows of the table break."""
-    found = []
+    findings = []
     for rule in rules_for(table.schema, table.names):
         rows = int(rule.violations(table).sum())
         if rows:
             text, share = f"{rows:,} rows break: {rule.text}", rows / table.rows
-            found.append(Finding("broken-rule", rule.columns, "warning", text, rows, share, todo))
-    return found
+            findings.append(Finding("broken-rule", rule.columns, "warning", text, rows, share, todo))
+    return findings

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.data.schema import Kind, Role
+from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import SPECIAL, AnyArray, Vector
 from dalenius.preparation.finding import Finding, Severity
@@ -23,14 +23,14 @@ SEVERAL = 10
 
 def missing_codes(table: Table) -> list[Finding]:
     """Numbers that stand for "no answer" and would be synthesized as numbers."""
-    found = []
+    findings = []
     for name, vector in table.vectors.items():
-        found += _guessed_codes(name, vector)
+        findings += _guessed_codes(name, vector)
         if vector.column.kind in (Kind.INTEGER, Kind.CONTINUOUS):
-            found += _number_codes(name, vector)
+            findings += _number_codes(name, vector)
         elif not vector.is_number:
-            found += _word_codes(name, vector)
-    return found
+            findings += _word_codes(name, vector)
+    return findings
 
 
 def _guessed_codes(name: str, vector: Vector) -> list[Finding]:
@@ -60,20 +60,20 @@ def _number_codes(name: str, vector: Vector) -> list[Finding]:
     if len(values) < 3:
         return []
     negative = values < 0
-    found = []
+    findings = []
     # a number that few rows have is somebody's own, and would be told
     lone = negative.sum() == 1 and values[0] == np.round(values[0]) and counts[0] >= RARE
     listed = 0 < negative.sum() <= 3 and all(float(v) in USUAL_CODES for v in values[negative])
     if lone or listed:
         for value, count in zip(values[negative].tolist(), counts[negative].tolist(), strict=True):
-            found.append(_code(name, value, count, len(vector), "warning", "the only negative value"))
+            findings.append(_code(name, value, count, len(vector), "warning", "the only negative value"))
     top, second = float(values[-1]), float(values[-2])
     digits = str(int(top)) if top == np.round(top) and abs(top) < 1e15 else ""
     if len(digits) >= 2 and set(digits) in ({"9"}, {"8"}) and second > 0 and counts[-1] > 1:
         strong = top >= CODE_GAP * second
         why = "far above every other value" if strong else "the largest value"
-        found.append(_code(name, top, int(counts[-1]), len(vector), "warning" if strong else "info", why))
-    return found
+        findings.append(_code(name, top, int(counts[-1]), len(vector), "warning" if strong else "info", why))
+    return findings
 
 
 def _code(name: str, value: float, count: int, rows: int, severity: str, why: str) -> Finding:
@@ -119,14 +119,12 @@ def _word_codes(name: str, vector: Vector) -> list[Finding]:
 
 def level_problems(table: Table) -> list[Finding]:
     """Empty and constant columns, identifiers, too many or too rare levels, numbers stored as text."""
-    found = []
+    findings = []
     for name, vector in table.vectors.items():
-        if vector.column.has(Role.IDENTIFIER):
-            continue
         values = vector.values
         if len(values) == 0:
             gone = {"do": "drop-column", "column": name}
-            found.append(
+            findings.append(
                 _simple("empty", name, "error", "no value at all", len(vector), "drop the column", gone)
             )
             continue
@@ -135,15 +133,15 @@ def level_problems(table: Table) -> list[Finding]:
             value = values[0].item() if vector.is_number else vector.levels[int(values[0])]
             step = {"do": "drop-constant", "column": name, "value": value, "kind": str(vector.column.kind)}
             told = "drop it and add it back afterwards"
-            found.append(_simple("constant", name, "info", "one value only", 0, told, step))
+            findings.append(_simple("constant", name, "info", "one value only", 0, told, step))
         elif _is_identifier(vector, distinct):
             text = f"{len(distinct):,} different values in {len(values):,} rows"
             told = "give it the role identifier, or drop it"
             gone = {"do": "drop-column", "column": name}
-            found.append(_simple("identifier", name, "error", text, len(values), told, gone))
+            findings.append(_simple("identifier", name, "error", text, len(values), told, gone))
         elif not vector.is_number:
-            found += _levels(name, vector, values)
-    return found
+            findings += _levels(name, vector, values)
+    return findings
 
 
 def _simple(
@@ -166,7 +164,7 @@ def _is_identifier(vector: Vector, distinct: AnyArray) -> bool:
 def _levels(name: str, vector: Vector, values: AnyArray) -> list[Finding]:
     counts = np.bincount(values, minlength=len(vector.levels))
     used = int(np.count_nonzero(counts)) + (vector.state is not None and bool((vector.state > 0).any()))
-    found = []
+    findings = []
     numeric = [str(level).strip().lstrip("+-").replace(".", "", 1).isdigit() for level in vector.levels]
     plain = [str(level) == str(level).lstrip("0") or len(str(level)) == 1 for level in vector.levels]
     words = int(counts[~np.array(numeric, bool)].sum())
@@ -174,21 +172,26 @@ def _levels(name: str, vector: Vector, values: AnyArray) -> list[Finding]:
         text, told = f"{used} levels that read as numbers", "give it kind integer or continuous"
         text += f", words in {words:,} rows" if words else ""
         step = {"do": "read-as-number", "column": name} if not words else None  # words would be lost
-        found.append(_simple("number-as-text", name, "warning", text, len(values), told, step))
+        findings.append(_simple("number-as-text", name, "warning", text, len(values), told, step))
     elif sum(numeric) >= SEVERAL and 0 < words < len(values) / 2:
         text = f"numbers, but words in {words:,} of {len(values):,} rows"
         told = "if the words mean no answer, declare them as missing codes and give it kind integer or continuous"
-        found.append(_simple("numbers-and-words", name, "warning", text, words, told))
+        findings.append(_simple("numbers-and-words", name, "warning", text, words, told))
     elif used >= MANY and vector.column.kind is not Kind.ORDERED:
-        text = f"{used} unordered levels ({2 ** min(used - 1, 60) - 1:,} ways to split them)"
+        text = f"{used} unordered levels ({_splits(used)} to split them)"
         told = "synthesize it last, order it, or merge levels"
         severity: Severity = "warning" if used >= VERY_MANY else "info"
         step = {"do": "move-last", "column": name}
-        found.append(_simple("many-levels", name, severity, text, len(values), told, step))
+        findings.append(_simple("many-levels", name, severity, text, len(values), told, step))
     rare = (counts > 0) & (counts < RARE)
     if rare.any():
-        found.append(_rare(name, vector, counts, rare))
-    return found
+        findings.append(_rare(name, vector, counts, rare))
+    return findings
+
+
+def _splits(levels: int) -> str:
+    """Ways to put levels on two sides, as a tree must look at them."""
+    return f"{2 ** (levels - 1) - 1:,} ways" if levels <= 60 else "more than 10^18 ways"
 
 
 def _rare(name: str, vector: Vector, counts: AnyArray, rare: AnyArray) -> Finding:

@@ -16,7 +16,7 @@ NUMBERS = (Kind.INTEGER, Kind.CONTINUOUS, Kind.DATETIME)
 
 def outliers(table: Table, skip: dict[str, set[float]]) -> list[Finding]:
     """Columns whose largest or smallest value stands alone; ``skip`` holds codes that were found already."""
-    found = []
+    findings = []
     for name, vector in table.vectors.items():
         if vector.column.kind not in NUMBERS:
             continue
@@ -35,7 +35,7 @@ def outliers(table: Table, skip: dict[str, set[float]]) -> list[Finding]:
             if ratio > GAP_RATIO:
                 rows = int(np.sum(values == extreme))
                 text = f"the {side} value stands alone ({rows} rows, gap {ratio:.1f} times the rest of that side)"
-                found.append(
+                findings.append(
                     Finding(
                         "outlier",
                         (name,),
@@ -47,7 +47,7 @@ def outliers(table: Table, skip: dict[str, set[float]]) -> list[Finding]:
                         {"do": "limit-values", "column": name, **limit},
                     )
                 )
-    return found
+    return findings
 
 
 def _ratio(gap: float, rest: float) -> float:
@@ -88,7 +88,7 @@ def spikes(values: AnyArray) -> AnyArray:
 
 def heaping(table: Table, skip: dict[str, set[float]]) -> list[Finding]:
     """Columns where many answers fall on a few round values."""
-    found = []
+    findings = []
     for name, vector in table.vectors.items():
         if vector.column.kind not in (Kind.INTEGER, Kind.CONTINUOUS):
             continue
@@ -98,7 +98,7 @@ def heaping(table: Table, skip: dict[str, set[float]]) -> list[Finding]:
             rows = int(np.isin(values, heaps).sum())
             share = rows / max(len(values), 1)
             shown = ", ".join(str(int(h)) for h in heaps[:6]) + (" …" if len(heaps) > 6 else "")
-            found.append(
+            findings.append(
                 Finding(
                     "heaping",
                     (name,),
@@ -109,4 +109,4 @@ def heaping(table: Table, skip: dict[str, set[float]]) -> list[Finding]:
                     "use a method that redraws observed values; smooth models flatten this",
                 )
             )
-    return found
+    return findings

@@ -8,6 +8,7 @@ from typing import Any
 from dalenius.core.registry import MethodInfo
 from dalenius.data import Table
 from dalenius.data.schema import Column, Kind
+from dalenius.synth import Method
 
 
 def codebook(released: Table, method: MethodInfo, dropped: list[str]) -> dict[str, Any]:
@@ -82,24 +83,29 @@ def _line(text: str) -> str:
     return re.sub(r"([\\`*\[\]])", r"\\\1", plain).replace("&", "&amp;").replace("<", "&lt;")
 
 
-def limits_text(title: str, method: MethodInfo, uses: list[str], made_up: bool) -> str:
+def limits_text(title: str, method: Method, uses: list[str], made_up: bool) -> str:
     """Statement of limits: what the file may be used for, and what not."""
     who = (
         "The records in this file are not real people. They were"
         if made_up
         else "The records in this file were"
     )
+    said = (
+        f"{who} made after real data by a computer program ({method.info.title}) so that the whole looks like the "
+        "original while no record is meant to stand for a person."
+    )
+    if method.info.masks:
+        said = f"The records in this file are real people's. They were changed ({method.info.title})."
     lines = [
         f"# Before you use this file: {title}",
         "",
-        f"{who} made after real data by a computer program ({method.title}) so that the whole looks like the original "
-        "while no record is meant to stand for a person.",
+        said,
         "",
         "- Do not try to find a person in it. A record that seems to fit somebody may fit by chance.",
         "- Results from this file are approximate. Intervals and tests computed from it as if it "
         "were a survey are too sure of "
         "themselves.",
-        f"- What the method itself promises: {method.guarantee}.",
+        f"- {method.promise}",
         *(f"- {line}" for line in uses),
     ]
     return "\n".join([*lines, ""])

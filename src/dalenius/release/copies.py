@@ -17,7 +17,7 @@ from dalenius.release.jobs import read_made
 
 def data_file(pack: Path) -> Path:
     """The released CSV file of a pack."""
-    held = sorted((pack / "public").glob("*.synthetic.csv"))
+    held = sorted(p for word in ("synthetic", "masked") for p in (pack / "public").glob(f"*.{word}.csv"))
     if len(held) != 1:
         raise FileError(f"{pack}: there must be one released CSV file in public/, not {len(held)}")
     return held[0]
@@ -27,10 +27,11 @@ def copy_faults(pack: Path, original: Table | None = None) -> list[str]:
     """Copies in other formats that do not hold what the CSV file holds; read like the original where that is known."""
     try:
         main = data_file(pack)
-        table = read(main) if original is None else read_made(main, original)
+        masked = main.stem.endswith(".masked")  # its columns need not be those of the original any more
+        table = read(main) if original is None or masked else read_made(main, original)
     except DaleniusError as error:
         return [str(error)]
-    copies = [p for p in sorted((pack / "public").glob("*.synthetic.*")) if p != main]
+    copies = [p for p in sorted((pack / "public").glob(f"{main.stem}.*")) if p != main]
     return [
         f"public/{p.name} does not hold the same data as the CSV file"
         for p in copies

@@ -12,7 +12,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,20 +20,27 @@ from typing import Any
 import polars as pl
 
 from dalenius.core.errors import DataError
-from dalenius.core.option import declared
 from dalenius.core.result import Result
-from dalenius.counts.measure import MEASURES
+from dalenius.counts.measure import MEASURES, masked_measures
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Schema, Table, read, write
 from dalenius.data.atomic import write_text
 from dalenius.data.exit import releasable
-from dalenius.data.units import deal
+from dalenius.data.files import takes
+from dalenius.data.lens import Lens
+from dalenius.data.lens_file import read_lens, write_lens
+from dalenius.data.units import deal, owner_column
 from dalenius.dp import ledger_path, paid_utility
 from dalenius.dp.contributions import bound_units
-from dalenius.evaluation import Evaluation, evaluate, evaluate_pair
-from dalenius.release.plan import Plan, Scenario
-from dalenius.synth import METHODS, Candidate
+from dalenius.dp.utility import private_choice
+from dalenius.evaluation import evaluate_pair
+from dalenius.release.plan import Plan, protection
+from dalenius.synth import METHODS, Candidate, Made
 
+CHOICE = "choice"
+"""File of a work folder that names the candidate of a private choice."""
+WHOLE, WHOLE_LENS = ".whole.parquet", ".whole.lens"
+"""The recipe of a masker on all records, where a part of them was measured."""
 Figures = dict[str, dict[str, Result]]
 """Results by scenario and measure."""
 
@@ -60,10 +67,15 @@ def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
     if not path.with_suffix(".parquet").is_file():
         _make(plan, candidate, replicate, path)
     made = time.perf_counter()
-    table = read_made(path.with_suffix(".parquet"), original)
+    lens = read_lens(path.with_suffix(".lens"))
+    table = read_made(path.with_suffix(".parquet"), original, lens)
     if plan.evaluation_epsilon and candidate.private and not path.with_suffix(".paid").is_file():
         _pay_for_utility(plan, candidate, table, path)
-    body = measured(plan, original, table, holdout)
+    body = measured(plan, original, table, holdout, lens)
+    if path.with_suffix(WHOLE).is_file():
+        opened = open_made(plan, path, candidate)
+        body["again"] = measured(plan, opened.original, opened.table, opened.holdout, opened.lens)["figures"]
+    body["steps"] = read_steps(path)
     seconds = {"make": made - started, "measure": time.perf_counter() - made}
     write_text(path.with_suffix(".time"), json.dumps(seconds))
     write_text(path, json.dumps(body, ensure_ascii=False, sort_keys=True, default=str) + "\n")
@@ -89,33 +101,110 @@ def job_stage(path: Path) -> str:
 def _make(plan: Plan, candidate: Candidate, replicate: int, path: Path) -> None:
     """Copy number ``replicate`` of the candidate, with the seed of the plan, whoever else is in the plan."""
     seen, _ = source(plan, blind=candidate.private)
-    made = _charged(plan, candidate).make(seen, seed=plan.seed, first=replicate, force=True)
+    part = _everybody_stays(
+        plan, candidate
+    )  # which never leaves: what leaves is paid, the recipe on all records
+    paid = candidate.paid_beside(plan.input)
+    made = (candidate if part else paid).make(seen, seed=plan.seed, first=replicate, force=True)
+    if made.lenses:
+        write_lens(made.lenses[0], path.with_suffix(".lens"))
+    if part:
+        # the figures come from a part, beside people who are not in it; what goes out is the recipe on all records
+        made = _make_whole(plan, paid, replicate, path, made)
     write_text(path.with_suffix(".ledger"), made.ledger)
+    steps = {"steps": list(made.steps), "outline": list(made.outline)}
+    write_text(path.with_suffix(".steps"), json.dumps(steps, ensure_ascii=False))
     write(made.table, path.with_suffix(".parquet"))
 
 
-def _charged(plan: Plan, candidate: Candidate) -> Candidate:
-    """The candidate, paid out of the ledger beside the input where there is one."""
-    beside = ledger_path(plan.input)
-    if not (candidate.private and beside.is_file() and "ledger" in declared(METHODS[candidate.method])):
-        return candidate
-    return replace(candidate, options={"ledger": str(beside), **candidate.options})
+def _everybody_stays(plan: Plan, candidate: Candidate) -> bool:
+    """Whether a candidate keeps the records themselves, so that none may be lost to a holdout."""
+    return METHODS[candidate.method].info.masks and plan.holdout is None and plan.holdout_share > 0
+
+
+def _make_whole(plan: Plan, candidate: Candidate, replicate: int, path: Path, part: Made) -> Made:
+    """The recipe on all records, kept beside the part that is measured against a holdout; returns the part."""
+    whole = candidate.make(everybody(plan), seed=plan.seed, first=replicate, force=True)
+    write_lens(whole.lenses[0], path.with_suffix(WHOLE_LENS))
+    write(whole.table, path.with_suffix(WHOLE))
+    return replace(part, steps=whole.steps, outline=whole.outline, ledger=whole.ledger)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The file of a job that would go out, and what it is to be compared with."""
+
+    table: Table
+    original: Table
+    holdout: Table | None
+    lens: Lens | None
+
+
+def open_made(plan: Plan, path: Path, candidate: Candidate) -> Opened:
+    """The file that would go out, the records it was made of, people outside them, and its lens."""
+    original, holdout = source(plan)
+    if path.with_suffix(WHOLE).is_file():
+        original, holdout = everybody(plan), None
+    lens = read_lens(
+        path.with_suffix(WHOLE_LENS if holdout is None and path.with_suffix(WHOLE).is_file() else ".lens")
+    )
+    return Opened(read_made(released_file(path), original, lens), original, holdout, lens)
+
+
+def released_file(path: Path) -> Path:
+    """The data of a job that would go out: where a part was measured, the recipe on everybody."""
+    whole = path.with_suffix(WHOLE)
+    return whole if whole.is_file() else path.with_suffix(".parquet")
+
+
+def read_steps(path: Path) -> dict[str, list[str]]:
+    """What the steps of a recipe did, for people inside, and their outline for everybody."""
+    kept = path.with_suffix(".steps")
+    none: dict[str, list[str]] = {"steps": [], "outline": []}
+    return json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else none
+
+
+def everybody(plan: Plan) -> Table:
+    """All records of the input."""
+    blind = any(candidate.private for candidate in plan.candidates)
+    return load(plan.input, plan.schema, blind, plan.reading)
 
 
 def _pay_for_utility(plan: Plan, candidate: Candidate, made: Table, path: Path) -> None:
     """Figures about utility that may be published; bought once, and kept."""
-    seen, _ = source(plan, blind=True)
+    seen, paying = _paying(plan, candidate)
     schema = seen.schema.select(made.names).blind()
-    beside = ledger_path(plan.input)
-    method = candidate.build()
-    most = getattr(method, "contribution", None)
-    seen, _ = bound_units(seen, most) if most is not None else (seen, [])
     results = paid_utility(
-        seen.select(made.names), made.to_frame(), epsilon=plan.evaluation_epsilon, schema=schema,
-        neighbours=getattr(method, "protects", "add-remove"), records=most or 1,
-        ledger=str(beside) if beside.is_file() else None,
-    )  # fmt: skip
+        seen.select(made.names), made.to_frame(), epsilon=plan.evaluation_epsilon, schema=schema, **paying
+    )
     write_text(path.with_suffix(".paid"), json.dumps([r.to_dict() for r in results], ensure_ascii=False))
+
+
+def _paying(plan: Plan, candidate: Candidate) -> tuple[Table, dict[str, Any]]:
+    """The records, bounded as the candidate bounds them; whom to protect, and out of which ledger to pay."""
+    seen, _ = source(plan, blind=True)
+    beside = ledger_path(plan.input)
+    neighbours, most = protection(candidate)
+    unit = (owner_column(seen.schema) or "record") if most is not None else "record"
+    seen, _ = bound_units(seen, most) if most is not None else (seen, [])
+    pays = str(beside) if beside.is_file() else None
+    return seen, {"neighbours": neighbours, "records": most or 1, "unit": unit, "ledger": pays}
+
+
+def choose_privately(plan: Plan, work: Path) -> str:
+    """The candidate on which the private choice of a plan falls; drawn and paid for once, and kept."""
+    kept = work / CHOICE
+    if not kept.is_file():
+        original, _ = source(plan)
+        files = [read_made(job_path(work, c, 0).with_suffix(".parquet"), original) for c in plan.candidates]
+        names = [n for n in files[0].names if all(n in file for file in files)]
+        seen, paying = _paying(plan, plan.candidates[0])
+        picked = private_choice(
+            seen.select(names), [file.select(names).to_frame() for file in files], epsilon=plan.choice_epsilon,
+            schema=seen.schema.select(names).blind(), **paying,
+        )  # fmt: skip
+        write_text(kept, plan.candidates[picked].name)
+    return kept.read_text(encoding="utf-8")
 
 
 def read_paid(path: Path) -> list[Result]:
@@ -131,16 +220,21 @@ def read_ledger(path: Path) -> str:
     return ledger.read_text(encoding="utf-8") if ledger.is_file() else ""
 
 
-def read_made(path: Path, original: Table) -> Table:
-    """A made file, encoded like the original: figures are always of what is in the file."""
+def read_made(path: Path, original: Table, lens: Lens | None = None) -> Table:
+    """A made file, encoded like the original (as the mask shows it): figures are always of what is in the file."""
+    if lens is not None:
+        original = lens.see_own(original)
     there = pl.read_parquet_schema(path) if path.suffix == ".parquet" else read(path).names
     kept = releasable(original).schema
     kept = kept.select([name for name in kept.names if name in there])
-    columns = [replace(c, levels=None, bounds=None, parent=None, partner=None) for c in kept]
+    # what is in the file is read, not what was declared: a blind reading would take everything for missing
+    columns = [replace(c, levels=None, bounds=None, parent=None, partner=None, outside=None) for c in kept]
     return read(path, schema=replace(kept, columns=tuple(columns), rules=()))
 
 
-def measured(plan: Plan, original: Table, made: Table, holdout: Table | None) -> dict[str, Any]:
+def measured(
+    plan: Plan, original: Table, made: Table, holdout: Table | None, lens: Lens | None = None
+) -> dict[str, Any]:
     """All figures of a made file by scenario, drawn and ready to be stored, and what to know about them.
 
     The files are aligned and counted once; every intruder looks at the same counts with his own keys and targets.
@@ -149,13 +243,15 @@ def measured(plan: Plan, original: Table, made: Table, holdout: Table | None) ->
     notes: dict[str, list[str]] = {}
     shared: dict[str, Result] = {}
     first = plan.scenarios[0]
-    pair = Pair(
-        original, made, holdout, keys=first.keys, targets=first.targets, grouping=Grouping.fit(original)
-    )
+    grouping = Grouping.fit(original if lens is None else lens.see_own(original))
+    pair = Pair(original, made, holdout, keys=first.keys, targets=first.targets, grouping=grouping, lens=lens)
     for scenario in plan.scenarios:
         # What depends on no intruder is measured once, in the first scenario.
-        names = [n for n in plan.measured if n not in shared]
-        seen = pair if scenario is first else pair.seen_by(scenario.keys, scenario.targets)
+        wanted = plan.measured if lens is None else [*plan.measured, *masked_measures()]
+        names = [n for n in dict.fromkeys(wanted) if n not in shared]
+        gone = frozenset() if lens is None else lens.dropped
+        keys, targets = ([n for n in names_ if n not in gone] for names_ in (scenario.keys, scenario.targets))
+        seen = pair if scenario is first else pair.seen_by(keys, targets)
         evaluation = evaluate_pair(seen, measures=names, name=plan.title)
         found[scenario.name] = {**shared, **evaluation.results}
         notes[scenario.name] = [
@@ -167,24 +263,6 @@ def measured(plan: Plan, original: Table, made: Table, holdout: Table | None) ->
         }
     stored = {s: {n: _stored(r) for n, r in results.items()} for s, results in found.items()}
     return {"notes": notes, "figures": stored}
-
-
-def evaluate_scenario(
-    plan: Plan, scenario: Scenario, original: Table, made: Table, holdout: Table | None, names: list[str]
-) -> Evaluation:
-    """Figures about one file in one scenario."""
-    keys, targets = list(scenario.keys), list(scenario.targets)
-    return evaluate(
-        original,
-        made,
-        None,
-        keys,
-        targets,
-        holdout,
-        measures=names,
-        grouping=Grouping.fit(original),  # by the original alone, the same for every candidate
-        name=plan.title,
-    )
 
 
 def _stored(result: Result) -> dict[str, Any]:
@@ -216,6 +294,12 @@ def read_figures(path: Path) -> tuple[Figures, dict[str, list[str]]]:
     return found, body["notes"]
 
 
+def read_again(path: Path) -> Figures:
+    """Figures of the recipe on all records; none where nobody was set aside."""
+    body = json.loads(path.read_text(encoding="utf-8")).get("again") or {}
+    return {s: {n: _restored(n, r) for n, r in results.items()} for s, results in body.items()}
+
+
 def _restored(name: str, stored: Mapping[str, Any]) -> Result:
     import altair as alt  # noqa: PLC0415 (charts are loaded when looked at)
 
@@ -226,23 +310,31 @@ def _restored(name: str, stored: Mapping[str, Any]) -> Result:
 
 
 @cache
-def _loaded(path: str, schema: str | None, digest: str, blind: bool) -> Table:
+def _loaded(
+    path: str, schema: str | None, digest: str, blind: bool, reading: tuple[tuple[str, Any], ...]
+) -> Table:
     wanted = Schema.from_yaml(schema) if schema else None
-    return read(path, schema=wanted.blind() if wanted is not None and blind else wanted)
+    return read(path, schema=wanted.blind() if wanted is not None and blind else wanted, **dict(reading))
 
 
-def load(path: Path, schema: Path | None, blind: bool = False) -> Table:
-    """A file by its schema, read once as long as it does not change; ``blind`` as `Schema.blind` says."""
+def load(
+    path: Path, schema: Path | None, blind: bool = False, reading: Mapping[str, Any] | None = None
+) -> Table:
+    """A file by its schema, read once as long as it does not change; ``blind`` as `Schema.blind` says.
+
+    Of ``reading`` a file of another type than the input (a holdout) takes what its type has.
+    """
+    options = tuple((name, value) for name, value in (reading or {}).items() if name in takes(path))
     marks = [f"{p.stat().st_mtime_ns}:{p.stat().st_size}" for p in (path, schema) if p is not None]
-    return _loaded(str(path), str(schema) if schema else None, " ".join(marks), blind)
+    return _loaded(str(path), str(schema) if schema else None, " ".join(marks), blind, options)
 
 
 def source(plan: Plan, blind: bool | None = None) -> tuple[Table, Table | None]:
     """The records the methods may see, and those set aside; for measuring read blind if any candidate asks for it."""
     blind = any(candidate.private for candidate in plan.candidates) if blind is None else blind
-    whole = load(plan.input, plan.schema, blind)
+    whole = load(plan.input, plan.schema, blind, plan.reading)
     if plan.holdout is not None:
-        return whole, load(plan.holdout, plan.schema, blind)
+        return whole, load(plan.holdout, plan.schema, blind, plan.reading)
     aside = int(whole.rows * plan.holdout_share)
     if aside == 0:
         return whole, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from dalenius.core.maps import frontier
+from dalenius.core.maps import frontier, risk_facts, risk_utility_map, turned
 from dalenius.core.pictures import picture
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result, figure
+from dalenius.core.small_table import small_table
 from dalenius.counts.measure import MEASURES
 from dalenius.evaluation.policy import Finding, copies_nobody, judge
-from dalenius.release.jobs import Figures, job_path, read_figures, read_ledger
+from dalenius.release.jobs import (
+    Figures,
+    Opened,
+    choose_privately,
+    job_path,
+    open_made,
+    read_again,
+    read_figures,
+    read_ledger,
+    read_steps,
+    released_file,
+)
 from dalenius.release.plan import Plan
+from dalenius.release.tables_attack import TablesAttacked, read_attacked
 from dalenius.synth import METHODS, Candidate
 
 if TYPE_CHECKING:
@@ -33,7 +47,7 @@ class Judged:
     """A candidate, the figures of every file that was made of it, and what the policy says.
 
     ``runs`` holds the figures of each replicate; the first replicate is the file that would be released. ``figures``
-    are means over replicates with their range.
+    are means over replicates with their range. ``outline`` says which steps changed the records, for everybody.
     """
 
     candidate: Candidate
@@ -42,6 +56,7 @@ class Judged:
     findings: tuple[Finding, ...]
     notes: Mapping[str, list[str]]
     ledger: str = ""
+    outline: tuple[str, ...] = ()
 
     @property
     def reference(self) -> bool:
@@ -70,12 +85,17 @@ class Judged:
             return ""
         others = len({f.rule.text for f in missed}) - 1
         more = f" ({others} more limit{'s are' if others > 1 else ' is'} missed)" if others else ""
-        return f"{name} was refused for {missed[0].plainly}{more}."
+        return f"{name} was refused because of {missed[0].plainly}{more}."
 
     @property
     def made_up(self) -> bool:
         """Whether the measures of copying agree, each time it was made, that nobody's record comes out again."""
-        return not self.reference and all(copies_nobody(next(iter(run.values()))) for run in self.runs)
+        masked = METHODS[self.candidate.method].info.masks  # every record is somebody's
+        return (
+            not self.reference
+            and not masked
+            and all(copies_nobody(next(iter(run.values()))) for run in self.runs)
+        )
 
 
 @dataclass(frozen=True)
@@ -87,6 +107,8 @@ class Release:
     chosen: Judged | None
     why: str
     work: Path
+    attacked: TablesAttacked | None = None
+    """What the tables that go out with the file give away; None where the plan names none."""
 
     @property
     def refusals(self) -> list[str]:
@@ -96,10 +118,16 @@ class Release:
             best, info = utility(self.plan, self.chosen), MEASURES[self.plan.choose].info
             others = [j for j in self.judged if j.safe and j is not self.chosen]
             lines += [
-                f"'{j.candidate.name}' meets every limit too and is no more useful "
+                f"'{j.candidate.name}' meets every limit too, but {info.title} could not be measured of it."
+                for j in others
+                if math.isnan(utility(self.plan, j))
+            ]
+            lines += [
+                f"'{j.candidate.name}' meets every limit too and is "
+                f"{'as' if utility(self.plan, j) == best else 'less'} useful "
                 f"({figure(utility(self.plan, j))} against {figure(best)}; {info.best})."
                 for j in others
-                if self.plan.choose in j.figures[self.plan.scenarios[0].name]
+                if not math.isnan(utility(self.plan, j))
             ]
         return lines
 
@@ -110,7 +138,11 @@ class Release:
 
     def data(self, candidate: Candidate, replicate: int = 0) -> Path:
         """File of one made candidate."""
-        return job_path(self.work, candidate, replicate).with_suffix(".parquet")
+        return released_file(job_path(self.work, candidate, replicate))
+
+    def open(self, candidate: Candidate) -> Opened:
+        """The file of a candidate that would go out, with what it is to be compared with."""
+        return open_made(self.plan, job_path(self.work, candidate, 0), candidate)
 
     def points(self, risk: str, scenario: str | None = None) -> pl.DataFrame:
         """Candidates by one risk figure and the utility figure of the choice, with ranges: what the map draws."""
@@ -123,10 +155,9 @@ class Release:
                 continue
             rows.append(
                 {
-                    "candidate": judged.candidate.name, "risk": r.value, **_ends("risk", r),
-                    "utility": utility.on_axis(u.value), **_ends("utility", u, utility),
-                    "risk_title": MEASURES[risk].info.title, "utility_title": utility.axis[0],
-                    "utility_better": utility.axis[1], "original_risk": r.yardsticks.get("original"),
+                    "candidate": judged.candidate.name, **risk_facts(r),
+                    "utility": utility.on_axis(u.value), **_utility_ends(u, utility),
+                    "utility_title": utility.axis[0], "utility_better": utility.axis[1],
                     "safe": judged.safe,
                     "chosen": self.chosen is not None and judged.candidate == self.chosen.candidate,
                     "risk_limit": self._limit(judged, risk, where),
@@ -148,8 +179,15 @@ class Release:
         """The strictest limit of the policy for a figure, where it is the same kind of number as the map's."""
         result = judged.figures[scenario].get(measure)
         rules = [r for r in self.plan.policy if r.measure == measure and not r.expected]
-        bounds = [r.bound(result) for r in rules] if result is not None else []
-        return None if not bounds else (min(bounds) if rules[0].upper else max(bounds))
+        if result is None or not rules:
+            return None
+        bounds = [r.bound(result) for r in rules]
+        if result.added is not None:  # the map shows what the file adds
+            return min(b if r.added else result.beyond(b) or 0.0 for r, b in zip(rules, bounds, strict=True))
+        info = MEASURES[measure].info
+        if info.family == "risk" and info.better == "higher":
+            return turned(max(bounds), info.bounds[1])
+        return min(bounds) if rules[0].upper else max(bounds)
 
     @property
     def risks(self) -> list[str]:
@@ -159,8 +197,6 @@ class Release:
 
     def chart(self, risk: str | None = None) -> alt.TopLevelMixin:
         """Risk–utility map with the region the policy allows."""
-        from dalenius.core.maps import risk_utility_map  # noqa: PLC0415 (charts are loaded when looked at)
-
         return risk_utility_map(self.points(risk or self.risks[0]))
 
     @property
@@ -182,22 +218,28 @@ class Release:
             for line in j.broken
         )
         head = f"<h3>{html.escape(self.plan.title)}</h3><p>{html.escape(self.why)}</p>"
-        maps = "".join(picture(self.chart(risk)) for risk in self.risks[:MOST_MAPS])
+        maps = "".join(
+            picture(self.chart(risk), "Risk and utility of the candidates of the table below")
+            for risk in self.risks[:MOST_MAPS]
+        )
         missed = f"<p>Policy lines that are not met:</p><ul>{broken}</ul>" if broken else ""
-        return f"{head}{maps}{self.table._repr_html_()}{missed}"
+        return f"{head}{maps}{small_table(self.table, len(self.table))}{missed}"
 
 
-def _ends(name: str, result: Result, info: MeasureInfo | None = None) -> dict[str, float | None]:
-    """Ends of the interval on an axis; an axis of distances from a centre shows none."""
-    spread = None if info is not None and info.centre is not None else result.interval
-    return {f"{name}_low": spread.low if spread else None, f"{name}_high": spread.high if spread else None}
+def _utility_ends(result: Result, info: MeasureInfo) -> dict[str, float | None]:
+    """Ends of the interval on the axis of utility; an axis of distances from a centre shows none."""
+    spread = None if info.centre is not None else result.interval
+    return {"utility_low": spread.low if spread else None, "utility_high": spread.high if spread else None}
 
 
 def conclude(plan: Plan, work: Path) -> Release:
     """Judge all finished candidates by the policy and choose."""
     judged = tuple(_judged(plan, work, candidate) for candidate in plan.candidates)
-    chosen, why = _choice(plan, judged)
-    return Release(plan, judged, chosen, why, work)
+    attacked = read_attacked(plan.policy, work)
+    chosen, why = _private_choice(plan, judged, work) if plan.choice_epsilon else _choice(plan, judged)
+    if attacked is not None and attacked.refusal:
+        chosen, why = None, attacked.refusal
+    return Release(plan, judged, chosen, why, work, attacked)
 
 
 def _judged(plan: Plan, work: Path, candidate: Candidate) -> Judged:
@@ -206,18 +248,37 @@ def _judged(plan: Plan, work: Path, candidate: Candidate) -> Judged:
     runs = tuple(figures for figures, _ in read)
     averaged = {s.name: _averaged([run[s.name] for run in runs]) for s in plan.scenarios}
     ledger = "\n".join(text for text in (read_ledger(path) for path in paths[:1]) if text)
-    return Judged(candidate, runs, averaged, tuple(_findings(plan, runs)), read[0][1], ledger)
+    again = [read_again(path) for path in paths]
+    findings = [*_findings(plan, runs), *_judged_again(plan, again)]
+    steps = read_steps(paths[0])
+    notes = {s: [*lines, *steps["steps"]] for s, lines in read[0][1].items()}
+    return Judged(candidate, runs, averaged, tuple(findings), notes, ledger, tuple(steps["outline"]))
+
+
+def _judged_again(plan: Plan, again: list[Figures]) -> list[Finding]:
+    """The policy on the recipe on all records; what needs people outside was judged on the part."""
+    findings = []
+    for rule in plan.about("pair"):
+        for n, scenario in enumerate(plan.scenarios):
+            if n and not MEASURES[rule.measure].info.needs & {"keys", "targets"}:
+                continue
+            results = [run.get(scenario.name, {}).get(rule.measure) for run in again]
+            if all(r is not None and not math.isnan(rule.value(r)) for r in results):
+                findings.append(
+                    judge(rule, f"{scenario.name}, all records", scenario.population_share, results)
+                )
+    return findings
 
 
 def _findings(plan: Plan, runs: tuple[Figures, ...]) -> list[Finding]:
-    found = []
-    for rule in plan.policy:
+    findings = []
+    for rule in plan.about("pair"):
         for n, scenario in enumerate(plan.scenarios):
             if n and not MEASURES[rule.measure].info.needs & {"keys", "targets"}:
                 continue  # the same figure in every scenario
             results = [run[scenario.name].get(rule.measure) for run in runs]
-            found.append(judge(rule, scenario.name, scenario.population_share, results))
-    return found
+            findings.append(judge(rule, scenario.name, scenario.population_share, results))
+    return findings
 
 
 def _averaged(runs: list[dict[str, Result]]) -> dict[str, Result]:
@@ -240,7 +301,7 @@ def _choice(plan: Plan, judged: tuple[Judged, ...]) -> tuple[Judged | None, str]
             "Add candidates that protect more, or let the board reconsider that line of the policy."
         )
     info = MEASURES[plan.choose].info
-    measured = [j for j in safe if plan.choose in j.runs[0][plan.scenarios[0].name]]
+    measured = [j for j in safe if not math.isnan(utility(plan, j))]
     if not measured:
         return (
             None,
@@ -253,12 +314,30 @@ def _choice(plan: Plan, judged: tuple[Judged, ...]) -> tuple[Judged | None, str]
         f"Among them '{best.candidate.name}' is the "
         f"most useful by {info.title}: {figure(utility(plan, best))}, where {info.best}"
         + (f" (the others: {', '.join(others)})." if others else ".")
+        + _detail_lost(plan, best)
     )
 
 
+def _detail_lost(plan: Plan, judged: Judged) -> str:
+    """What a mask took away, which figures through its lens cannot see."""
+    found = judged.figures[plan.scenarios[0].name].get("detail-lost")
+    return "" if found is None else f" {found.sentence}"
+
+
+def _private_choice(plan: Plan, judged: tuple[Judged, ...], work: Path) -> tuple[Judged | None, str]:
+    """The choice was drawn with a budget of its own; whether its file meets the policy is looked at afterwards."""
+    name = choose_privately(plan, work)
+    chosen = next(j for j in judged if j.candidate.name == name)
+    said = f"A private choice (ε = {plan.choice_epsilon:g}) among {len(judged)} candidates fell on '{name}'"
+    if chosen.safe:
+        return chosen, f"{said}, which meets every line of the policy."
+    return None, f"{said}, which misses: {'; '.join(chosen.broken)}. So nothing is released."
+
+
 def utility(plan: Plan, judged: Judged) -> float:
-    """The figure by which candidates are ranked: the mean over replicates."""
-    return judged.figures[plan.scenarios[0].name][plan.choose].value
+    """The figure by which candidates are ranked: the mean over replicates; NaN where it could not be measured."""
+    found = judged.figures[plan.scenarios[0].name].get(plan.choose)
+    return math.nan if found is None else found.value
 
 
 def summary(release: Release) -> dict[str, Any]:
@@ -278,6 +357,17 @@ def summary(release: Release) -> dict[str, Any]:
         "refused": release.refusals,
         "default_policy": release.plan.default_policy,
         "candidates": {j.candidate.name: _judged_dict(j) for j in release.judged},
+        **({"attack": _attacked_dict(release.attacked)} if release.attacked else {}),
+    }
+
+
+def _attacked_dict(attacked: TablesAttacked) -> dict[str, Any]:
+    return {
+        "figures": {name: result.to_dict() for name, result in attacked.results.items()},
+        "patterns": list(attacked.patterns),
+        "recipes": list(attacked.recipes),
+        "hold": list(attacked.hold),
+        "policy": [{"line": f.rule.text, "met": f.met, "said": f.said} for f in attacked.findings],
     }
 
 

@@ -41,6 +41,8 @@ from dalenius.synth import METHODS
 
 MANIFEST, SIGNATURE, CHECKSUMS = "manifest.json", "manifest.sig", "checksums.txt"
 REPORTS = ("report.html", "report.md")
+WORDS = ("synthetic", "masked")
+"""What the name of a released file says about it."""
 KNOWN = frozenset(
     {f"public/{n}" for n in (*REPORTS, "report.json", "codebook.json", "codebook.md", "limits.md", CHECKSUMS)}
     | {f"internal/{n}" for n in (*REPORTS, "results.json", "results.parquet", "plan.yaml", "provenance.json")}
@@ -80,7 +82,7 @@ def write_pack(release: Release, threshold: int = THRESHOLD, key: Path | None = 
 def _write(release: Release, chosen: Judged, threshold: int, key: Path | None) -> Path:
     target = release.plan.output
     if target.exists() and not (target / MANIFEST).is_file() and any(target.iterdir()):
-        raise FileError(f"{target}: there is something here that is no release pack; choose another output")
+        raise FileError(f"{target}: something else is here, not a release pack; choose another output")
     folder, old = release.work / "pack", release.work / "old-pack"
     for stale in (folder, old):
         shutil.rmtree(stale, ignore_errors=True)
@@ -117,12 +119,13 @@ def strange_files(names: Iterable[str]) -> list[str]:
 def is_data(name: str) -> bool:
     """Whether a file of a pack is the released data, in any format."""
     place, _, file = name.rpartition("/")
-    return place == "public" and any(file.endswith(f".synthetic.{ending}") for ending in FORMATS)
+    return place == "public" and any(file.endswith(f".{w}.{e}") for w in WORDS for e in FORMATS)
 
 
 def release_name(release: Release, ending: str = "csv") -> str:
-    """Name of the released data file; it says that the data are not real."""
-    return f"{release.plan.input.stem}.synthetic.{ending}"
+    """Name of the released data file; it says that the data are not real, or that they are and were masked."""
+    masks = release.chosen is not None and METHODS[release.chosen.candidate.method].info.masks
+    return f"{release.plan.input.stem}.{'masked' if masks else 'synthetic'}.{ending}"
 
 
 def comparison_of(
@@ -135,13 +138,12 @@ def comparison_of(
 
     The chosen candidate comes first; ``names`` takes some candidates only, ``scenario`` another intruder.
     """
-    original, holdout = source(release.plan)
-    grouping = Grouping.fit(original)
+    grouping = Grouping.fit(source(release.plan)[0])
     seen = next((s for s in release.plan.scenarios if s.name == scenario), release.plan.scenarios[0])
     ordered = sorted(release.judged, key=lambda j: j is not release.chosen)
     return Comparison(
         {
-            j.candidate.name: _evaluation(release, j, seen, original, holdout, grouping, threshold)
+            j.candidate.name: _evaluation(release, j, seen, grouping, threshold)
             for j in ordered
             if names is None or j.candidate.name in names
         }
@@ -152,24 +154,23 @@ def told(release: Release, threshold: int = THRESHOLD) -> Story:
     """The story of the chosen file, with everything the people inside may know."""
     if release.chosen is None:
         raise DataError(release.why)
-    original, _ = source(release.plan)
-    released = read_made(release.data(release.chosen.candidate), original)
-    return internal_story(release, release.chosen, original, released, threshold)
+    opened = release.open(release.chosen.candidate)
+    return internal_story(release, release.chosen, opened.original, opened.table, threshold)
 
 
 def _evaluation(
     release: Release,
     judged: Judged,
     scenario: Scenario,
-    original: Table,
-    holdout: Table | None,
     grouping: Grouping,
     threshold: int,
 ) -> Evaluation:
-    made = read_made(release.data(judged.candidate), original)
+    made = release.open(judged.candidate)
+    if made.lens is not None:
+        grouping = Grouping.fit(made.lens.see_own(made.original))
     pair = Pair(
-        original, made, holdout, keys=list(scenario.keys), targets=list(scenario.targets), grouping=grouping,
-        threshold=threshold,
+        made.original, made.table, made.holdout, keys=list(scenario.keys), targets=list(scenario.targets),
+        grouping=grouping, threshold=threshold, lens=made.lens,
     )  # fmt: skip
     pair.notes = list(judged.notes[scenario.name])
     own = judged.runs[0][scenario.name]
@@ -187,14 +188,14 @@ def _with_range(result: Result, judged: Judged, scenario: str) -> Result:
 
 def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> None:
     plan = release.plan
-    original, _ = source(plan)
-    released = read_made(release.data(chosen.candidate), original)
+    opened = release.open(chosen.candidate)
+    original, released = opened.original, opened.table
     comparison = comparison_of(release, threshold=threshold)
     for ending in plan.formats:
-        write(released, folder / "public" / release_name(release, ending))
-    released = read_made(
-        folder / "public" / release_name(release), original
-    )  # what is told is of what goes out
+        passing = {"formulas": True} if plan.formulas and ending == "csv" else {}
+        write(released, folder / "public" / release_name(release, ending), **passing)
+    # what is told is of what goes out
+    released = read_made(folder / "public" / release_name(release), original, opened.lens)
     _write_public(folder / "public", release, chosen, comparison, released, original, threshold)
     inside = folder / "internal"
     provenance = _provenance(release)
@@ -203,6 +204,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     page = render_report(
         comparison, provenance, title=plan.title, story=story,
         points={risk: p for risk, p in points.items() if len(p)},
+        made={judged.candidate.name: judged.candidate.told for judged in release.judged},
     )  # fmt: skip
     write_text(inside / "report.html", page)
     write_text(inside / "report.md", render_markdown(comparison, provenance, title=plan.title, story=story))
@@ -243,7 +245,9 @@ def _write_public(
     write_text(folder / "report.html", page)
     write_text(folder / "report.md", render_markdown(shown, bare, title=plan.title, public=True, story=story))
     write_text(folder / "report.json", _json(_public_facts(plan.title, release_title(chosen), story, best)))
-    write_text(folder / "limits.md", limits_text(plan.title, info, story.uses, chosen.made_up))
+    write_text(
+        folder / "limits.md", limits_text(plan.title, chosen.candidate.build(), story.uses, chosen.made_up)
+    )
     write_text(folder / CHECKSUMS, checksums(folder))
 
 
@@ -267,6 +271,7 @@ def _public_facts(title: str, method: str, story: Story, best: Evaluation) -> di
         "what_could_go_wrong": story.wrong,
         "this_files_doing": [*story.likely, *(f"{c.title}. {c.short} {c.said}" for c in story.chances)],
         "uses": story.uses,
+        **({"published_tables": list(story.attack.lines)} if story.attack else {}),
         "figures": {
             n: {k: v for k, v in r.to_dict().items() if k not in ("table", "values")}
             for n, r in best.results.items()
@@ -288,7 +293,7 @@ def _write_manifest(folder: Path, release: Release, threshold: int) -> None:
         "threshold": threshold,
         "chosen": chosen.name if chosen else None,
         "repeatable": bool(chosen and chosen.repeatable),
-        "inputs": {path.name: file_digest(path) for path in plan.sources},
+        "inputs": {name: file_digest(path) for name, path in plan.sources.items()},
         "versions": dict(Provenance.now().versions),
         "files": files,
     }
@@ -309,7 +314,7 @@ def digest_of(body: Mapping[str, Any]) -> str:
 
 def _provenance(release: Release) -> Provenance:
     now = Provenance.now(
-        {path.name: file_digest(path) for path in release.plan.sources}, {"plan": release.plan.seed}
+        {name: file_digest(path) for name, path in release.plan.sources.items()}, {"plan": release.plan.seed}
     )
     return replace(now, date=release.date, command="dalenius release")
 
@@ -324,9 +329,16 @@ def _provenance_facts(
         "versions": dict(provenance.versions),
         "plan": release.plan.text_digest,
         "rare_values_in_the_release": rare_values(original, released, threshold),
+        **_paid_figures(release),
         "privacy_budgets": {j.candidate.name: j.ledger for j in release.judged if j.ledger},
         "not_repeatable": [j.candidate.name for j in release.judged if not j.candidate.repeatable],
     }
+
+
+def _paid_figures(release: Release) -> dict[str, Any]:
+    """What was bought about the chosen file, so that it need not be bought again."""
+    paid = read_paid(release.data(release.chosen.candidate)) if release.chosen is not None else []
+    return {"paid_figures": [each.to_dict() for each in paid]} if paid else {}
 
 
 def _json(data: Any) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,21 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 import dalenius.evaluation  # noqa: F401 (registers the measures that policy lines name)
-from dalenius.core.errors import DaleniusError, FileError, SchemaError
+from dalenius.core.errors import DaleniusError, FileError, OptionError, SchemaError, names, no_column
 from dalenius.core.random import DEFAULT_SEED
+from dalenius.core.registry import Subject
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Schema, read
-from dalenius.evaluation.policy import DEFAULT_POLICY, NEARNESS, Rule
-from dalenius.synth import Candidate
+from dalenius.data.files import READING, takes
+from dalenius.dp.budget import Neighbours
+from dalenius.evaluation.policy import DEFAULT_POLICY, NEARNESS, Rule, described
+from dalenius.release.tables_attack import TablesEntry
+from dalenius.synth import METHODS, Candidate
 
 ENTRIES = {
     "version", "title", "audience", "input", "schema", "holdout", "holdout_share", "seed", "scenarios", "candidates",
-    "measures", "replicates", "policy", "choose", "output", "formats", "evaluation_epsilon",
+    "measures", "replicates", "policy", "choose", "output", "formats", "formulas", "evaluation_epsilon",
+    "choice_epsilon", "reading", "attack",
 }  # fmt: skip
 HOLDOUT_SHARE = 0.2
 FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
@@ -58,8 +64,15 @@ class Plan:
         Utility measure by which the best of the safe candidates is picked.
     evaluation_epsilon
         What a public report of a file with a privacy budget may spend, on top, on figures about its use; 0 for none.
+    choice_epsilon
+        What a private choice among candidates with privacy budgets may spend, on top; 0 for an open choice by
+        ``choose``.
+    attack
+        Tables that go out with the file, and what was out before; None for none.
     default_policy
         Whether the plan set no limits of its own, so that the default ones hold.
+    reading
+        How the input is read where that is not to be guessed: options of `dalenius.read`.
     """
 
     title: str
@@ -77,22 +90,31 @@ class Plan:
     replicates: int = 1
     choose: str = "two-way-utility"
     formats: tuple[str, ...] = ("csv",)
+    formulas: bool = False
     evaluation_epsilon: float = 0.0
+    choice_epsilon: float = 0.0
+    attack: TablesEntry | None = None
     text: str = ""
     path: Path | None = None
     default_policy: bool = False
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def measured(self) -> list[str]:
         """Names of every measure the plan needs, those of the policy first."""
         near = [Rule.parse(line).measure for line in NEARNESS]
-        wanted = [*(rule.measure for rule in self.policy), self.choose, *near]
+        wanted = [*(rule.measure for rule in self.about("pair")), self.choose, *near]
         return list(dict.fromkeys([*wanted, *(self.measures or default_measures())]))
 
+    def about(self, subject: Subject) -> list[Rule]:
+        """Policy lines about the file (a pair), or about tables that are published with it."""
+        return [rule for rule in self.policy if described(rule.measure).subject == subject]
+
     @property
-    def sources(self) -> list[Path]:
-        """The confidential files the plan reads."""
-        return [path for path in (self.input, self.schema, self.holdout) if path is not None]
+    def sources(self) -> dict[str, Path]:
+        """The files the plan reads, by name: the confidential ones, and tables that go out or are out."""
+        own = {path.name: path for path in (self.input, self.schema, self.holdout) if path is not None}
+        return own | (self.attack.files if self.attack else {})
 
     @property
     def digest(self) -> str:
@@ -105,7 +127,10 @@ class Plan:
             "seed": self.seed,
             "measures": sorted(self.measured),
             "replicates": self.replicates,
+            **({"reading": dict(self.reading)} if self.reading else {}),
             **({"evaluation_epsilon": self.evaluation_epsilon} if self.evaluation_epsilon else {}),
+            **({"choice_epsilon": self.choice_epsilon} if self.choice_epsilon else {}),
+            **({"attack": [self.attack.same_people, self.attack.small_group]} if self.attack else {}),
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -113,6 +138,12 @@ class Plan:
     def text_digest(self) -> str:
         """Fingerprint of the plan as written: any edit changes it."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def protection(candidate: Candidate) -> tuple[Neighbours, int | None]:
+    """Whom a candidate's budget protects: who neighbours are, and the most records of a unit."""
+    method = candidate.build()
+    return getattr(method, "protects", "add-remove"), getattr(method, "contribution", None)
 
 
 def default_measures() -> list[str]:
@@ -161,13 +192,15 @@ class _Reader:
         self.faults += [f"unknown entry {name!r}" for name in self.content if name not in ENTRIES]
         data = self._file("input", needed=True)
         schema = self._file("schema")
-        known = self._columns(data, schema)
+        reading = self._reading(data)
+        known = self._columns(data, schema, reading)
+        candidates = tuple(self._candidates())
         return Plan(
             title=str(self.content.get("title") or "Release"),
             audience=str(self.content.get("audience") or ""),
             input=data or Path(),
             schema=schema,
-            candidates=tuple(self._candidates()),
+            candidates=candidates,
             scenarios=tuple(self._scenarios(known)),
             policy=tuple(self._policy()),
             holdout=self._file("holdout"),
@@ -175,19 +208,54 @@ class _Reader:
             seed=int(self._number("seed", DEFAULT_SEED, 0)),
             measures=tuple(self._measures()),
             replicates=int(self._number("replicates", 1, 1)),
-            choose=self._choose(),
+            choose=self._choose(candidates),
             output=self._output(),
             formats=self._formats(),
+            formulas=self._yes_or_no("formulas"),
             evaluation_epsilon=float(self._number("evaluation_epsilon", 0.0, 0)),
+            choice_epsilon=self._choice_epsilon(),
+            attack=self._attack(),
             text=text,
             default_policy=not self.content.get("policy"),
+            reading=reading,
         )
 
+    def _choice_epsilon(self) -> float:
+        epsilon = float(self._number("choice_epsilon", 0.0, 0))
+        if not epsilon:
+            return 0.0
+        before = len(self.faults)
+        candidates = self._candidates()
+        del self.faults[before:]  # told already
+        open_ones = [c.name for c in candidates if not c.faults() and not c.private]
+        if open_ones:
+            self.faults.append(
+                f"choice_epsilon: {names(open_ones)} has no privacy budget, so nothing would be private"
+            )
+        elif len({protection(c) for c in candidates if not c.faults()}) > 1:
+            self.faults.append(
+                "choice_epsilon: all candidates must protect the same (neighbours, contribution)"
+            )
+        if self.content.get("choose") is not None:
+            self.faults.append(
+                "choice_epsilon goes by the share of records in wrong cells of two-way tables, which one person can "
+                "hardly change; leave choose out"
+            )
+        return epsilon
+
+    def _yes_or_no(self, entry: str) -> bool:
+        given = self.content.get(entry, False)
+        if not isinstance(given, bool):
+            self.faults.append(f"{entry}: write true or false")
+        return given is True
+
     def _formats(self) -> tuple[str, ...]:
-        found = tuple(str(ending).lstrip(".").lower() for ending in self.content.get("formats") or ["csv"])
-        self.faults += [f"formats: {e!r} is none of {', '.join(FORMATS)}" for e in found if e not in FORMATS]
+        endings = tuple(str(ending).lstrip(".").lower() for ending in self.content.get("formats") or ["csv"])
+        self.faults += [
+            f"formats: {e!r} is none of {', '.join(FORMATS)}" for e in endings if e not in FORMATS
+        ]
         # CSV is always there: it is what 'verify' reads.
-        return tuple(dict.fromkeys(("csv", *found)))
+        return tuple(dict.fromkeys(("csv", *endings)))
 
     def _output(self) -> Path:
         path = self.folder / str(self.content.get("output") or "release")
@@ -207,11 +275,26 @@ class _Reader:
             return None
         return path
 
-    def _columns(self, data: Path | None, schema: Path | None) -> list[str] | None:
+    def _reading(self, data: Path | None) -> dict[str, Any]:
+        given = self.content.get("reading") or {}
+        if not isinstance(given, dict) or any(name not in READING for name in given):
+            self.faults.append(f"reading takes {', '.join(READING)}")
+            return {}
+        odd = [name for name in given if data is not None and name not in takes(data)]
+        self.faults += [f"reading: {name!r} is not for this type of file" for name in odd]
+        words = given.get("missing_strings", [])
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            self.faults.append("reading: missing_strings must be a list of texts")
+            return {}
+        return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items() if name not in odd}
+
+    def _columns(
+        self, data: Path | None, schema: Path | None, reading: Mapping[str, Any]
+    ) -> list[str] | None:
         try:
             if schema is not None:
                 return Schema.from_yaml(schema).names
-            return read(data).names if data is not None else None
+            return read(data, **reading).names if data is not None else None
         except DaleniusError as error:
             self.faults.append(str(error))
             return None
@@ -257,14 +340,14 @@ class _Reader:
         if not isinstance(listed, dict) or not listed:
             self.faults.append("no scenarios: name at least one intruder with keys and targets")
             return []
-        found = []
+        scenarios = []
         for name, body in listed.items():
             facts = body if isinstance(body, dict) else {}
             keys, targets = (tuple(map(str, facts.get(part) or ())) for part in ("keys", "targets"))
             if not keys or not targets:
                 self.faults.append(f"scenario {name!r}: needs keys and targets")
             absent = [c for c in (*keys, *targets) if known is not None and c not in known]
-            self.faults += [f"scenario {name!r}: no column {c!r}" for c in absent]
+            self.faults += [f"scenario {name!r}: {no_column([c], known or [])}" for c in absent]
             self.faults += [f"scenario {name!r}: {c!r} is both key and target" for c in keys if c in targets]
             unknown = [part for part in facts if part not in ("about", "keys", "targets", "population_share")]
             self.faults += [f"scenario {name!r}: unknown entry {part!r}" for part in unknown]
@@ -272,25 +355,49 @@ class _Reader:
             if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
                 self.faults.append(f"scenario {name!r}: population_share must be above 0 and at most 1")
                 share = 1.0
-            found.append(Scenario(str(name), keys, targets, str(facts.get("about") or ""), float(share)))
-        return found
+            scenarios.append(Scenario(str(name), keys, targets, str(facts.get("about") or ""), float(share)))
+        return scenarios
 
     def _policy(self) -> list[Rule]:
-        found = []
-        for line in self.content.get("policy") or DEFAULT_POLICY:
+        rules = []
+        for line in self._lines("policy") or DEFAULT_POLICY:
             try:
-                found.append(Rule.parse(str(line)))
+                rule = Rule.parse(line)
+                if described(rule.measure).subject == "published" and "attack" not in self.content:
+                    raise OptionError(
+                        f"policy line {rule.text!r} is about published tables: name them under 'attack: "
+                        "{published: [...]}'"
+                    )
+                rules.append(rule)
             except DaleniusError as error:
                 self.faults.append(str(error))
-        return found
+        return rules
+
+    def _attack(self) -> TablesEntry | None:
+        body = self.content.get("attack")
+        return None if body is None else TablesEntry.read(body, self.folder, self.faults)
+
+    def _lines(self, entry: str) -> list[str]:
+        """A list of texts; one text alone is a list of one."""
+        given = self.content.get(entry) or []
+        if isinstance(given, str):
+            return [given]
+        if not isinstance(given, list) or not all(isinstance(line, str) for line in given):
+            self.faults.append(f"{entry} must be a list of texts")
+            return []
+        return [*given]
 
     def _measures(self) -> list[str]:
-        found = [str(name) for name in self.content.get("measures") or []]
+        found = self._lines("measures")
         self.faults += [f"unknown measure {name!r}" for name in found if name not in MEASURES]
         return found
 
-    def _choose(self) -> str:
-        name = str(self.content.get("choose") or "two-way-utility")
+    def _choose(self, candidates: tuple[Candidate, ...]) -> str:
+        # through its lens a file that was only recoded has no fault: with maskers the original's own detail decides
+        usual = (
+            "detail-utility" if any(METHODS[c.method].info.masks for c in candidates) else "two-way-utility"
+        )
+        name = str(self.content.get("choose") or usual)
         if name not in MEASURES or MEASURES[name].info.family != "utility":
             self.faults.append(f"choose must be a utility measure, not {name!r}")
         return name

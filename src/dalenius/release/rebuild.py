@@ -14,14 +14,14 @@ from dalenius.core.result import Result
 from dalenius.data import write
 from dalenius.data.atomic import write_text
 from dalenius.release.copies import data_file
-from dalenius.release.jobs import job_path, read_made, source
+from dalenius.release.jobs import CHOICE, WHOLE, WHOLE_LENS, job_path, read_made, source
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import is_data
 from dalenius.release.plan import Plan
 from dalenius.release.run import work_folder
 from dalenius.synth import Candidate
 
-ENDINGS = (".json", ".parquet", ".ledger")
+ENDINGS = (".json", ".parquet", ".ledger", ".paid", ".lens", ".steps", WHOLE, WHOLE_LENS)
 
 
 class Damage(DaleniusError):
@@ -62,6 +62,10 @@ def remaking(place: Path, pack: Path, body: dict[str, Any], plan: Plan, anew: bo
         _copy(kept, work, given, plan.replicates)
     elif chosen in given:
         _take_out(pack, work, plan, chosen)
+    for job in (job_path(work, c, r) for c in given for r in range(plan.replicates)):
+        if not job.with_suffix(".paid").is_file():
+            write_text(job.with_suffix(".paid"), "[]")  # whoever verifies buys nothing
+    write_text(work / CHOICE, chosen.name)
     if chosen in given:
         job_path(work, chosen, 0).unlink(missing_ok=True)  # its figures are computed again
     return Remaking(again, whole, _remarks(plan, chosen, given, whole, anew))
@@ -104,10 +108,12 @@ def _take_out(pack: Path, work: Path, plan: Plan, chosen: Candidate) -> None:
     original, _ = source(plan)
     first = job_path(work, chosen, 0)
     write(read_made(data_file(pack), original), first.with_suffix(".parquet"))
-    budgets = _read(pack / "internal" / "provenance.json").get("privacy_budgets")
+    facts = _read(pack / "internal" / "provenance.json")
+    budgets = facts.get("privacy_budgets")
     write_text(
         first.with_suffix(".ledger"), str(budgets.get(chosen.name, "") if isinstance(budgets, dict) else "")
     )
+    write_text(first.with_suffix(".paid"), json.dumps(facts.get("paid_figures") or [], ensure_ascii=False))
     try:
         facts = _read(pack / "internal" / "results.json")["candidates"][chosen.name]
         for replicate, figures in enumerate(facts["replicates"]):

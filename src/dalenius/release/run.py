@@ -20,9 +20,11 @@ from pathlib import Path
 from dalenius.core.errors import FileError
 from dalenius.data.atomic import private_folder, write_text
 from dalenius.data.lock import locked
-from dalenius.release.jobs import do_job, file_digest, job_path, job_stage
+from dalenius.release.jobs import do_job, file_digest, job_path, job_stage, source
 from dalenius.release.outcome import Release, conclude
 from dalenius.release.plan import Plan
+from dalenius.release.strangers import check_strangers
+from dalenius.release.tables_attack import attack_tables
 from dalenius.synth import Candidate
 
 Progress = Callable[[str, int, int], None]
@@ -50,7 +52,14 @@ def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None =
     work = work_folder(plan)
     jobs = [(c, r) for c in plan.candidates for r in range(plan.replicates)]
     with _alone(work):
+        original, holdout = source(plan)
+        if holdout is not None:
+            check_strangers(original, holdout)
         _note_date(work)
+        if plan.attack is not None:
+            if progress is not None:
+                progress("attacking the tables", 0, len(jobs))
+            attack_tables(plan.attack, plan.seed, work)
         todo = [job for job in jobs if not job_path(work, *job).is_file()]
         done = len(jobs) - len(todo)
         if progress is not None:
@@ -74,7 +83,7 @@ def stages(plan: Plan) -> dict[str, list[str]]:
 
 def work_folder(plan: Plan) -> Path:
     """Where a plan's jobs are kept: by plan and by input, so that a changed plan starts anew."""
-    content = "".join(file_digest(path) for path in plan.sources)
+    content = "".join(file_digest(path) for path in plan.sources.values())
     name = hashlib.sha256((plan.digest + content).encode()).hexdigest()[:16]
     return plan.output.parent / f".{plan.output.name}-work" / name
 

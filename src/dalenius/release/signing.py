@@ -134,5 +134,5 @@ def _key(path: Path, load: Any, kind: Any, word: str) -> Any:
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, kind):
-        raise FileError(f"{path}: this is no {word} Ed25519 key; make a pair with 'dalenius key new'")
+        raise FileError(f"{path}: this is not a {word} Ed25519 key; make a pair with 'dalenius key new'")
     return key

@@ -12,14 +12,28 @@ from dalenius.counts.measure import MEASURES
 from dalenius.data import Table
 from dalenius.evaluation.policy import open_dimensions
 from dalenius.release.outcome import Judged, Release
-from dalenius.release.plan import Plan
-from dalenius.report.story import Intruder, PolicyRow, Story, chances, joined, likely_lines, wrong_lines
+from dalenius.release.plan import Plan, Scenario
+from dalenius.report.attacked import AttackStory
+from dalenius.report.story import (
+    Chance,
+    Intruder,
+    PolicyRow,
+    Story,
+    chances,
+    joined,
+    likely_lines,
+    wrong_lines,
+)
 from dalenius.report.uses import use_lines
 from dalenius.synth import METHODS
 
 OPEN_CHOICE = (
     "The choice of this file was not private: it was compared with limits, or with other files, by looking at the real "
     "data, and no part of the privacy budget was spent on that."
+)
+PAID_CHOICE = (
+    "This file was chosen among {} by a private choice, which cost ε = {:g} on top. That it meets the limits of the "
+    "data holder was seen in the real data, and no part of the privacy budget was spent on that."
 )
 
 
@@ -40,7 +54,11 @@ def internal_story(
         policy=[
             PolicyRow(j.candidate.name, f.rule.text, f.scenario, f.met, _found(f.said))
             for j in release.judged for f in j.findings
+        ] + [
+            PolicyRow("the tables", f.rule.text, f.scenario, f.met, _found(f.said))
+            for f in (release.attacked.findings if release.attacked else ())
         ],
+        attack=_attack(release, reveal=True),
         intruders=[_intruder(release, n) for n in range(len(plan.scenarios))],
         ledgers=[(j.candidate.name, j.ledger) for j in release.judged if j.ledger],
         plan=plan.text,
@@ -57,13 +75,28 @@ def _decided(release: Release, chosen: Judged) -> list[str]:
     ).replace(" ,", ",")
     one = f"The file '{chosen.candidate.name}' keeps to every limit that the people responsible have set."
     said = one if made == 1 else many
-    unset = open_dimensions(release.plan.policy)
-    notes = [f"No limit was set against {joined(unset, 'or')}."] if unset else []
+    unset = unset_line(release.plan)
+    notes = [unset] if unset else []
     if release.plan.default_policy:
         said = said.replace(
             "that the people responsible have set", "of the default policy, since the plan sets none"
         )
     return [said, *notes, "Whether it goes out is for the people responsible to decide."]
+
+
+def unset_line(plan: Plan) -> str:
+    """The dimensions of risk that no limit of the plan is about, in one sentence; empty where there is none."""
+    unset = open_dimensions(plan.policy)
+    return f"No limit was set against {joined(unset, 'or')}." if unset else ""
+
+
+def _met(plan: Plan) -> str:
+    """What users are told about limits, without telling them the limits."""
+    if plan.default_policy:
+        return "This file met default limits."
+    if open_dimensions(plan.policy):
+        return "This file met the limits the data holder has set, which are not about every kind of risk."
+    return "This file met the limits the data holder has set."
 
 
 def public_story(release: Release, chosen: Judged, original: Table, released: Table) -> Story:
@@ -73,32 +106,49 @@ def public_story(release: Release, chosen: Judged, original: Table, released: Ta
     return replace(
         story,
         decided=[
-            f"This file met {'default limits' if plan.default_policy else 'the limits the data holder has set'}."
-            + (" It holds made-up records, not people." if chosen.made_up else ""),
+            _met(plan) + (" It holds made-up records, not people." if chosen.made_up else ""),
         ],
-        intruders=[
-            Intruder(s.name, s.about, s.keys, s.targets, s.population_share) for s in plan.scenarios[:1]
-        ],
+        intruders=[_named(_worst(plan, chosen))],
         ledgers=[(release_title(chosen), chosen.ledger)] if chosen.ledger else [],
+        attack=_attack(release),
+    )
+
+
+def _attack(release: Release, reveal: bool = False) -> AttackStory | None:
+    """What the tables give away; it rests on published figures alone, so that no budget is spent by telling it."""
+    found = release.attacked
+    if found is None:
+        return None
+    return AttackStory.of(
+        found.results, found.patterns, found.recipes, remarks=found.remarks, hold=found.hold, reveal=reveal
     )
 
 
 def private_story(release: Release, chosen: Judged, released: Table, paid: Sequence[Result]) -> Story:
     """The first page about a file with a privacy budget: what was paid for, or is in the file itself, and nothing else.
 
-    How safe and how useful the file was found to be against the real data stays inside: no budget covers that.
+    How safe and how useful the file was found to be against the real data stays inside: no budget covers that. So
+    whether its records are called made up is read off the plan: a file that left under limits against copying met them.
     """
     plan, method = release.plan, chosen.candidate.build()
     scenario = plan.scenarios[0]
-    chosen_openly = len(release.judged) > 1 or bool(plan.policy)
+    choice = [OPEN_CHOICE] if len(release.judged) > 1 or plan.policy else []
+    if plan.choice_epsilon:
+        choice = [PAID_CHOICE.format(len(plan.candidates), plan.choice_epsilon)]
+    looked = not {"copying", "membership"} & set(open_dimensions(plan.policy))
+    facts = f"with {len(released.names)} facts about each"
     return Story(
         decided=[
-            "This file holds made-up records, not people.",
-            *([OPEN_CHOICE] if chosen_openly else []),
+            "This file holds made-up records, not people."
+            if looked
+            else "The records of this file come out of a model with noise.",
+            *choice,
         ],
         released=[
-            f"A file about {released.rows:,} people who do not exist, with {len(released.names)} facts about each.",
-            f"A computer program made them up. {method.info.plain or method.info.meaning}",
+            f"A file about {released.rows:,} people who do not exist, {facts}."
+            if looked
+            else f"A file of {released.rows:,} lines, {facts}.",
+            f"A computer program made them{' up' if looked else ''}. {method.info.plain or method.info.meaning}",
             method.promise,
             f"The facts: {joined(released.names)}.",
             *([f"For: {plan.audience}."] if plan.audience else []),
@@ -110,12 +160,9 @@ def private_story(release: Release, chosen: Judged, released: Table, paid: Seque
         ],
         uses=[r.sentence for r in paid]
         or ["How close it is to the real data is not told: no part of the privacy budget was spent on that."],
-        intruders=[
-            Intruder(
-                scenario.name, scenario.about, scenario.keys, scenario.targets, scenario.population_share
-            )
-        ],
+        intruders=[_named(scenario)],
         ledgers=[(release_title(chosen), chosen.ledger)] if chosen.ledger else [],
+        attack=_attack(release),
     )
 
 
@@ -125,17 +172,25 @@ def release_title(chosen: Judged) -> str:
 
 
 def _common(plan: Plan, chosen: Judged, original: Table, released: Table) -> Story:
-    scenario = plan.scenarios[0]
-    figures = chosen.runs[0][scenario.name]
-    share = scenario.population_share
-    found = chances(_risks(figures), scenario.keys, share, chosen.made_up)
+    scenario = _worst(plan, chosen)
+    figures, found = chosen.runs[0][scenario.name], _chances(scenario, chosen)
     return Story(
         released=_released(plan, chosen, original, released),
         wrong=wrong_lines(scenario.keys, scenario.targets, scenario.about),
-        likely=likely_lines(found, share),
+        likely=likely_lines(found, scenario.population_share),
         uses=use_lines(figures.get("two-way-utility")),
         chances=found,
     )
+
+
+def _chances(scenario: Scenario, chosen: Judged) -> list[Chance]:
+    risks = _risks(chosen.runs[0][scenario.name])
+    return chances(risks, scenario.keys, scenario.population_share, chosen.made_up)
+
+
+def _worst(plan: Plan, chosen: Judged) -> Scenario:
+    """The intruder to whom the file adds most, whatever level he reaches; the first of equals."""
+    return max(plan.scenarios, key=lambda s: max((c.added for c in _chances(s, chosen)), default=0.0))
 
 
 def _risks(figures: Mapping[str, Result]) -> list[Result]:
@@ -149,13 +204,22 @@ def _risks(figures: Mapping[str, Result]) -> list[Result]:
 def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> list[str]:
     method = chosen.candidate.build()
     dropped = [name for name in original.names if name not in released.names]
+    kept = [name for name in getattr(method, "keep", ()) if name in released.names]
     facts = f"with {len(released.names)} facts about each"
     lines = [
         f"A file about {released.rows:,} people who do not exist, {facts}."
         if chosen.made_up
+        else f"A file of {released.rows:,} real people, {facts}."
+        if method.info.masks
         else f"A file of {released.rows:,} lines, {facts}; that some of them are real people was not ruled out.",
-        f"A computer program made them after the pattern of {original.rows:,} real people. "
+        (
+            "They are real people's, changed. "
+            if method.info.masks
+            else f"A computer program made them after the pattern of {original.rows:,} real people. "
+        )
         + (method.info.plain or method.info.meaning),
+        *([f"What was changed: {'; '.join(chosen.outline)}."] if chosen.outline else []),
+        *([f"Not made up but taken over from the real people, row by row: {joined(kept)}."] if kept else []),
         method.promise,
         f"The facts: {joined(released.names)}.",
     ]
@@ -169,9 +233,10 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
 def _others(plan: Plan, chosen: Judged) -> list[str]:
     """The other intruders in one line each."""
     lines = []
-    for scenario in plan.scenarios[1:]:
-        found = chances(_risks(chosen.runs[0][scenario.name]), scenario.keys, scenario.population_share)
-        if found:
+    told = _worst(plan, chosen)
+    for scenario in plan.scenarios:
+        found = _chances(scenario, chosen)
+        if found and scenario != told:
             worst = max(found, key=lambda chance: chance.added).short
             who = f"Another intruder, '{scenario.name}', who knows {joined(scenario.keys)}"
             lines.append(f"{who}: {worst[:1].lower()}{worst[1:]}")
@@ -201,9 +266,11 @@ def _intruder(release: Release, number: int) -> Intruder:
                 info = MEASURES[name].info
                 if info.family == "risk" and info.needs & {"keys", "targets"}:
                     rows.append((judged.candidate.name, info.title, figure(result.value, result.unit)))
-    return Intruder(
-        scenario.name, scenario.about, scenario.keys, scenario.targets, scenario.population_share, rows
-    )
+    return replace(_named(scenario), figures=rows)
+
+
+def _named(scenario: Scenario) -> Intruder:
+    return Intruder(scenario.name, scenario.about, scenario.keys, scenario.targets, scenario.population_share)
 
 
 def rare_values(original: Table, released: Table, threshold: int) -> dict[str, int]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dalenius.core.option import knobs
+from dalenius.core.option import declared, knobs, lacking
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.data import Kind, Table
-from dalenius.data.exit import NEVER_RELEASED
+from dalenius.data.exit import NEVER_RELEASED, releasable
 from dalenius.evaluation.policy import DEFAULT_POLICY
 from dalenius.release.plan import HOLDOUT_SHARE, Scenario
-from dalenius.synth.base import METHODS
+from dalenius.synth.base import METHODS, Method
 
 PREFERRED = ("cart", "loglinear", "saturated", "syndiffix", "independent", "ctree", "parametric", "forest")
 """From close to the data to far from it; a board sees what more protection costs."""
@@ -54,6 +54,7 @@ class Draft:
     holdout_share: float = HOLDOUT_SHARE
     seed: int = DEFAULT_SEED
     output: str = "release"
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
         """The plan as commented YAML."""
@@ -68,6 +69,7 @@ class Draft:
             f"title: {_text(self.title or f'Protected version of {self.data.stem}')}",
             f"audience: {_text(self.audience)}        # who will get the file, under which conditions",
             f"input: {_text(str(self.data))}",
+            *([f"reading: {_text(dict(self.reading))}"] if self.reading else []),
             schema or "# schema: schema.yaml   # from 'dalenius schema', corrected",
             f"holdout_share: {self.holdout_share:g}   "
             "# share of the records no method may see; it tells a leak from general knowledge",
@@ -107,6 +109,8 @@ class Draft:
         return lines
 
     def _tail(self) -> list[str]:
+        masks = any(METHODS[str(o.get("method", name))].info.masks for name, o in self.candidates.items())
+        choose = "detail-utility" if masks else "two-way-utility"
         return [
             "",
             "# What a candidate must meet before it may be chosen, each time it is made.",
@@ -116,7 +120,7 @@ class Draft:
             "",
             f"measures: {_text(list(self.measures))}",
             f"replicates: {self.replicates}        # how often each candidate is made, to see the spread",
-            "choose: two-way-utility   # the best of those that meet the policy, by this measure",
+            f"choose: {choose}   # the best of those that meet the policy, by this measure",
             f"output: {_text(self.output)}",
             "",
         ]
@@ -125,6 +129,7 @@ class Draft:
 def template(
     data: Path, table: Table, schema: Path | None = None, *, methods: Sequence[str] | None = None,
     keys: Sequence[str] | None = None, targets: Sequence[str] | None = None, policy: Sequence[str] = POLICY,
+    reading: Mapping[str, Any] | None = None,
 ) -> str:  # fmt: skip
     """A commented plan for a file, with roles, methods and a first policy to correct.
 
@@ -143,7 +148,7 @@ def template(
     )
     chosen = list(methods) if methods is not None else sensible_methods(table)
     candidates = {name: {"method": name, **METHODS[name].info.example_options} for name in chosen}
-    return Draft(data, [scenario], candidates, schema, policy=policy).text()
+    return Draft(data, [scenario], candidates, schema, policy=policy, reading=reading or {}).text()
 
 
 def _text(value: Any) -> str:
@@ -182,13 +187,18 @@ def roles(table: Table) -> tuple[list[str], list[str]]:
 
 
 def sensible_methods(table: Table, most: int = 5) -> list[str]:
-    """Up to five methods that fit the table and never copy whole rows."""
-    there = fitting_methods(table)
-    return [name for name in PREFERRED if name in there][:most]
+    """Up to five methods that fit the table, are good for one of its shape, and never copy whole rows."""
+    there, shape = fitting_methods(table), releasable(table).shape
+    return [name for name in PREFERRED if name in there and METHODS[name].suits(shape)][:most]
+
+
+def _asks_for_keys_alone(kind: type[Method]) -> bool:
+    """Whether a masker can be done without being told of single columns: keys have their role."""
+    return "keys" in declared(kind) and not lacking(kind, {}) and kind.info.name != "recipe"
 
 
 def fitting_methods(table: Table) -> list[str]:
-    """Methods that fit the table and never copy whole rows."""
-    columns = len(table.names)
-    infos = [kind.info for kind in METHODS.values()]
+    """Methods that fit the table, need no word about single columns and never copy whole rows."""
+    columns = len(releasable(table).names)
+    infos = [kind.info for kind in METHODS.values() if not kind.info.masks or _asks_for_keys_alone(kind)]
     return [i.name for i in infos if not i.copies_rows and columns <= (i.max_columns or columns)]

@@ -86,39 +86,39 @@ def verify_pack(
     """
     where = Path(folder)
     body = _manifest(where)
-    found = Verification(not_remade=sorted(body["files"]))
-    _check_origin(found, where, Path(public_key) if public_key else None, digest)
-    found.faults += _file_faults(where, body)
+    verified = Verification(not_remade=sorted(body["files"]))
+    _check_origin(verified, where, Path(public_key) if public_key else None, digest)
+    verified.faults += _file_faults(where, body)
     place = Path(plan) if plan is not None else _plan_place(where, body)
-    if found.faults:
-        return found
+    if verified.faults:
+        return verified
     if place is None:
-        found.faults += copy_faults(where)
-        found.remarks.append(
+        verified.faults += copy_faults(where)
+        verified.remarks.append(
             "the figures were not computed again: the plan and its input are not here (name the plan with --plan)"
         )
-        return found
+        return verified
     try:
         held = read_plan(place)
     except DaleniusError as error:
-        found.faults.append(f"the plan cannot be used any more: {error}")
-        return found
-    found.faults += _plan_faults(body, held) or copy_faults(where, source(held)[0])
-    if not found.faults:
-        _remake(found, where, body, held)
-    return found
+        verified.faults.append(f"the plan cannot be used any more: {error}")
+        return verified
+    verified.faults += _plan_faults(body, held) or copy_faults(where, source(held)[0])
+    if not verified.faults:
+        _remake(verified, where, body, held)
+    return verified
 
 
 def check_release(plan: Plan, workers: int | None = None, progress: Progress | None = None) -> Verification:
     """The gate for an office's own checks: the pack verifies, and the plan gives the same files again."""
-    found = verify_pack(plan.output, plan.path)
-    if not found.faults:
-        _remake(found, plan.output, _manifest(plan.output), plan, workers, progress, anew=True)
-    return found
+    verified = verify_pack(plan.output, plan.path)
+    if not verified.faults:
+        _remake(verified, plan.output, _manifest(plan.output), plan, workers, progress, anew=True)
+    return verified
 
 
 def _remake(
-    found: Verification, where: Path, body: dict[str, Any], plan: Plan, workers: int | None = 1,
+    verified: Verification, where: Path, body: dict[str, Any], plan: Plan, workers: int | None = 1,
     progress: Progress | None = None, anew: bool = False,
 ) -> None:  # fmt: skip
     """Write the pack again, from files that are given or (``anew``) made again, and compare."""
@@ -127,17 +127,17 @@ def _remake(
             again = remaking(Path(place), where, body, plan, anew)
             release = run_plan(again.plan, workers, progress)
             if release.chosen is None or release.chosen.candidate.name != body["chosen"]:
-                found.faults.append(f"the plan now chooses otherwise: {release.why}")
+                verified.faults.append(f"the plan now chooses otherwise: {release.why}")
                 return
-            found.faults += figure_faults(where, release.chosen)
+            verified.faults += figure_faults(where, release.chosen)
             pack = write_pack(release, body["threshold"])
             # Copies of the data may be other bytes with the same cells: the sums are of the files that are there.
             write_text(pack / "public" / CHECKSUMS, checksums(where / "public"))
         except Damage as error:
-            found.faults.append(str(error))
+            verified.faults.append(str(error))
             return
         except DaleniusError as error:
-            found.faults.append(f"the pack cannot be made again: {error}")
+            verified.faults.append(f"the pack cannot be made again: {error}")
             return
         compared = [name for name in sorted(body["files"]) if again.covers(name)]
         differing = [
@@ -147,17 +147,17 @@ def _remake(
         ]
     same = body.get("versions") == dict(Provenance.now().versions)
     why = "" if same else " (the pack was made with other versions of Dalenius or its libraries)"
-    found.faults += [f"{name} comes out differently{why}" for name in differing]
-    found.remade = [name for name in compared if name not in differing]
-    found.not_remade = [name for name in sorted(body["files"]) if name not in compared]
-    found.remarks += [remark for remark in again.remarks if remark not in found.remarks]
+    verified.faults += [f"{name} comes out differently{why}" for name in differing]
+    verified.remade = [name for name in compared if name not in differing]
+    verified.not_remade = [name for name in sorted(body["files"]) if name not in compared]
+    verified.remarks += [remark for remark in again.remarks if remark not in verified.remarks]
 
 
-def _check_origin(found: Verification, where: Path, public_key: Path | None, digest: str | None) -> None:
+def _check_origin(verified: Verification, where: Path, public_key: Path | None, digest: str | None) -> None:
     """Whether the pack is the steward's: by signature, or by the digest in the minutes. Otherwise say what is open."""
     held = pack_digest(where)
     if digest is not None and not hmac.compare_digest(held.encode(), digest.strip().lower().encode()):
-        found.faults.append("the manifest is not the one whose digest is in the minutes")
+        verified.faults.append("the manifest is not the one whose digest is in the minutes")
     try:
         said: str | None = (where / SIGNATURE).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -165,17 +165,17 @@ def _check_origin(found: Verification, where: Path, public_key: Path | None, dig
     except (OSError, ValueError):
         said = ""
     if said is not None and not signed_by(said):
-        found.faults.append(f"{SIGNATURE} is damaged")
+        verified.faults.append(f"{SIGNATURE} is damaged")
     elif public_key is not None:
         fault = signature_fault((where / MANIFEST).read_bytes(), said, public_key)
-        found.faults += [fault] if fault else []
+        verified.faults += [fault] if fault else []
     elif said is not None and digest is None:
-        found.remarks.append(
+        verified.remarks.append(
             f"signed with the key {signed_by(said)}, but whether that is the steward's key was not checked: name the "
             "public key with --public-key"
         )
     elif digest is None:
-        found.remarks.append(
+        verified.remarks.append(
             "nobody signed this pack: accidents and careless edits would show, but not the work of somebody who "
             f"rewrote the hashes too. Compare the digest with the minutes (--digest): {held}"
         )
@@ -225,7 +225,7 @@ def _plan_faults(body: dict[str, Any], plan: Plan) -> list[str]:
         faults.append("the plan has another seed than the one this pack was made with")
     if plan.text_digest != body["plan"]:
         faults.append("the plan was edited after this pack was made")
-    held = {path.name: file_digest(path) for path in plan.sources}
+    held = {name: file_digest(path) for name, path in plan.sources.items()}
     faults += [
         f"input {n} is not the file this pack was made from"
         for n, d in body["inputs"].items()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import vl_convert
 
+from dalenius.core.later import altair as alt
 from dalenius.core.plain import plain
 from dalenius.core.style import configured
 
@@ -19,7 +21,7 @@ class Charts:
     Examples
     --------
     >>> Charts().to_json()
-    '{"shared":{},"charts":{}}'
+    '{"shared":{},"forms":[],"charts":{}}'
     """
 
     def __init__(self) -> None:
@@ -28,22 +30,45 @@ class Charts:
     def add(self, chart: Any) -> str:
         """Keep a chart and return the name its place on the page must carry."""
         name = f"chart{len(self.specs) + 1}"
-        self.specs[name] = _only_what_is_drawn(configured(chart).to_dict(validate=False))
+        with alt.data_transformers.enable("default", max_rows=None):
+            self.specs[name] = _only_what_is_drawn(configured(chart).to_dict(validate=False))
         return name
 
     def to_json(self) -> str:
         """All specifications, safe inside a script element; five digits are more than an eye can see.
 
-        What every chart says alike, such as fonts, stands once.
+        What every chart says alike, such as fonts, stands once; so does the form of charts that differ in their rows
+        alone, and those rows stand as lists.
         """
         first: dict[str, Any] = next(iter(self.specs.values()), {})
         shared = {k: v for k, v in first.items() if all(spec.get(k) == v for spec in self.specs.values())}
         charts = {
             name: {k: v for k, v in spec.items() if k not in shared} for name, spec in self.specs.items()
         }
-        exact = json.dumps(plain({"shared": shared, "charts": charts}), default=str, allow_nan=False)
+        parts = {name: _apart(spec) for name, spec in charts.items()}
+        often = Counter(form for form, _ in parts.values() if form)
+        forms = [form for form, times in often.items() if times > 1]
+        place = {form: i for i, form in enumerate(forms)}
+        light = {
+            name: {"form": place[form], **rows} if form in place else charts[name]
+            for name, (form, rows) in parts.items()
+        }
+        page = {"shared": shared, "forms": [json.loads(form) for form in forms], "charts": light}
+        exact = json.dumps(plain(page), default=str, allow_nan=False)
         rounded = json.loads(exact, parse_float=lambda digits: float(f"{float(digits):.5g}"))
         return json.dumps(rounded, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+
+
+def _apart(spec: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The form of a chart that has one set of rows, as text, and the rows as lists; no form for another chart."""
+    datasets = spec.get("datasets", {})
+    if len(datasets) != 1:
+        return "", {}
+    ((name, rows),) = datasets.items()
+    fields = list(dict.fromkeys(field for row in rows for field in row))
+    rest = json.dumps({k: v for k, v in spec.items() if k != "datasets"}, sort_keys=True, default=str)
+    cells = [[row.get(field) for field in fields] for row in rows]
+    return rest.replace(json.dumps(name), '"rows"'), {"fields": fields, "rows": cells}
 
 
 def _only_what_is_drawn(spec: dict[str, Any]) -> dict[str, Any]:

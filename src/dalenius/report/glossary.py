@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from markupsafe import Markup, escape
+
 
 @dataclass(frozen=True)
 class Term:
@@ -95,6 +97,37 @@ TERMS = (
     ),
     Term("seed", "a number that starts the random draws, so that they can be made again", r"\bseeds?\b"),
 )
+
+
+SHORT = {
+    "S_pMSE": "distance of a table from the original's; 1 is as close as chance allows, above 30 is far off",
+    "repU": "replicated uniques: people who stand alone with their keys and meet one record of the file",
+    "DiSCO": "disclosive in synthetic, correct in original: people for whom the file gives one answer, a right one",
+    "KS": "Kolmogorov-Smirnov: largest difference between two distributions; 0 is the same, 1 no overlap",
+    "CAP": "correct attribution probability: how often the answer read off the file is right",
+    "DCR": "distance to the closest record of the original",
+    "AUC": "chance to tell a member from a stranger; 0.5 is a coin",
+    "PCA": "principal components: the main directions in which records differ",
+    "IMS": "identical match share: records of the original that are in the file as a whole",
+    "UiO": "people who stand alone in the original with their keys",
+    "ε": "epsilon, the privacy budget: how much any one person may change what comes out; smaller is stronger",
+}
+"""Abbreviations, explained where they stand."""
+_SHORT = re.compile("|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in SHORT))
+
+
+def explained(text: object) -> Markup:
+    """A text whose abbreviations carry what they stand for.
+
+    Examples
+    --------
+    >>> print(explained("mean S_pMSE < 3"))
+    mean <abbr title="distance of a table ...">S_pMSE</abbr> &lt; 3
+    """
+    plain = str(escape(str(text)))
+    return Markup(
+        _SHORT.sub(lambda found: f'<abbr title="{escape(SHORT[found[0]])}">{found[0]}</abbr>', plain)
+    )
 
 
 INSIDE = {"seed", "candidate"}

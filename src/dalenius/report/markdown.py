@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dalenius.core.pictures import drawable
-from dalenius.core.result import Result, figure
+from dalenius.core.result import Result
 from dalenius.evaluation import Comparison
+from dalenius.report.attacked import AttackStory
 from dalenius.report.provenance import Provenance
 from dalenius.report.render import ProtectedTable
 from dalenius.report.story import LIKELY, Story
@@ -85,9 +86,25 @@ def _story(story: Story) -> list[str]:
             f"| {_cell(r.file)} | {_cell(r.line)} | {_cell(r.scenario)} | {_cell(r.said)} |"
             for r in story.policy
         ]
+    if story.attack is not None:
+        lines += _attack(story.attack)
     for name, ledger in story.ledgers:
         lines += ["", f"## Privacy budget of {_safe(name)}", "", "```", ledger, "```"]
     return lines
+
+
+def _attack(told: AttackStory) -> list[str]:
+    lines = ["", "## What the published tables give away", ""]
+    lines += [f"- {_safe(line)}" for line in (*told.lines, *told.remarks)]
+    if told.patterns:
+        lines += ["", "| " + " | ".join(told.patterns[0]) + " |", "|---" * len(told.patterns[0]) + "|"]
+        lines += [
+            "| " + " | ".join("no limit" if value is None else str(value) for value in row.values()) + " |"
+            for row in told.patterns
+        ]
+    for head, held in (("Cells to hold back", told.hold), ("Recipes, which stay inside", told.recipes)):
+        lines += ["", f"### {head}", "", *(f"- {_safe(line)}" for line in held)] if held else []
+    return lines + (["", "How the small groups follow is withheld."] if told.withheld else [])
 
 
 def _figures(head: str, results: Sequence[Result]) -> list[str]:
@@ -95,14 +112,7 @@ def _figures(head: str, results: Sequence[Result]) -> list[str]:
         return []
     lines = ["", f"### {head}", "", "| figure | value | beside | reading |", "|---|---|---|---|"]
     for r in results:
-        beside = "; ".join(f"{name} {figure(value, r.unit)}" for name, value in r.yardsticks.items())
-        value = (
-            figure(r.value, r.unit)
-            + (f" {r.interval}" if r.interval else "")
-            + ("" if r.trusted else " (not trusted)")
-        )
-        title = r.info.title if r.info else r.name
-        lines.append(f"| {_cell(title)} | {_cell(value)} | {_cell(beside)} | {_cell(r.sentence)} |")
+        lines.append(f"| {_cell(r.title)} | {_cell(r.told)} | {_cell(r.beside)} | {_cell(r.sentence)} |")
     return lines
 
 

@@ -46,7 +46,9 @@ def pair_cells(pair: Pair, first: str, second: str) -> Cells:
     rows: list[dict[str, Any]] = []
     places = np.arange(dense[0].size).reshape(dense[0].shape)
     sums = [Sum(line) for line in (*places, *places.T)]
-    hidden = withheld(dense[0].ravel(), sums, pair.threshold).reshape(dense[0].shape)
+    codes = [pair.categories(name).original.codes.astype(np.int64) for name in (first, second)]
+    owners = pair.units.owners(codes[0] * dense[0].shape[1] + codes[1], dense[0].size)
+    hidden = withheld(dense[0].ravel(), sums, pair.threshold, owners).reshape(dense[0].shape)
     for i in kept[0]:
         for j in kept[1]:
             if dense[0][i, j] > 0 and not hidden[i, j]:

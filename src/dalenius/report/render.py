@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,17 +14,22 @@ from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Kind, Schema
 from dalenius.evaluation import Comparison, Evaluation
+from dalenius.evaluation.columns import column_chart, column_words, public_pair
+from dalenius.evaluation.histograms import histogram_chart
+from dalenius.evaluation.plotting import shown_bars
+from dalenius.report.behind import FEW_TABLES, MOST_TABLES, as_script, tables_behind
 from dalenius.report.charts import Charts, chart_library
-from dalenius.report.columns import column_bars, column_chart, column_words, public_pair
-from dalenius.report.glossary import glossary
+from dalenius.report.glossary import explained, glossary
 from dalenius.report.overview import draw_points, map_words, overview, pareto
 from dalenius.report.provenance import Provenance
 from dalenius.report.story import LIKELY, Story
-from dalenius.report.withheld import withheld_values
+from dalenius.report.three import MOST_DRAWN, WORST_COLUMNS, column_shapes, exposed, worst_pairs
 from dalenius.report.words import cautions, comparison_story, reading
 
 TEMPLATES = Path(__file__).parent / "templates"
-MOST_ROWS = 15
+MOST_ROWS, FEW_ROWS = 15, 2
+MANY_FILES = 4
+"""From more files on, each has its three pictures and shorter tables: nobody reads twelve times everything."""
 
 
 class ProtectedTable(Protocol):
@@ -46,13 +51,14 @@ class ProtectedTable(Protocol):
 def render_report(
     comparison: Comparison, provenance: Provenance, *, title: str, public: bool = False,
     story: Story | None = None, points: Mapping[str, pl.DataFrame] | None = None,
-    tables: Mapping[str, ProtectedTable] | None = None, alone: bool = False,
+    tables: Mapping[str, ProtectedTable] | None = None, alone: bool = False, made: Mapping[str, str] | None = None,
 ) -> str:  # fmt: skip
     """HTML text of the report.
 
     A public report leaves out what the handbooks ask to withhold: detail tables, parameters, the command, hashes of the
     source, roles, special codes and notes of the schema. ``story`` holds the first page of a release; ``points`` what
-    its maps draw, by risk measure; ``tables`` protected tables that go out with the file, by title.
+    its maps draw, by risk measure; ``tables`` protected tables that go out with the file, by title; ``made`` a sentence
+    on how each file was made.
 
     Examples
     --------
@@ -65,6 +71,7 @@ def render_report(
     charts = Charts()
     some = next(iter(comparison.evaluations.values()))
     drawn = draw_points(comparison, points) if not public else {}
+    drawn = {risk: held for risk, held in drawn.items() if len(held) > 1}  # one point is no map
     main = next(iter(drawn.values()), None)
     context = {
         "title": title,
@@ -77,7 +84,10 @@ def render_report(
         "maps": [_small_map(charts, p) for p in list(drawn.values())[1:4]],
         "pareto": pareto(main),
         "overview": overview(comparison),
-        "candidates": [_candidate(e, charts, public, alone) for e in comparison.evaluations.values()],
+        "candidates": [
+            _candidate(e, charts, public, alone, made or {}, len(comparison.evaluations) > MANY_FILES, not i)
+            for i, e in enumerate(comparison.evaluations.values())
+        ],
         "alone": alone,
         "tables": [_table(name, held, charts, public) for name, held in (tables or {}).items()],
         "pair": some.pair,
@@ -111,34 +121,64 @@ def _table(name: str, held: ProtectedTable, charts: Charts, public: bool) -> dic
     }
 
 
-def _candidate(evaluation: Evaluation, charts: Charts, public: bool, alone: bool = False) -> dict[str, Any]:
+def _candidate(
+    evaluation: Evaluation, charts: Charts, public: bool, alone: bool, made: Mapping[str, str], many: bool,
+    first_file: bool,
+) -> dict[str, Any]:  # fmt: skip
     shown = public_pair(evaluation.pair) if public else evaluation.pair
     drawn = [name for name in shown.columns if not alone and (not public or _may_be_drawn(shown, name))]
-    hidden = withheld_values(shown, drawn) if drawn else {}
-    bars = [column_bars(shown, name, hidden[name]) for name in drawn]
+    shapes = column_shapes(shown, drawn)
+    most = WORST_COLUMNS if many else MOST_DRAWN
+    pictures = _columns(shown, [s.column for s in shapes[:most]], evaluation.name, charts, public)
+    first = [pictures[s.column] for s in shapes[:WORST_COLUMNS] if s.column in pictures]
+    rest = [pictures[s.column] for s in shapes[WORST_COLUMNS:most] if s.column in pictures]
+    behind = [] if public else tables_behind(evaluation, FEW_TABLES if many else MOST_TABLES)
     return {
         "name": evaluation.name,
+        "first": not many or first_file,  # of many files the first says what its figures mean
+        "made": made.get(evaluation.name, ""),
         "rows": evaluation.pair.protected.rows,
-        "risk": [_figure(r, charts, public) for r in evaluation.family("risk")],
-        "utility": [_figure(r, charts, public) for r in evaluation.family("utility")],
+        "risk": [_figure(r, charts, public, many) for r in evaluation.family("risk")],
+        "utility": [_figure(r, charts, public, many) for r in evaluation.family("utility")],
         "cautions": [] if public else cautions(evaluation),
-        "columns": [
-            {
-                "name": b.column,
-                "hidden": b.hidden,
-                "words": column_words(b),
-                "chart": charts.add(column_chart(b, evaluation.name)),
-            }
-            for b in bars
-            if len(b.data)
-        ],
+        "worst": first,
+        "columns": rest,
+        "pairs": None if public else _picture(worst_pairs(evaluation), charts),
+        "behind": behind,
+        "behind_script": as_script(behind),
+        "exposed": None if public else _picture(exposed(evaluation), charts),
+        "shapes": [] if public else shapes,
+        "undrawn": len(shapes) - len(first) - len(rest),
     }
 
 
-def _figure(result: Result, charts: Charts, public: bool) -> dict[str, Any]:
+def _picture(found: dict[str, Any] | None, charts: Charts) -> dict[str, Any] | None:
+    return None if found is None else {"chart": charts.add(found["chart"]), "words": found["words"]}
+
+
+def _columns(
+    pair: Pair, names: Sequence[str], file: str, charts: Charts, public: bool
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """A chart for each column: numbers as histograms (inside; outside in groups with round breaks), others as bars."""
+    bars = shown_bars(pair, names, binned=not public)
+    return {
+        name: {
+            "name": name,
+            "hidden": held.hidden,
+            "words": column_words(held),
+            "chart": charts.add(
+                column_chart(held, file) if held.form == "values" else histogram_chart(held, file)
+            ),
+        }
+        for name in names
+        if len((held := bars[name]).data)
+    }
+
+
+def _figure(result: Result, charts: Charts, public: bool, many: bool = False) -> dict[str, Any]:
     info = result.info
     return {
-        "title": info.title if info else result.name,
+        "title": result.title,
         "meaning": info.meaning if info else "",
         "best": info.best if info else "",
         "reference": info.reference if info else "",
@@ -148,9 +188,9 @@ def _figure(result: Result, charts: Charts, public: bool) -> dict[str, Any]:
         "yardsticks": [(name, figure(value, result.unit)) for name, value in result.yardsticks.items()],
         "sentence": result.sentence,
         "trusted": result.trusted,
-        "reading": reading(result),
+        "reading": reading(result) or ("" if result.yardsticks else "no yardstick"),
         "chart": charts.add(result.chart()) if result.chart and not public else None,
-        "table": None if public else _rows(result),
+        "table": None if public else _rows(result, FEW_ROWS if many else MOST_ROWS),
     }
 
 
@@ -159,11 +199,11 @@ def _may_be_drawn(pair: Pair, name: str) -> bool:
     return pair.original[name].column.kind is not Kind.DATETIME
 
 
-def _rows(result: Result) -> dict[str, Any] | None:
+def _rows(result: Result, most: int) -> dict[str, Any] | None:
     table = result.shown
     if table is None or not len(table):
         return None
-    shown = table.head(MOST_ROWS)
+    shown = table.head(most)
     cells = [[_cell(value) for value in row] for row in shown.iter_rows()]
     numeric = [dtype.is_numeric() for dtype in shown.dtypes]
     return {"head": shown.columns, "cells": cells, "numeric": numeric, "more": len(table) - len(shown)}
@@ -198,6 +238,8 @@ def _schema_rows(schema: Schema, public: bool) -> list[dict[str, str]]:
 
 def _environment() -> jinja2.Environment:
     loader = jinja2.FileSystemLoader(TEMPLATES)
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
+    made.filters["explained"] = explained
+    return made

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dalenius.core.result import Result
+from dalenius.report.attacked import AttackStory
 from dalenius.report.glossary import Term, used_terms
 from dalenius.report.people import against_strangers, in_people, people_picture, with_percent
 
@@ -96,6 +97,8 @@ class Story:
     policy: list[PolicyRow] = field(default_factory=list)
     intruders: list[Intruder] = field(default_factory=list)
     ledgers: list[tuple[str, str]] = field(default_factory=list)
+    attack: AttackStory | None = None
+    """What the tables that go out with the file give away."""
     why: str = ""
     plan: str = ""
     released_question: str = "What was released?"
@@ -202,7 +205,7 @@ def wrong_lines(keys: Sequence[str], targets: Sequence[str], about: str = "") ->
     lines = []
     if keys and targets:
         lines = [
-            "Somebody could learn, or believe to learn, something about a real person.",
+            "Somebody could learn something about a real person, or think so.",
             f"Imagine {who}. He knows a person's {joined(keys)}, looks for a line of the file that fits, and reads "
             f"{joined(targets, 'or')} there. If what he reads is true, and he could not have guessed it, the file has "
             "given something away.",
@@ -220,6 +223,10 @@ def wrong_lines(keys: Sequence[str], targets: Sequence[str], about: str = "") ->
     ]
 
 
+MOST_NAMED = 40
+"""Names that a sentence lists; of more, the first and how many there are."""
+
+
 def joined(items: Sequence[str], word: str = "and") -> str:
     """A list as a person would say it.
 
@@ -229,6 +236,8 @@ def joined(items: Sequence[str], word: str = "and") -> str:
     'sex, age and region'
     """
     shown = list(items)
+    if len(shown) > MOST_NAMED:
+        return f"{', '.join(shown[: MOST_NAMED - 2])} {word} {len(shown) - MOST_NAMED + 2:,} more"
     if len(shown) <= 1:
         return "".join(shown) or "nothing named"
     return f"{', '.join(shown[:-1])} {word} {shown[-1]}"

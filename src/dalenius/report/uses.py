@@ -24,7 +24,12 @@ def use_lines(tables: Result | None) -> list[str]:
             f"scale where 1 is as close as chance allows and above {USABLE:g} is too far to be used."
         )
     if good:
-        lines.append(f"Close to the real data in their relations: {joined(good)}.")
+        lines.append(
+            f"Close to the real data in tables of two facts at a time, numbers in groups: {joined(good)}."
+        )
+        lines.append(
+            "Facts that fit exactly in the real data, such as an age and a date of birth, may contradict."
+        )
     if poor:
         lines.append(f"Far from the real data, not to be relied on: {joined(poor)}.")
     return [
@@ -35,15 +40,23 @@ def use_lines(tables: Result | None) -> list[str]:
 
 
 def readings(result: Result | None) -> tuple[list[str], list[str]]:
-    """Columns whose two-way tables are good and those whose are bad, by the mean over their tables."""
+    """Columns whose two-way tables are good and those whose are bad, by the mean over their tables.
+
+    A column half of whose tables have lost a cell is not called good.
+    """
     if (
         result is None
         or result.shown is None
         or not {"first", "second", "S_pMSE"} <= set(result.shown.columns)
     ):
         return [], []
+    said = "reading" in result.shown.columns
+    fine = ((pl.col("reading") == "good") if said else pl.lit(True)).alias("fine")
     long = pl.concat(
-        [result.shown.select(pl.col(side).alias("column"), "S_pMSE") for side in ("first", "second")]
+        [result.shown.select(pl.col(side).alias("column"), "S_pMSE", fine) for side in ("first", "second")]
     )
-    means = dict(long.group_by("column").agg(pl.col("S_pMSE").mean()).sort("column").iter_rows())
-    return [c for c, v in means.items() if v < GOOD], [c for c, v in means.items() if v >= USABLE]
+    means = long.group_by("column").agg(pl.col("S_pMSE", "fine").mean()).sort("column").rows()
+    return (
+        [c for c, v, fine_tables in means if v < GOOD and fine_tables >= 0.5],
+        [c for c, v, _ in means if v >= USABLE],
+    )

@@ -15,6 +15,8 @@ from dalenius.utility.tables import reading as table_reading
 
 FEW = 0.05
 """Share of two-way tables that may be lost in a file that is still called usable."""
+MANY = 0.5
+"""Share of two-way tables that may be usable only in a file that is still called good."""
 
 
 def verdict(comparison: Comparison) -> list[str]:
@@ -92,9 +94,9 @@ def _by_weight(evaluation: Evaluation) -> list[Result]:
 def _likely_by_file(comparison: Comparison) -> list[str]:
     """What each file gives away beyond what strangers reach, the one that gives away most first."""
     told = {
-        name: max(found, key=lambda chance: chance.added)
+        name: max(likely, key=lambda chance: chance.added)
         for name, evaluation in comparison.evaluations.items()
-        if (found := chances(_by_weight(evaluation), evaluation.pair.keys))
+        if (likely := chances(_by_weight(evaluation), evaluation.pair.keys))
     }
     if not told:
         return likely_lines([], 1.0)
@@ -107,7 +109,7 @@ def _lower(sentence: str) -> str:
 
 
 def _uses_by_file(comparison: Comparison) -> list[str]:
-    found = {
+    results = {
         n: e.results["two-way-utility"]
         for n, e in comparison.evaluations.items()
         if "two-way-utility" in e.results
@@ -115,12 +117,12 @@ def _uses_by_file(comparison: Comparison) -> list[str]:
     lines = [
         "Learning, teaching, trying out programs, and first looks at a question; some files more than others."
     ]
-    ordered = sorted(found, key=lambda name: found[name].value)
+    ordered = sorted(results, key=lambda name: results[name].value)
     if ordered:
         lines.append(
             "From the closest to the real data to the furthest, in tables of two facts at a time (1 is as close as "
             "chance allows, above 30 is too far to be used): "
-            + joined([f"'{name}' {figure(found[name].value)}" for name in ordered])
+            + joined([f"'{name}' {figure(results[name].value)}" for name in ordered])
             + "."
         )
     return [
@@ -158,7 +160,7 @@ def refused_lines(comparison: Comparison) -> list[str]:
     for name, evaluation in comparison.evaluations.items():
         missed = sorted(refusals(evaluation.results), key=lambda finding: -finding.excess)
         if missed:
-            lines.append(f"'{name}' is not on the short list for {missed[0].plainly}.")
+            lines.append(f"'{name}' is not on the short list because of {missed[0].plainly}.")
     return lines
 
 
@@ -170,30 +172,33 @@ def _joined(items: list[str]) -> str:
 def reading(result: Result) -> str:
     """One of "good", "usable", "bad" or "" for the colour beside a figure; risks get no mark of their own.
 
-    A mean hides tables that are lost: with one bad table a file is usable at best, with more than a few it is bad.
+    A mean hides tables that are lost: with one bad table a file is usable at best, with more than a few it is bad;
+    with more than half that are not good, a cell of theirs being lost, it is usable at best too.
     """
     if result.name != "two-way-utility" or math.isnan(result.value):
         return ""
     counts = [result.values.get(f"{word} tables", 0.0) for word in ("good", "usable", "bad")]
-    lost = counts[2] / (sum(counts) or 1.0)
+    tables = sum(counts) or 1.0
+    lost = counts[2] / tables
     word = table_reading(result.value)
     if lost > FEW:
         return "bad"
-    return "usable" if lost and word == "good" else word
+    hidden = bool(lost) or counts[1] / tables > MANY
+    return "usable" if hidden and word == "good" else word
 
 
 def cautions(evaluation: Evaluation) -> list[str]:
     """What a reader must know before believing the figures."""
-    found = list(evaluation.pair.notes)
+    lines = list(evaluation.pair.notes)
     if evaluation.pair.holdout is None:
-        found.append(
+        lines.append(
             "No holdout was given: it cannot be told what an intruder would have learnt about people who are not in "
             "the data, so a risk figure may be general knowledge rather than a leak."
         )
-    found += [f"{name} was not measured: it {why}." for name, why in evaluation.skipped.items()]
-    found += [
+    lines += [f"{name} was not measured: it {why}." for name, why in evaluation.skipped.items()]
+    lines += [
         f"{r.name} must not be read as safe: {r.sentence}"
         for r in evaluation.results.values()
         if not r.trusted
     ]
-    return found
+    return lines

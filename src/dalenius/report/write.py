@@ -25,6 +25,7 @@ def write_report(
     inputs: Mapping[str, str] | None = None,
     seeds: Mapping[str, int] | None = None,
     tables: Mapping[str, ProtectedTable] | None = None,
+    made: Mapping[str, str] | None = None,
 ) -> None:
     """Write the report of a comparison, as HTML, Markdown or JSON by the file's ending.
 
@@ -34,6 +35,8 @@ def write_report(
         Hashes of the input files, by name.
     tables
         Protected tables to show, by title (what `dalenius.tables.protect` gives).
+    made
+        A sentence on how each file was made, by its name (`Candidate.told`).
 
     Examples
     --------
@@ -53,7 +56,7 @@ def write_report(
     provenance = Provenance.now(inputs, seeds)
     ending = Path(path).suffix.lower()
     if ending in HTML:
-        text = render_report(shown, provenance, title=title, tables=tables)
+        text = render_report(shown, provenance, title=title, tables=tables, made=made)
     elif ending in MARKDOWN:
         text = render_markdown(shown, provenance, title=title, tables=tables)
     elif ending in JSON:

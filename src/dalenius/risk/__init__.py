@@ -2,6 +2,7 @@
 
 from dalenius.core.attack_terms import best_attack
 from dalenius.core.plugins import import_all
+from dalenius.counts.all_tables import all_tables
 from dalenius.risk.apparent import apparent_matches
 from dalenius.risk.attack.grid import attack_grid, attack_grid_chart
 from dalenius.risk.attack.linkability import linkability
@@ -22,6 +23,7 @@ from dalenius.risk.cap.gcap import CapScores, cap_scores, gcap
 from dalenius.risk.distance.adversarial import adversarial
 from dalenius.risk.distance.closest import dcr, identical_matches, nndr
 from dalenius.risk.distance.identifiability import epsilon_identifiability
+from dalenius.risk.distance.near_copies import near_copies
 from dalenius.risk.distance.new_rows import new_row_curve, new_rows
 from dalenius.risk.distance.outlier_rules import find_outliers, outlier_limits
 from dalenius.risk.distance.outliers import (
@@ -55,7 +57,7 @@ from dalenius.risk.sample.page import sample_page
 from dalenius.risk.sample.population import population_uniques
 from dalenius.risk.sample.suda import msu_overlap, suda
 from dalenius.risk.split import train_control_risk
-from dalenius.risk.tables import all_tables, group_disclosure, table_risk, tcap_ratio, weap
+from dalenius.risk.tables import group_disclosure, table_risk, tcap_ratio, weap
 from dalenius.risk.tabular.disclosure import Disclosure, disclosure, specific_risk
 from dalenius.risk.tabular.exclusions import Exclusions
 from dalenius.risk.tabular.expected import unexpected_disco
@@ -119,6 +121,7 @@ __all__ = [
     "multi_target",
     "multi_target_chart",
     "multi_target_of_several",
+    "near_copies",
     "new_row_curve",
     "new_rows",
     "nndr",

@@ -17,7 +17,8 @@ import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.option import one_of
+from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.counts.match import check_keys
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
@@ -64,18 +65,15 @@ def apparent_matches(
     wanted = (
         list(targets) if targets is not None else pair.targets or [c for c in pair.columns if c not in known]
     )
-    if len(known) < 2 or perfect_baseline not in ("exclude", "zero"):
-        raise OptionError("apparent matches need at least two keys, and perfect_baseline 'exclude' or 'zero'")
+    one_of("perfect_baseline", perfect_baseline, ("exclude", "zero"))
+    if len(known) < 2:
+        raise OptionError("apparent matches need at least two keys")
     check_keys(pair, known)
     mine, theirs = _matched_rows(pair, known)
     right = {target: _told(pair, known, target, mine, theirs) for target in wanted}
-    rows: list[dict[str, Any]] = []
-    earlier = dict(baselines or {})
-    for target in wanted:
-        base = earlier[target] if target in earlier else _baseline(pair, known, target)
-        precision = float(np.mean(right[target])) if len(mine) else math.nan
-        gain = _improvement(precision, base, perfect_baseline)
-        rows.append({"target": target, "precision": precision, "baseline": base, "improvement": gain})
+    earlier = baselines or {}
+    bases = {t: earlier[t] if t in earlier else _baseline(pair, known, t) for t in wanted}
+    rows = [_row(target, right[target], base, perfect_baseline) for target, base in bases.items()]
     gains: list[float] = [row["improvement"] for row in rows if not math.isnan(row["improvement"])]
     worst = max(gains, default=0.0)
     return Result(
@@ -89,11 +87,21 @@ def apparent_matches(
             "median improvement": float(np.median(gains)) if gains else 0.0,
         },
         table=pl.DataFrame(rows),
+        counts=WHOLE,
         trusted=len(mine) > 0,
         records=pl.DataFrame({"row": mine} | {f"told_{name}": flags for name, flags in right.items()})
         if records
         else None,
     )
+
+
+def _row(
+    target: str, right: AnyArray, baseline: float, perfect: Literal["exclude", "zero"]
+) -> dict[str, Any]:
+    """Figures of one target."""
+    precision = float(np.mean(right)) if len(right) else math.nan
+    gain = _improvement(precision, baseline, perfect)
+    return {"target": target, "precision": precision, "baseline": baseline, "improvement": gain}
 
 
 def _told(pair: Pair, keys: Sequence[str], target: str, mine: AnyArray, theirs: AnyArray) -> AnyArray:

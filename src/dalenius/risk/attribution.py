@@ -17,8 +17,7 @@ from dalenius.core.compared import compared
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import Share
 from dalenius.core.later import altair as alt
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.core.style import ORIGINAL, RISK
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -42,20 +41,18 @@ COMPARATOR = {
 
 
 @measure(
-    MeasureInfo(
-        name="disco",
-        covered=True,
-        title="Disclosive in synthetic, correct in original (DiSCO)",
-        family="risk",
-        dimension="attribution",
-        meaning="Share of original records whose target value an intruder who knows the keys would read off correctly "
-        "(worst target).",
-        better="lower",
-        bounds=(0, 100),
-        unit="%",
-        reference="Raab 2024, section 4; synthpop: disclosure",
-        needs=frozenset({"keys", "targets"}),
-    )
+    name="disco",
+    covered=True,
+    title="Disclosive in synthetic, correct in original (DiSCO)",
+    family="risk",
+    dimension="attribution",
+    meaning="Share of original records whose target value an intruder who knows the keys would read off correctly "
+    "(worst target).",
+    better="lower",
+    bounds=(0, 100),
+    unit="%",
+    reference="Raab 2024, section 4; synthpop: disclosure",
+    needs=frozenset({"keys", "targets"}),
 )
 def disco(
     pair: Pair,
@@ -86,46 +83,46 @@ def disco(
     wanted = chosen_targets(pair, targets)
     units = pair.units
     out = exclusions_by_target(exclusions, wanted)
-    found = {t: disclosure(pair, t, known, exclusions=out[t], grouped=grouped) for t in wanted}
-    sides = {t: disco_shares(pair, d) for t, d in found.items()}
-    table = worst_first([_row(t, d, *sides[t]) for t, d in found.items()], "DiSCO")
+    by_target = {t: disclosure(pair, t, known, exclusions=out[t], grouped=grouped) for t in wanted}
+    sides = {t: disco_shares(pair, d) for t, d in by_target.items()}
+    table = worst_first([_row(t, d, *sides[t]) for t, d in by_target.items()], "DiSCO")
     worst = table.row(0, named=True)
     has_holdout = pair.holdout is not None
     yardsticks = {"original": worst["Dorig"]} | ({"holdout": worst["holdout"]} if has_holdout else {})
     return Result(
         name="disco",
         value=worst["DiSCO"],
-        unit="%",
-        sentence=_sentence(worst, units.noun, len(known), len(wanted)) + _remarks(found),
+        sentence=_sentence(worst, units.noun, len(known), len(wanted)) + _remarks(by_target),
         **compared(*sides[worst["target"]], len(wanted)),
         yardsticks=yardsticks,
         values={row["target"]: row["DiSCO"] for row in table.to_dicts()},
         table=table if has_holdout else table.drop("holdout", "added", "specific"),
+        counts=WHOLE,
         chart=lambda: multi_target_chart(table.rename({"Dorig": "original", "DiSCO": "protected"})),
-        records=found[worst["target"]].records() if records else None,
+        records=by_target[worst["target"]].records() if records else None,
     )
 
 
-def disco_shares(pair: Pair, found: Disclosure) -> tuple[Share, Share | None]:
+def disco_shares(pair: Pair, disclosed: Disclosure) -> tuple[Share, Share | None]:
     """DiSCO of people in the data and outside it; people with the same keys stand or fall together."""
-    cells, view = found.cells, found.cells.holdout_view()
-    flags = cells.pure_s & (found.exclusions.reason(cells, cells.d) == 0)
+    cells, view = disclosed.cells, disclosed.cells.holdout_view()
+    flags = cells.pure_s & (disclosed.exclusions.reason(cells, cells.d) == 0)
     inside = _share(pair.units, flags[cells.cell_of_row], cells.groups.original)
     if cells.groups.holdout is None:
         return inside, None
-    flags = cells.pure_s & (found.exclusions.reason(view, view.d) == 0)
+    flags = cells.pure_s & (disclosed.exclusions.reason(view, view.d) == 0)
     return inside, _share(pair.holdout_units, flags[holdout_cells(pair, cells)], cells.groups.holdout)
 
 
-def dcap_shares(pair: Pair, found: Disclosure) -> tuple[Share, Share | None]:
+def dcap_shares(pair: Pair, disclosed: Disclosure) -> tuple[Share, Share | None]:
     """DCAP of people in the data and outside it."""
-    cells, view = found.cells, found.cells.holdout_view()
+    cells, view = disclosed.cells, disclosed.cells.holdout_view()
     chances = ratio(cells.s, cells.s_q)
-    kept = chances * (found.exclusions.reason(cells, cells.d) == 0)
+    kept = chances * (disclosed.exclusions.reason(cells, cells.d) == 0)
     inside = _share(pair.units, kept[cells.cell_of_row], cells.groups.original)
     if cells.groups.holdout is None:
         return inside, None
-    kept = chances * (found.exclusions.reason(view, view.d) == 0)
+    kept = chances * (disclosed.exclusions.reason(view, view.d) == 0)
     return inside, _share(pair.holdout_units, kept[holdout_cells(pair, cells)], cells.groups.holdout)
 
 
@@ -151,16 +148,16 @@ def worst_first(rows: Sequence[Mapping[str, Any]], level: str) -> pl.DataFrame:
     return table.sort("added", level, descending=True, nulls_last=True)
 
 
-def _row(target: str, found: Disclosure, inside: Share, outside: Share | None) -> dict[str, Any]:
-    figures = found.attribute
+def _row(target: str, disclosed: Disclosure, inside: Share, outside: Share | None) -> dict[str, Any]:
+    figures = disclosed.attribute
     return {
         "target": target,
         **{name: figures[name] for name in FIGURES},
-        "dcap": found.caps["dcap"],
-        "CAPd": found.caps["CAPd"],
+        "dcap": disclosed.caps["dcap"],
+        "CAPd": disclosed.caps["CAPd"],
         "holdout": 100 * outside.value if outside is not None else None,
         "specific": 100 * specific_risk(inside.value, outside.value) if outside is not None else None,
-        "checks": found.flag,
+        "checks": disclosed.flag,
     }
 
 
@@ -186,13 +183,13 @@ def _beside(outside: float | None) -> str:
     )
 
 
-def _remarks(found: Mapping[str, Disclosure]) -> str:
+def _remarks(by_target: Mapping[str, Disclosure]) -> str:
     """What a reader must know about the figures: disclosures left out, and keys that cannot tell anything."""
-    left_out = {target: one.exclusions.in_words() for target, one in found.items()}
+    left_out = {target: one.exclusions.in_words() for target, one in by_target.items()}
     alike = len(set(left_out.values())) == 1
     words = [w if alike else f"{w} of {t!r}" for t, w in left_out.items() if w][: 1 if alike else None]
     text = f" Left out as no news: {'; '.join(words)} (shares are still of everybody)." if words else ""
-    warnings = dict.fromkeys(warning for one in found.values() for warning in one.warnings)
+    warnings = dict.fromkeys(warning for one in by_target.values() for warning in one.warnings)
     return text + "".join(f" Note that {warning}." for warning in warnings)
 
 
@@ -232,17 +229,17 @@ def multi_target(
     wanted = chosen_targets(pair, targets if targets is not None else pair.targets or others)
     out, rows = exclusions_by_target(exclusions, wanted), []
     for target in wanted:
-        found = disclosure(pair, target, known, exclusions=out[target], grouped=grouped, compat=compat)
-        figures = {**found.attribute, **found.caps}
+        disclosed = disclosure(pair, target, known, exclusions=out[target], grouped=grouped, compat=compat)
+        figures = {**disclosed.attribute, **disclosed.caps}
         rows.append(
             {
                 "target": target,
                 "original": figures[COMPARATOR[attribute]],
                 "protected": figures[attribute],
-                **{name: found.identity[name] for name in ("UiO", "UiOiS", "repU")},
-                "one_way": found.one_way is not None,
-                "two_way_pairs": found.two_way.height,
-                "checks": found.flag,
+                **{name: disclosed.identity[name] for name in ("UiO", "UiOiS", "repU")},
+                "one_way": disclosed.one_way is not None,
+                "two_way_pairs": disclosed.two_way.height,
+                "checks": disclosed.flag,
             }
         )
     return pl.DataFrame(rows).sort("protected", maintain_order=True)
@@ -274,7 +271,7 @@ def multi_target_of_several(
     pairs = [first, *(first.swap_in(other) for other in syntheses[1:])]
     several = pl.concat([multi_target(pair, keys, targets, **options) for pair in pairs])
     figures = ("original", "protected", "UiO", "UiOiS", "repU")
-    found = several.group_by("target", maintain_order=True).agg(
+    means = several.group_by("target", maintain_order=True).agg(
         pl.col(*figures).mean(),
         pl.col("protected").min().alias("smallest"),
         pl.col("protected").max().alias("largest"),
@@ -282,7 +279,7 @@ def multi_target_of_several(
         pl.col("two_way_pairs").max(),
         pl.col("checks").sort_by(pl.col("checks").str.len_chars()).last(),
     )
-    return found.sort("protected", maintain_order=True)
+    return means.sort("protected", maintain_order=True)
 
 
 def multi_target_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
@@ -315,21 +312,19 @@ def multi_target_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
 
 
 @measure(
-    MeasureInfo(
-        name="dcap",
-        covered=True,
-        title="Correct attribution probability (DCAP)",
-        family="risk",
-        dimension="attribution",
-        meaning="Chance that a protected record drawn among those with a person's keys has the person's target value "
-        "(worst target; absent keys count 0).",
-        better="lower",
-        bounds=(0, 100),
-        unit="%",
-        reference="Elliot 2015; Taub et al. 2018; Raab 2024, eq. 12",
-        needs=frozenset({"keys", "targets"}),
-        default=False,
-    )
+    name="dcap",
+    covered=True,
+    title="Correct attribution probability (DCAP)",
+    family="risk",
+    dimension="attribution",
+    meaning="Chance that a protected record drawn among those with a person's keys has the person's target value "
+    "(worst target; absent keys count 0).",
+    better="lower",
+    bounds=(0, 100),
+    unit="%",
+    reference="Elliot 2015; Taub et al. 2018; Raab 2024, eq. 12",
+    needs=frozenset({"keys", "targets"}),
+    default=False,
 )
 def dcap(
     pair: Pair,
@@ -350,10 +345,10 @@ def dcap(
     known = list(keys) if keys is not None else pair.keys
     wanted = chosen_targets(pair, targets)
     out = exclusions_by_target(exclusions, wanted)
-    found = {t: disclosure(pair, t, known, exclusions=out[t], grouped=grouped) for t in wanted}
-    sides = {t: dcap_shares(pair, one) for t, one in found.items()}
+    by_target = {t: disclosure(pair, t, known, exclusions=out[t], grouped=grouped) for t in wanted}
+    sides = {t: dcap_shares(pair, one) for t, one in by_target.items()}
     rows = []
-    for target, one in found.items():
+    for target, one in by_target.items():
         outside = sides[target][1]
         held = None if outside is None else 100 * outside.value
         rows.append({"target": target, **one.caps, "holdout": held, "checks": one.flag})
@@ -372,14 +367,14 @@ def dcap(
     return Result(
         name="dcap",
         value=worst["dcap"],
-        unit="%",
-        sentence=sentence + _remarks(found),
+        sentence=sentence + _remarks(by_target),
         **compared(*sides[worst["target"]], len(wanted)),
         yardsticks=yardsticks,
         values={row["target"]: row["dcap"] for row in table.to_dicts()},
         table=table if pair.holdout is not None else table.drop("holdout", "added"),
+        counts=WHOLE,
         chart=lambda: multi_target_chart(table.rename({"CAPd": "original", "dcap": "protected"})),
-        records=_chances(found[worst["target"]].cells) if records else None,
+        records=_chances(by_target[worst["target"]].cells) if records else None,
     )
 
 

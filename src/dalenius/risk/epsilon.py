@@ -16,7 +16,7 @@ import polars as pl
 
 from dalenius.core.attack_terms import best_attack, check_rates
 from dalenius.core.errors import OptionError
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 
 
 def epsilon_from_attack(tpr: float, fpr: float, delta: float = 0.0) -> float:
@@ -99,12 +99,12 @@ def attack_table(
     >>> attack_table([1.0]).columns
     ['epsilon', 'members found', 'times chance']
     """
-    found = [best_attack(e, fpr, delta) for e in epsilons]
+    accused = [best_attack(e, fpr, delta) for e in epsilons]
     return pl.DataFrame(
         {
             "epsilon": [float(e) for e in epsilons],
-            "members found": found,
-            "times chance": [f / fpr for f in found],
+            "members found": accused,
+            "times chance": [f / fpr for f in accused],
         }
     )
 
@@ -126,6 +126,7 @@ def epsilon_in_words(epsilon: float, fpr: float = 0.01, delta: float = 0.0) -> R
         f"can find more than {figure(100 * found, '%')} of the people in the data, {figure(round(found / fpr, 1))} "
         "times what guessing finds.",
         table=attack_table(fpr=fpr, delta=delta),
+        counts=WHOLE,
         yardsticks={"chance": fpr},
     )
 
@@ -156,5 +157,52 @@ def attack_in_words(found: float, fpr: float = 0.01, delta: float = 0.0) -> Resu
                 "at least": [least, mu_from_attack(found, fpr), rho_from_attack(found, fpr)],
             }
         ),
+        counts=WHOLE,
         yardsticks={"chance": 0.0},
     )
+
+
+def privacy_loss(
+    epsilons: Sequence[float],
+    priors: Sequence[float] = (0.5, 0.01),
+    *,
+    rho: bool = False,
+    delta: float = 1e-10,
+) -> pl.DataFrame:
+    """What privacy budgets promise: the bound on the likelihood ratio, on beliefs, and on telling who took part.
+
+    ε is the privacy-loss bound; e^ε bounds the likelihood ratio between data sets that differ in one person. It is no
+    "odds of disclosure". With ``rho`` the budgets are zCDP and turned into ε = ρ + 2 √(ρ ln(1/δ)); tighter
+    conversions exist.
+
+    Examples
+    --------
+    >>> privacy_loss([4.2]).select("e^ε", "belief from 0.5").row(0)
+    (66.68633104092515, 0.985225...)
+    """
+    lines = []
+    for given in epsilons:
+        if not given >= 0:
+            raise OptionError("a privacy budget cannot be negative")
+        epsilon = given + 2 * math.sqrt(given * math.log(1 / delta)) if rho else given
+        ratio = math.exp(epsilon) if epsilon < 700 else math.inf
+        beliefs = {
+            f"belief from {p:g}": 1.0 if math.isinf(ratio) else p * ratio / (1 - p + p * ratio)
+            for p in priors
+        }
+        advantage = 1.0 if math.isinf(ratio) else (ratio - 1) / (ratio + 1)
+        lines.append({"ε": epsilon, "e^ε": ratio, **beliefs, "most advantage": advantage})
+    return pl.DataFrame(lines)
+
+
+def bottom_up_noise(areas: int, cells: int, epsilon: float, sensitivity: float = 2.0) -> tuple[int, float]:
+    """Cells a table of every area has, and the expected sum of the sizes of Laplace noise in them.
+
+    Examples
+    --------
+    >>> bottom_up_noise(6_207_027, 25_956, 10.0)[0]
+    161109592812
+    """
+    if not epsilon > 0:
+        raise OptionError("a privacy budget for noise must be above 0")
+    return areas * cells, areas * cells * sensitivity / epsilon

@@ -11,7 +11,7 @@ from functools import partial
 import polars as pl
 
 from dalenius.core.intervals import wilson
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.risk.apparent import apparent_matches
 from dalenius.risk.attack.grid import attack_grid, attack_grid_chart
@@ -61,7 +61,7 @@ def further_looks(
 
 
 def _steps(pair: Pair, grouped: bool, records: bool) -> Iterator[tuple[str, Callable[[], Result]]]:
-    yield "unique-exact-matches", partial(unique_exact_matches, pair, records=records)
+    yield "unique-matches", partial(unique_exact_matches, pair, records=records)
     if pair.original.rows + pair.protected.rows > 10:
         yield "shared-neighbours", partial(shared_neighbour_profile, pair, records=records)
     if not pair.keys:
@@ -135,6 +135,7 @@ def _grid(pair: Pair, target: str) -> Result:
         yardsticks=yardsticks,
         values={"sd over sets": 100 * best["sd"], "people without a match": best["unmatched"]},
         table=table,
+        counts=WHOLE,
         chart=lambda: attack_grid_chart(table),
         trusted="outsiders" in yardsticks and value > yardsticks["zero rule"],
     )
@@ -157,6 +158,7 @@ def _class_sizes(pair: Pair) -> Result:
         "risk there: it is one where records were masked.",
         yardsticks={"original": theirs.value},
         table=table,
+        counts=WHOLE,
     )
 
 
@@ -176,4 +178,5 @@ def _scan(pair: Pair, target: str, grouped: bool) -> Result:
         yardsticks={"original": most["Dorig"]},
         values={"jump": most["jump"]},
         table=table.head(10),
+        counts=WHOLE,
     )

@@ -14,8 +14,7 @@ import polars as pl
 
 from dalenius.core.compared import compared
 from dalenius.core.option import one_of
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.match import Match
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -46,20 +45,18 @@ def uniques(
 
 
 @measure(
-    MeasureInfo(
-        name="replicated-uniques",
-        covered=True,
-        title="Replicated uniques (repU)",
-        family="risk",
-        dimension="singling out",
-        meaning="Share of original records that are unique on the keys and meet exactly one protected record with "
-        "those keys.",
-        better="lower",
-        bounds=(0, 100),
-        unit="%",
-        reference="Raab 2024, section 3; synthpop: disclosure",
-        needs=frozenset({"keys"}),
-    )
+    name="replicated-uniques",
+    covered=True,
+    title="Replicated uniques (repU)",
+    family="risk",
+    dimension="singling out",
+    meaning="Share of original records that are unique on the keys and meet exactly one protected record with "
+    "those keys.",
+    better="lower",
+    bounds=(0, 100),
+    unit="%",
+    reference="Raab 2024, section 3; synthpop: disclosure",
+    needs=frozenset({"keys"}),
 )
 def replicated_uniques(
     pair: Pair, keys: Sequence[str] | None = None, grouped: bool = False, records: bool = False
@@ -85,25 +82,25 @@ def replicated_uniques(
     """
     used = list(keys) if keys is not None else pair.keys
     match, units = pair.match(used, grouped), pair.units
-    found = match.figures
+    figures = match.figures
     told = compared(
         match.inside(match.single_in_both), match.outside(match.single_outside * (match.protected == 1))
     )
-    yardsticks = {"original": found["UiO"]} | ({"holdout": told["outside"]} if "outside" in told else {})
+    yardsticks = {"original": figures["UiO"]} | ({"holdout": told["outside"]} if "outside" in told else {})
     sentence = (
-        f"{figure(found['UiO'], '%')} of the original {units.noun} are unique on {len(used)} "
-        f"{'key' if len(used) == 1 else 'keys'} ({', '.join(used)}), and {figure(found['repU'], '%')} are still "
+        f"{figure(figures['UiO'], '%')} of the original {units.noun} are unique on {len(used)} "
+        f"{'key' if len(used) == 1 else 'keys'} ({', '.join(used)}), and {figure(figures['repU'], '%')} are still "
         "matched by exactly one protected record: an intruder who finds them may believe he has found the person."
     )
     return Result(
         name="replicated-uniques",
-        value=found["repU"],
-        unit="%",
+        value=figures["repU"],
         sentence=sentence,
         **told,
         yardsticks=yardsticks,
-        values=found,
-        table=pl.DataFrame({"figure": list(found), "per cent": list(found.values())}),
+        values=figures,
+        table=pl.DataFrame({"figure": list(figures), "per cent": list(figures.values())}),
+        counts=WHOLE,
         records=_records(match) if records else None,
     )
 
@@ -184,7 +181,19 @@ def replicated_rows(
     return ReplicatedRows(pair.protected.take(~gone), replicated, present, table)
 
 
-def unique_exact_matches(pair: Pair, records: bool = False) -> Result:
+@measure(
+    name="unique-matches",
+    title="Unique rows copied whole",
+    family="risk",
+    dimension="copying",
+    meaning="Per cent of original rows that nobody else shares and that the protected file has in every column.",
+    better="lower",
+    bounds=(0, 100),
+    reference="NIST SDNIST: unique exact matches; Francis 2024",
+    unit="%",
+    default=False,
+)
+def unique_exact_matches(pair: Pair, columns: Sequence[str] | None = None, records: bool = False) -> Result:
     """Unique original records found whole in the protected file (SDNist; Francis 2024).
 
     Not a risk by itself: a file with few columns has such matches by chance, so the holdout's rate stands beside it.
@@ -196,7 +205,8 @@ def unique_exact_matches(pair: Pair, records: bool = False) -> Result:
     >>> round(found.value, 1), found.values["matches"], found.values["uniques"]
     (33.3, 1.0, 1.0)
     """
-    match, units = pair.match(compared_columns(pair)), pair.units
+    used = list(columns) if columns is not None else compared_columns(pair)
+    match, units = pair.match(used), pair.units
     at = match.groups.original
     unique, whole = match.single[at], (match.single & (match.protected > 0))[at]
     value, alone = units.share(whole), units.share(unique)
@@ -204,10 +214,9 @@ def unique_exact_matches(pair: Pair, records: bool = False) -> Result:
     told = compared(match.inside(match.single & there), match.outside(match.single_outside * there))
     yardsticks = {"original": alone} | ({"holdout": told["outside"]} if "outside" in told else {})
     return Result(
-        name="unique-exact-matches",
+        name="unique-matches",
         value=value,
-        unit="%",
-        sentence=f"{figure(value, '%')} of the original {units.noun} are unique on all {len(pair.columns)} columns and "
+        sentence=f"{figure(value, '%')} of the original {units.noun} are unique on all {len(used)} columns and "
         "occur whole in the protected file" + _beside(yardsticks) + ".",
         **told,
         yardsticks=yardsticks,

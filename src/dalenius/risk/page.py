@@ -17,7 +17,7 @@ import polars as pl
 from dalenius.core.errors import DaleniusError, OptionError
 from dalenius.core.option import at_least
 from dalenius.core.result import Result, figure
-from dalenius.counts.measure import MEASURES, Measure, chosen_measures
+from dalenius.counts.measure import MEASURES, Measure, chosen_measures, masked_measures
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.further import TABLES, further_looks
@@ -190,12 +190,7 @@ class RiskPage:
         ]
         for name, result in self.results.items():
             title = result.info.title if result.info else _cell(name)
-            trust = "" if result.trusted else " (not trusted)"
-            spread = f" {result.interval}" if result.interval is not None else ""
-            beside = ", ".join(
-                f"{word} {figure(value, result.unit)}" for word, value in result.yardsticks.items()
-            )
-            lines.append(f"| {title} | {figure(result.value, result.unit)}{spread}{trust} | {beside} |")
+            lines.append(f"| {title} | {result.told} | {result.beside} |")
         lines += ["", *(f"- {_line(result.sentence)}" for result in self.results.values())]
         for name, table in self.shown_tables.items():
             lines += ["", f"## {_line(name)}", "", *_markdown(table)]
@@ -267,7 +262,8 @@ def risk_page(
     (100.0, 40)
     """
     infos = [m.info for m in MEASURES.values() if m.info.family == "risk"]
-    usual = [info.name for info in infos if info.default or (attacks and info.name in ATTACKS)]
+    unasked = [*(ATTACKS if attacks else ()), *(masked_measures() if pair.lens is not None else ())]
+    usual = [info.name for info in infos if info.default or info.name in unasked]
     given = options or {}
     chosen = chosen_measures(measures if measures is not None else usual, given)
     for other in (m.info for m in chosen if m.info.family != "risk"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -17,25 +16,9 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
 from dalenius.core.option import one_of
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.risk.tabular.cells import Cells, count_cells
-
-
-def all_tables(
-    fixed: Sequence[str], synthetic: Sequence[str], sizes: Sequence[int] = (2, 3, 4, 5)
-) -> list[tuple[str, ...]]:
-    """Every cross-tabulation of some sizes with at least one synthetic column.
-
-    Examples
-    --------
-    >>> [len(all_tables("abc", "xyz", [d])) for d in (2, 3, 4, 5)]
-    [12, 19, 15, 6]
-    """
-    columns = [*fixed, *synthetic]
-    if len(set(columns)) < len(columns):
-        raise OptionError("a column is both fixed and synthetic; name it once")
-    return [t for d in sizes for t in combinations(columns, d) if set(t) & set(synthetic)]
 
 
 @dataclass(frozen=True)
@@ -206,5 +189,6 @@ def group_disclosure(
         interval=wilson(common, shown, scale=100) if shown else None,
         yardsticks=yardsticks,
         table=pl.DataFrame(rows),
+        counts=WHOLE,
         trusted=bool(yardsticks),
     )

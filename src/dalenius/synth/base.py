@@ -7,16 +7,16 @@ with ``_draw`` and its parts. The command line, the docs and the common checks f
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.option import check, check_fields, refuse, whole_number
+from dalenius.core.errors import DataError, OptionError, no_column
+from dalenius.core.option import check_fields, declared, faults, lacking, refuse, whole_number
 from dalenius.core.random import DEFAULT_SEED, Seed, sequence
 from dalenius.core.registry import MethodInfo, Registry
 from dalenius.data.exit import guard, leave, releasable
@@ -24,6 +24,11 @@ from dalenius.data.frames import Origin
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.data.units import owner_columns
+from dalenius.preparation.keeping import Kept
+from dalenius.synth._store import put_together, take_apart
+from dalenius.synth.conditional import Condition, Conditioned, Given, draw_given
+from dalenius.synth.counted import StreamTable
+from dalenius.synth.filling import draw_like
 from dalenius.synth.made import Made
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -42,37 +47,97 @@ class Model(ABC):
         The default size of a sample: the rows it was fitted on, units that own very many counted like the next ones.
     notes
         What a person should know about the model, in plain sentences.
+    preparation
+        What follows from the columns it draws and is made from them.
     """
 
     method: ClassVar[str]
     contents: ClassVar[str]
     """What a saved model holds, in plain words, for the person about to send it to somebody."""
+    keeps: ClassVar[tuple[str, ...]]
+    """Attributes that are saved, beside the schema and the number of rows."""
 
     def __init__(self, schema: Schema, rows: int, origin: Origin | None = None) -> None:
         self.schema = schema
         self.rows = rows
         self.notes: list[str] = []
         self.origin = replace(origin or Origin(), index=None)
+        self.preparation = Kept()
 
-    def sample(self, rows: int | None = None, *, seed: Seed = None) -> Table:
-        """Draw rows (as many as were fitted, unless said)."""
+    def sample(
+        self, rows: int | None = None, *, given: Given | None = None, like: Any = None, seed: Seed = None
+    ) -> Table:  # fmt: skip
+        """Draw rows (as many as were fitted, unless said).
+
+        Parameters
+        ----------
+        given
+            Conditions that every row meets: ``{"sex": "f", "age": (60, 75), "region": ["north", "south"]}``, or rules
+            as text. What the condition leaves open has its conditional distribution; see `draw_given`.
+        like
+            A frame: one row for each of its rows, with its cells, and gaps and further columns drawn given them; see
+            `draw_like`.
+        """
+        if given is not None or like is not None:
+            return self.conditioned(rows, given=given, like=like, seed=seed).table
         wanted = self.rows if rows is None else rows
         whole_number("rows to draw", wanted, 0)
         if wanted > 0 and self.rows == 0:
             raise DataError("the model was fitted on a table without rows, so it cannot draw any")
-        return leave(self._draw(int(wanted), seed))
+        return leave(self.preparation.restore(self._draw(int(wanted), seed)))
+
+    @property
+    def divisible(self) -> bool:
+        """Whether rows drawn in several parts are as good as rows drawn at once."""
+        return True
+
+    def blocks(self, rows: int | None = None, *, seed: Seed = None, size: int = 1 << 20) -> Iterator[Table]:
+        """Rows in parts of at most ``size``, each with a seed of its own; up to ``size`` rows, those of `sample`."""
+        wanted = self.rows if rows is None else rows
+        whole_number("rows to draw", wanted, 0)
+        if wanted <= size or not self.divisible:
+            yield self.sample(wanted, seed=seed)
+            return
+        for i, begin in enumerate(range(0, wanted, size)):
+            yield self.sample(min(size, wanted - begin), seed=sequence(seed, "block", i))
+
+    def conditioned(
+        self, rows: int | None = None, *, given: Given | None = None, like: Any = None, seed: Seed = None
+    ) -> Conditioned:  # fmt: skip
+        """Rows that meet a condition or complete others, with how many draws they rest on; see `sample`."""
+        if (given is None) == (like is None):
+            raise OptionError("give conditions (given) or rows to complete (like), one of them")
+        if self.rows == 0:
+            raise DataError("the model was fitted on a table without rows, so it cannot draw any")
+        if like is not None:
+            if rows is not None:
+                raise OptionError("like: its rows say how many are drawn; leave the number of rows out")
+            return draw_like(self, like, seed)
+        wanted = self.rows if rows is None else rows
+        whole_number("rows to draw", wanted, 0)
+        assert given is not None
+        return draw_given(self, given, int(wanted), seed)
+
+    def draw_block(self, rows: int, seed: Seed, conditions: Sequence[Condition] = ()) -> Table:
+        """Rows as the model draws them, before anything is made from them; may leave out what breaks a condition."""
+        return self._draw(rows, seed)
 
     @abstractmethod
     def _draw(self, rows: int, seed: Seed) -> Table: ...
 
-    @abstractmethod
     def parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Everything the model is, as JSON data and arrays (no pickle)."""
+        """Everything the model keeps, as JSON data and arrays (no pickle)."""
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        return {name: take_apart(getattr(self, name), name, arrays) for name in self.keeps}, arrays
 
     @classmethod
-    @abstractmethod
-    def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> Model:
+    def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> Self:
         """Rebuild the model from its parts."""
+        model = cls.__new__(cls)
+        Model.__init__(model, schema, rows)
+        for name in cls.keeps:
+            setattr(model, name, put_together(facts[name], arrays, schema))
+        return model
 
 
 class Method(ABC):
@@ -107,6 +172,11 @@ class Method(ABC):
             return [f"it takes at most {limit} columns, the table has {columns}; choose some"]
         return []
 
+    @classmethod
+    def suits(cls, shape: Shape) -> bool:
+        """Whether the method is worth suggesting for a table of this shape; asked for by name it is made anyway."""
+        return True
+
     @property
     def repeatable(self) -> bool:
         """Whether the same seed gives the same file; not where fresh noise is part of the guarantee."""
@@ -116,6 +186,11 @@ class Method(ABC):
     def private(self) -> bool:
         """Whether a privacy budget is promised: the data are then read by their declaration alone."""
         return False
+
+    def paid_by(self, ledger: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options with the ledger of the data set, where the method spends a budget and names no other one."""
+        pays = self.private and "ledger" in declared(type(self))
+        return {"ledger": ledger, **options} if pays else dict(options)
 
     @property
     def promise(self) -> str:
@@ -138,12 +213,18 @@ class Method(ABC):
         """Expected time and memory for a table of this shape."""
 
 
+STREAM_CELL, STREAM_PAIR, STREAM_DRAW, STREAM_BYTES = 4e-8, 1.5e-9, 1.2e-7, 4e8
+"""CPU seconds to read and code a cell, to count a cell of a pair, to draw and write one; bytes at least."""
+
+
 class Synthesizer(Method):
     """A way of making synthetic rows."""
 
     model: ClassVar[type[Model]]
     uses_units: ClassVar[bool] = False
     """Whether ``_fit`` sees the unit columns too (to protect units with several rows); they are never drawn."""
+    reads_counts: ClassVar[bool] = False
+    """Whether counts are all that ``_fit_stream`` needs, so that a file may be larger than memory."""
     guards_itself: ClassVar[bool] = False
     """Whether the method itself gives no value out that few units hold: it then learns from the table as it is."""
 
@@ -152,8 +233,9 @@ class Synthesizer(Method):
         """Whether a fit draws the model's parameters too, so that each copy needs a fit of its own."""
         return False
 
-    def fit(self, table: Table, *, seed: Seed = None) -> Model:
-        """Learn from a table. Identifiers and unit columns are left out: they are never synthesized."""
+    def fit(self, table: Any, *, seed: Seed = None) -> Model:
+        """Learn from a `Table`, or any frame. Identifiers and unit columns are never synthesized, and left out."""
+        table = Table.from_frame(table)
         wrong = self.faults_for(table)
         if wrong:
             raise DataError.from_faults(self.info.name, wrong)
@@ -179,6 +261,23 @@ class Synthesizer(Method):
 
     @abstractmethod
     def _fit(self, table: Table, seed: Seed) -> Model: ...
+
+    def _fit_stream(self, stream: StreamTable, seed: Seed) -> Model:
+        """Learn from the counts of a file that streams by; where ``reads_counts`` is true."""
+        raise NotImplementedError
+
+    def stream_cost(self, shape: Shape) -> Cost:
+        """Expected time and memory where rows stream by and are written in parts (levels are those of a part)."""
+        cells = shape.rows * shape.columns
+        pairs = shape.columns * (shape.columns - 1) / 2
+        return Cost(
+            seconds=1.0 + STREAM_CELL * cells + STREAM_PAIR * shape.rows * pairs + STREAM_DRAW * cells,
+            bytes=STREAM_BYTES + 4e7 * shape.columns,
+        )
+
+    def stream_faults(self, schema: Schema) -> list[str]:
+        """What the options ask for and cannot be done without rows in memory."""
+        return []
 
     def telling(self, progress: Progress) -> Synthesizer:
         """The same method, telling how far it is, where it can."""
@@ -225,7 +324,7 @@ def draw(model: Model, rows: int | None = None, seed: Seed = DEFAULT_SEED, copy:
 
 
 M = TypeVar("M", bound=type[Method])
-METHODS: Registry[type[Method]] = Registry("method", "methods")
+METHODS: Registry[type[Method]] = Registry("method", "methods", rooms=("dalenius.mask",))
 
 
 def register(cls: M) -> M:
@@ -244,7 +343,7 @@ def register(cls: M) -> M:
 def make_method(method: str, **options: Any) -> Method:
     """A method by name with its options, every fault of which is told at once."""
     kind = METHODS[method]
-    check(method, kind, options)
+    refuse(method, [*faults(kind, options), *lacking(kind, options)])
     return kind(**options)
 
 
@@ -276,7 +375,7 @@ def absent(option: str, wanted: Iterable[str], table: Table) -> list[str]:
     ["keep: no column 'nose'; there are 'sex'"]
     """
     gone = [name for name in wanted if name not in table]
-    return [f"{option}: no column {names(gone)}; there are {names(table.names)}"] if gone else []
+    return [f"{option}: {no_column(gone, table.names)}"] if gone else []
 
 
 def choose_columns(table: Table, wanted: Sequence[str]) -> Table:

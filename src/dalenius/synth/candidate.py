@@ -6,23 +6,27 @@ r-th file of ``synth --copies``, the r-th replicate of a plan and of a benchmark
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from dalenius.core.cost import Cost
-from dalenius.core.errors import DaleniusError, OptionError, names
-from dalenius.core.option import Option, declared, faults, grid, need, parse, refuse
-from dalenius.core.random import DEFAULT_SEED, Seed
-from dalenius.data.derived import Derivation
+from dalenius.core.errors import DaleniusError, OptionError, names, no_column
+from dalenius.core.option import Option, declared, faults, grid, lacking, need, parse, refuse
+from dalenius.core.progress import telling
+from dalenius.core.random import DEFAULT_SEED, Seed, sequence
 from dalenius.data.exit import releasable
+from dalenius.data.relations import Database
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
+from dalenius.dp.ledger import ledger_path
+from dalenius.preparation.keeping import Kept
 from dalenius.synth.base import METHODS, Method, Progress, choose_columns, make_method
+from dalenius.synth.finish import finish, finish_faults
 from dalenius.synth.made import Made
 
 DEFAULT_METHOD = "cart"
-Finish = Callable[[Table], Table]
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,16 @@ class Candidate:
         Only these columns (and those that say whose rows they are).
     entity
         Column that says whose rows they are, if the schema does not.
-    derive
-        Leave out what the schema's rules define (``total == a + b``), and compute it afterwards.
+    prepare
+        Keep by construction what follows from other columns: what rules define (``total == a + b``) and, without a
+        privacy budget, what holds in the data (formulas, groups of a number, a column another one settles, an end that
+        is never before its start, questions not asked of some). See `Kept`.
     rows
         Rows to draw; default: as many as there are.
     name
         What to call it where there are several; default: the method.
+    then
+        Steps done to every made file (see `finish`): ``[{"do": "remove-uniques"}, {"do": "label"}]``.
 
     Examples
     --------
@@ -56,9 +64,10 @@ class Candidate:
     options: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None
     entity: str | None = None
-    derive: bool = False
+    prepare: bool = True
     rows: Annotated[int | None, Option(at_least=0)] = None
     name: str = ""
+    then: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
         METHODS[self.method]  # a wrong name is told at once
@@ -106,6 +115,39 @@ class Candidate:
         """Whether a privacy budget is promised: the data are then read by their declaration alone."""
         return self.build().private
 
+    def paid_beside(self, data: str | Path) -> Candidate:
+        """The candidate, paid out of the ledger beside a data file: where there is one, a budget, and no other word.
+
+        Examples
+        --------
+        >>> Candidate("mst").paid_beside("nowhere.csv").options
+        {}
+        """
+        beside = ledger_path(data)
+        return (
+            replace(self, options=self.build().paid_by(str(beside), self.options))
+            if beside.is_file()
+            else self
+        )
+
+    @property
+    def told(self) -> str:
+        """How the file is made and what that promises, in plain sentences, with the privacy budget where there is one.
+
+        Examples
+        --------
+        >>> print(Candidate("mst", {"epsilon": 1.0}).told.rpartition(". ")[2])
+        Privacy budget: ε = 1.
+        """
+        method = self.build()
+        said = [method.info.plain or method.info.meaning, method.promise]
+        budget = getattr(method, "epsilon", None)
+        if self.private and isinstance(budget, (int, float)):
+            said.append(f"Privacy budget: ε = {budget:g}")
+        elif not self.private:
+            said.append("No privacy budget (ε): there is no mathematical promise")
+        return " ".join(f"{line.strip().rstrip('.')}." for line in said if line)
+
     @property
     def repeatable(self) -> bool:
         """Whether the same seed gives the same file; not where fresh noise is part of the guarantee."""
@@ -122,9 +164,14 @@ class Candidate:
         'sex'; there are 'age'"]
         """
         kind = METHODS[self.method]
-        own = {part: getattr(self, part) for part in ("columns", "entity", "derive", "rows")}
-        wrong = [*faults(type(self), own), *faults(kind, self.options)]
+        own = {part: getattr(self, part) for part in ("columns", "entity", "prepare", "rows", "then")}
+        wrong = [*faults(type(self), own), *faults(kind, self.options), *finish_faults(self.then)]
+        if self.then and kind.info.masks:
+            wrong.append("then: a masker changes records by steps of its own; put them into its recipe")
         known = declared(kind)
+        absent = lacking(kind, self.options)
+        if absent:
+            return [*wrong, *absent]
         fine = {n: value for n, value in self.options.items() if n in known and not known[n].fault(value)}
         try:
             method = kind(**fine)
@@ -136,9 +183,9 @@ class Candidate:
             n for n in (*(self.columns or ()), *([self.entity] if self.entity else [])) if n not in table
         ]
         if absent:
-            return [*wrong, f"no column {names(absent)}; there are {names(table.names)}"]
+            return [*wrong, no_column(absent, table.names)]
         try:
-            return [*wrong, *method.faults_for(self._prepared(table)[0])]
+            return [*wrong, *method.faults_for(self._prepared(table, blind=True)[0])]
         except DaleniusError as error:
             return [*wrong, *error.faults]
 
@@ -148,7 +195,7 @@ class Candidate:
 
     def cost(self, table: Table) -> Cost:
         """Expected time and memory of one copy."""
-        return self.build().cost(releasable(self._prepared(table)[0]).shape)
+        return self.build().cost(releasable(self._prepared(table, blind=True)[0]).shape)
 
     def make(
         self, table: Any, copies: int = 1, *, seed: Seed = DEFAULT_SEED, first: int = 0,
@@ -175,32 +222,56 @@ class Candidate:
         self.check(data)
         if not force:
             self.cost(data).check(self.method)
-        prepared, finish, notes = self._prepared(data)
-        made = self.build().make(prepared, copies, rows=self.rows, seed=seed, first=first, progress=progress)
-        return replace(made, tables=tuple(map(finish, made.tables)), notes=(*notes, *made.notes))
+        method = self.build()
+        prepared, kept, notes = self._prepared(data, blind=method.private)
+        made = method.make(prepared, copies, rows=self.rows, seed=seed, first=first, progress=progress)
+        if made.model is not None:
+            made.model.preparation = kept
+        done = [self._finished(kept.restore(t), data, seed, first + i) for i, t in enumerate(made.tables)]
+        return replace(made, tables=tuple(t for t, _ in done), notes=(*notes, *made.notes, *done[0][1]))
+
+    def _finished(self, made: Table, original: Table, seed: Seed, copy: int) -> tuple[Table, list[str]]:
+        if not self.then:
+            return made, []
+        return finish(made, original, self.then, sequence(seed, "finish", copy))
 
     def __call__(self, table: Table, seed: Seed = DEFAULT_SEED) -> Table:
         """One protected version of a table."""
         return self.make(table, seed=seed).table
 
-    def _prepared(self, table: Table) -> tuple[Table, Finish, list[str]]:
-        """The columns to protect, with whose rows they are; what makes the others afterwards; what was left out."""
+    def _prepared(self, table: Table, *, blind: bool) -> tuple[Table, Kept, list[str]]:
+        """The columns to protect, with whose rows they are; what is made again afterwards; notes.
+
+        ``blind`` looks at rules alone: under a budget, and where a forecast is all that is asked for.
+        """
         if self.entity is not None:
             table = table.with_schema(table.schema.with_roles(entity=self.entity))
         chosen = table if self.columns is None else choose_columns(table, self.columns)
         notes = _loose(table, chosen)
-        finish: Finish = _as_it_is
-        if self.derive:
-            derivation = Derivation.of(chosen)
-            chosen, finish = derivation.drop(chosen), derivation.restore
+        kept = Kept()
+        info = METHODS[self.method].info
+        if self.prepare and not (info.copies_rows or info.masks):  # whole rows keep everything by themselves
+            kept = Kept.of(chosen, _spoken_of(self.options), blind=blind)
+        if kept:
+            notes.append(f"kept by construction: {kept}")
+        chosen = kept.apply(chosen)
         left_out = [name for name in chosen.names if name not in releasable(chosen).names]
         if left_out:
-            notes.append(f"left out, never synthesized: {', '.join(left_out)}")
-        return chosen, finish, notes
+            notes.append(f"left out of the file: {', '.join(left_out)}")
+        return chosen, kept, notes
 
 
-def _as_it_is(table: Table) -> Table:
-    return table
+def _spoken_of(options: Any) -> set[str]:
+    """Every text in the options: columns that they name stay as they are."""
+    if isinstance(options, str):
+        return {options, *options.split(",")}
+    if isinstance(options, Mapping):
+        return {text for pair in options.items() for part in pair for text in _spoken_of(part)}
+    return (
+        {text for part in options for text in _spoken_of(part)}
+        if isinstance(options, (list, tuple, set))
+        else set()
+    )
 
 
 def _fixed(part: str, value: Any) -> Any:
@@ -217,8 +288,8 @@ def _loose(table: Table, chosen: Table) -> list[str]:
 
 
 def synthesize(
-    frame: Any, method: str = DEFAULT_METHOD, *, columns: Iterable[str] | None = None, entity: str | None = None,
-    derive: bool = False, rows: int | None = None, seed: Seed = DEFAULT_SEED, schema: Schema | None = None,
+    frame: Any, method: str | None = None, *, columns: Iterable[str] | None = None, entity: str | None = None,
+    prepare: bool = True, rows: int | None = None, seed: Seed = DEFAULT_SEED, schema: Schema | None = None,
     force: bool = False, **options: Any,
 ) -> Any:  # fmt: skip
     """Synthetic version of a frame, as the same type of frame.
@@ -226,10 +297,11 @@ def synthesize(
     Parameters
     ----------
     frame
-        pandas, Polars, Arrow or DuckDB frame, dict of columns, or `Table`.
+        pandas, Polars, Arrow or DuckDB frame, dict of columns, `Table`; or a `Database`, which comes back as one.
     method, options
-        Name of a registered method (``dalenius methods`` lists them), and its options.
-    columns, entity, derive, rows
+        Name of a registered method (``dalenius methods`` lists them), and its options; default: cart, and conditional
+        for a `Database`.
+    columns, entity, prepare, rows
         See `Candidate`.
     seed
         The same whole number gives the same rows, here, on the command line, in a plan and on the page; None draws
@@ -243,8 +315,16 @@ def synthesize(
     >>> len(out["sex"]), sorted(out)
     (4, ['age', 'sex'])
     """
+    if isinstance(frame, Database):
+        from dalenius.synth.relational.method import DEFAULT, synthesize_database  # noqa: PLC0415 (it needs Candidate)
+
+        if any(part is not None for part in (columns, entity, rows, schema)):
+            raise OptionError("columns, entity, rows and schema are for one table; a database has its own")
+        return synthesize_database(frame, method or DEFAULT, seed=seed, **options)
+    method = method or DEFAULT_METHOD
     chosen = None if columns is None else tuple(columns)
-    candidate = Candidate(method, options, chosen, entity, derive, rows)
+    candidate = Candidate(method, options, chosen, entity, prepare, rows)
     table = Table.from_frame(frame, schema.blind() if schema is not None and candidate.private else schema)
-    made = candidate.make(table, seed=seed, force=force).table
+    with telling(None, f"making {METHODS[method].info.title}") as tell:
+        made = candidate.make(table, seed=seed, progress=tell, force=force).table
     return made if isinstance(frame, Table) else made.to_frame()

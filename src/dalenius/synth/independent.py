@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +12,27 @@ from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import Vector
-from dalenius.synth._store import vector_arrays, vector_from
-from dalenius.synth.base import Arrays, Model, Synthesizer, register
+from dalenius.data.vector import Vector, states
+from dalenius.synth._store import stored
+from dalenius.synth.base import Model, Synthesizer, register
+from dalenius.synth.counted import Counted, StreamTable
 
 
+@stored
 @dataclass(frozen=True, repr=False)
 class _Margin:
     """Distinct entries of one column and how often each occurs."""
 
     entries: Vector
     times: np.ndarray[Any, np.dtype[np.int64]]
+
+    @classmethod
+    def counted(cls, held: Counted) -> _Margin:
+        """The same from entries that are listed with their counts."""
+        both = np.rec.fromarrays([states(held.vector), held.vector.data])
+        _, first, place = np.unique(both, return_index=True, return_inverse=True)
+        times = np.bincount(place, held.times, len(first)).astype(np.int64)
+        return cls(held.vector.take(first[times > 0]).tidy(), times[times > 0])
 
     @classmethod
     def of(cls, vector: Vector) -> _Margin:
@@ -45,6 +54,7 @@ class IndependentModel(Model):
     """The distribution of each column."""
 
     method = "independent"
+    keeps = ("margins",)
     contents = "every distinct value of each column with its count; no relation between columns"
 
     def __init__(self, schema: Schema, rows: int, margins: list[_Margin], table: Table | None = None) -> None:
@@ -54,23 +64,6 @@ class IndependentModel(Model):
     def _draw(self, rows: int, seed: Seed) -> Table:
         vectors = [m.draw(rows, generator(seed, m.entries.column.name)) for m in self.margins]
         return Table.from_vectors(vectors, rows, self.origin, self.schema)
-
-    def parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Entries and counts of each column."""
-        held: dict[str, Any] = {}
-        for i, margin in enumerate(self.margins):
-            held |= vector_arrays(str(i), margin.entries) | {f"{i}.times": margin.times}
-        return {}, held
-
-    @classmethod
-    def from_parts(
-        cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays
-    ) -> IndependentModel:
-        """Rebuild each column's distribution."""
-        margins = [
-            _Margin(vector_from(str(i), c, arrays), arrays[f"{i}.times"]) for i, c in enumerate(schema)
-        ]
-        return cls(schema, rows, margins)
 
 
 @register
@@ -99,11 +92,20 @@ class Independent(Synthesizer):
         keeps_joint=False,
     )
     model = IndependentModel
+    reads_counts = True
 
     def _fit(self, table: Table, seed: Seed) -> IndependentModel:
         return IndependentModel(
             table.schema, table.rows, [_Margin.of(table[name]) for name in table.names], table
         )
+
+    def _fit_stream(self, stream: StreamTable, seed: Seed) -> IndependentModel:
+        held = stream.guarded(budget=False)
+        model = IndependentModel(
+            stream.schema_of(held), stream.rows, [_Margin.counted(each) for each in held]
+        )
+        model.origin = stream.origin(held)
+        return model
 
     def cost(self, shape: Shape) -> Cost:
         """A sort of each column and a search per drawn cell."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dalenius.core.errors import OptionError
 from dalenius.data.exit import leave
+from dalenius.data.lens import Lens
 from dalenius.data.table import Table
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ class Made:
     proper, kept
         What combining rules must know: whether parameters were drawn anew for each copy, and which columns are the
         original's own.
+    lenses
+        For each table what a mask did to its columns and rows; empty where nothing was masked.
+    steps
+        What each step of a recipe did, in plain sentences.
+    recipe
+        The steps as they were done, with the amounts that a target found; empty where nothing was masked.
+    outline
+        The same for people outside: which steps on which columns, without parameters and counts.
     fit_seconds, draw_seconds
         Wall-clock time of fitting and of drawing.
 
@@ -53,6 +62,10 @@ class Made:
     kept: tuple[str, ...] = ()
     fit_seconds: float = 0.0
     draw_seconds: float = 0.0
+    lenses: tuple[Lens, ...] = field(default=(), repr=False)
+    steps: tuple[str, ...] = ()
+    outline: tuple[str, ...] = ()
+    recipe: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", tuple(leave(table) for table in self.tables))
@@ -69,3 +82,7 @@ class Made:
         if len(self.tables) != 1:
             raise OptionError(f"{len(self.tables)} tables were made; take one of 'tables'")
         return self.tables[0]
+
+    def lens(self, copy: int = 0) -> Lens | None:
+        """What a mask did to the rows and columns of a copy; None where nothing was masked."""
+        return self.lenses[copy] if self.lenses else None

@@ -7,25 +7,22 @@ is counted in its report.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.option import one_of, real_number
+from dalenius.core.option import one_of
 from dalenius.core.random import Seed, sequence
 from dalenius.counts.pair import Pair
-from dalenius.data.encode import level_key
-from dalenius.data.schema import Column, Kind, Level
+from dalenius.data.schema import Level
+from dalenius.data.steps.recoding import coded, labelled, recoded
+from dalenius.data.steps.step import differs
 from dalenius.data.table import Table
-from dalenius.data.vector import BoolArray, Vector, compact
+from dalenius.data.vector import BoolArray, Vector
 from dalenius.synth.sequential.finishing import Finish, Smoothing
-
-LABEL = "SYNTHETIC DATA"
 
 
 @dataclass(frozen=True)
@@ -125,79 +122,6 @@ def replicated_uniques(original: Any, synthetic: Any, keys: Sequence[str] | None
     return match.single_in_both[match.groups.protected]
 
 
-def coded(vector: Vector, low: float | None, high: float | None) -> Vector:
-    """Bottom- and top-coded numbers; special codes and gaps stay.
-
-    Examples
-    --------
-    >>> coded(Table.from_frame({"age": [3, 40, 99]})["age"], 16, 90).data.tolist()
-    [16, 40, 90]
-    """
-    if not vector.is_number:
-        raise DataError(
-            f"column {vector.column.name!r} is {vector.column.kind}; only numbers can be top-coded"
-        )
-    low, high = _limit(vector, low, math.ceil), _limit(vector, high, math.floor)
-    if low is not None and high is not None and low > high:
-        raise OptionError(f"column {vector.column.name!r}: no value lies between bottom {low} and top {high}")
-    capped = np.clip(vector.data, low, high).astype(vector.data.dtype)
-    return replace(vector, data=np.where(vector.present, capped, vector.data))
-
-
-def _limit(vector: Vector, limit: float | None, inwards: Callable[[float], int]) -> float | None:
-    """A bound as the column can hold it: for whole numbers the next whole one inside."""
-    if limit is None:
-        return None
-    real_number(f"limit of column {vector.column.name!r}", limit)
-    return limit if vector.data.dtype.kind == "f" else inwards(limit)
-
-
-def recoded(vector: Vector, pairs: Mapping[Level, Level]) -> Vector:
-    """Categories with some levels renamed or merged.
-
-    Examples
-    --------
-    >>> out = recoded(Table.from_frame({"job": ["judge", "clerk", "judge"]})["job"], {"judge": "other"})
-    >>> out.levels, out.data.tolist()
-    (('clerk', 'other'), [1, 0, 1])
-    """
-    if vector.is_number:
-        raise DataError(f"column {vector.column.name!r} holds numbers; recode is for categories")
-    wanted = {level_key(old): new for old, new in pairs.items()}
-    known = {level_key(level) for level in vector.levels}
-    absent = [old for old in pairs if level_key(old) not in known]
-    if absent:
-        raise OptionError(
-            f"recode: {len(absent)} of the values for {vector.column.name!r} are not levels of it"
-        )
-    place: dict[Any, int] = {}
-    levels: list[Level] = []
-    moved = np.zeros(len(vector.levels), np.int64)
-    for i, level in enumerate(vector.levels):
-        new = wanted.get(level_key(level), level)
-        if level_key(new) not in place:
-            place[level_key(new)] = len(levels)
-            levels.append(new)
-        moved[i] = place[level_key(new)]
-    column = replace(vector.column, levels=tuple(levels))
-    return replace(vector, column=column, data=compact(moved[vector.data], len(levels)))
-
-
-def labelled(table: Table, text: str = LABEL, name: str = "label") -> Table:
-    """The table with a first column that says what it is.
-
-    Examples
-    --------
-    >>> labelled(Table.from_frame({"a": [1, 2]})).to_frame()
-    {'label': ['SYNTHETIC DATA', 'SYNTHETIC DATA'], 'a': [1, 2]}
-    """
-    if name in table:
-        raise OptionError(f"there is already a column {name!r}")
-    column = Column(name, Kind.CATEGORICAL, levels=(text,), label="made by a computer, not collected")
-    mark = Vector(column, np.zeros(table.rows, np.uint8))
-    return Table.from_vectors([mark, *table.vectors.values()], table.rows, table.origin)
-
-
 def _smoothed(vector: Vector, original: Vector, kind: Smoothing, seed: Seed) -> Vector:
     finish = Finish.fit(original, kind)
     data = vector.data.copy()
@@ -207,12 +131,7 @@ def _smoothed(vector: Vector, original: Vector, kind: Smoothing, seed: Seed) -> 
 
 def _set(table: Table, vector: Vector, changed: dict[str, int]) -> Table:
     name = vector.column.name
-    before = table[name]
-    differs: npt.NDArray[np.bool_] = before.data != vector.data
-    if not vector.is_number:
-        old, new = np.array(before.levels, object), np.array(vector.levels, object)
-        differs = old[before.data] != new[vector.data]
-    changed[name] = changed.get(name, 0) + int(np.count_nonzero(differs & before.present))
+    changed[name] = changed.get(name, 0) + int(np.count_nonzero(differs(table[name], vector)))
     return table.with_vectors(vector)
 
 

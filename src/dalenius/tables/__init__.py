@@ -1,6 +1,9 @@
 """Table protection: sensitivity rules, hierarchies, secondary suppression, audit, rounding and perturbation."""
 
+from dalenius.core.errors import TableError
 from dalenius.core.plugins import import_all
+from dalenius.published.enough import Requirement
+from dalenius.published.intervals import feasibility_intervals
 from dalenius.tables.adjust import adjust
 from dalenius.tables.altered import Altered
 from dalenius.tables.audit import Audit, audit
@@ -8,13 +11,13 @@ from dalenius.tables.budgeted import noisy_table
 from dalenius.tables.cellkey import PTable, inner_cell_keys, perturb, record_keys, small_count_noise
 from dalenius.tables.define import define
 from dalenius.tables.disclosed import Disclosed
-from dalenius.tables.enough import Requirement
-from dalenius.tables.errors import TableError
 from dalenius.tables.explain import faults
 from dalenius.tables.fill import fill_in
 from dalenius.tables.foreign import read_suppressed
 from dalenius.tables.formats import (
+    Apriori,
     TableFile,
+    read_apriori,
     read_argus,
     read_jj,
     read_table_file,
@@ -25,7 +28,6 @@ from dalenius.tables.formats import (
 from dalenius.tables.gauss import gauss_suppress
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
-from dalenius.tables.intervals import feasibility_intervals
 from dalenius.tables.intruders import exposure
 from dalenius.tables.linked import LinkedSuppression, protect_linked
 from dalenius.tables.loss import information_loss
@@ -64,6 +66,7 @@ from dalenius.tables.years import TwoYears, protect_years
 
 __all__ = [
     "Altered",
+    "Apriori",
     "Audit",
     "Disclosed",
     "Dominance",
@@ -113,6 +116,7 @@ __all__ = [
     "protect_optimal",
     "protect_statistic",
     "protect_years",
+    "read_apriori",
     "read_argus",
     "read_hierarchy",
     "read_jj",

@@ -9,7 +9,8 @@ Python integers when they do not.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dalenius.core.kernels import njit
 
 LIMIT = 2**30
 MOST = END = 2**31 - 1

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from dalenius.core.errors import OptionError
+from dalenius.core.option import at_least, one_of
 from dalenius.tables.altered import Altered
 from dalenius.tables.integer import solve
 from dalenius.tables.model import Bools, Floats, TableModel
@@ -50,10 +50,8 @@ def adjust(
     >>> adjusted.proved, adjusted.objective, bool(adjusted.values[1] != 1)
     (True, 2.0, True)
     """
-    if weights not in ("equal", "relative"):
-        raise OptionError(f"weights is 'equal' or 'relative', not {weights!r}")
-    if not least_percent >= 0:
-        raise OptionError("least_percent must be 0 or more")
+    one_of("weights", weights, ("equal", "relative"))
+    at_least("least_percent", least_percent, 0)
     asked = protections_of(model, rules or default_rules(model)).values()
     marked = np.logical_or.reduce([each.mask for each in asked]) & (model.sizes > 0)
     levels = protection_levels(

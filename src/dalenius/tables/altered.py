@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from dalenius.tables.model import Floats, TableModel, beside
+from dalenius.tables.formats.tablefile import TableFile
+from dalenius.tables.model import Floats, TableModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +62,18 @@ class Altered:
 
         return int(information_loss(self.model, {self.way: self.values})["not_additive"][0])
 
+    def to_file(self) -> TableFile:
+        """The changed table for `write_table_file`; no cell is suppressed. Safe as far as the way protects."""
+        flags, trees = [""] * len(self.values), {d.name: d.hierarchy for d in self.model.dimensions}
+        said = (f"Values are changed: {self.way}.", *self.notes)
+        return TableFile(
+            self.model.cells, self.values, flags, self.model.measure, self.model.decimals, trees, said
+        )
+
     def to_frame(self) -> pl.DataFrame:
-        """Codes and changed values. Safe to hand out as far as the way protects."""
-        name = "value" if self.model.is_magnitude else "freq"
-        whole = np.array_equal(self.values, np.rint(self.values)) and not self.model.is_magnitude
-        return beside(self.model.cells, **{name: self.values.astype(np.int64) if whole else self.values})
+        """Codes and changed values."""
+        file = self.to_file()
+        return file.frame().select(pl.nth(range(file.cells.width + 1)))
 
     def __str__(self) -> str:
         if self.objective is None:

@@ -5,23 +5,30 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError
-from dalenius.core.result import Result
+from dalenius.core.option import need, one_of
+from dalenius.core.result import WHOLE, Result
+from dalenius.core.small_table import small_table
+from dalenius.published.enough import Enough, Requirement, enough_for
+from dalenius.published.intervals import Intervals, Progress, feasibility_intervals
 from dalenius.tables.disclosed import Disclosed
-from dalenius.tables.enough import Enough, Requirement, enough_for
 from dalenius.tables.insiders import InsiderBounds, insider_bounds
-from dalenius.tables.intervals import Intervals, Progress, feasibility_intervals
 from dalenius.tables.intruders import Exposure, exposure, inner_cells_of, numbered
 from dalenius.tables.model import Bools, Ints, beside
 
 if TYPE_CHECKING:
     from dalenius.tables.suppression import Suppression
+
+MOST_WHOLE = 1000
+"""Inner cells up to which whole-number programs are solved unasked."""
+
+LEFT_OUT = "Whole-number programs were left out for a table of this size; integer=True runs them."
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +93,8 @@ class Audit:
         """Bounds cell by cell, with what was asked for. Confidential."""
         places = self.intervals.cells
         exposed = np.zeros(len(self.table.primary), np.int64)
-        for found in self.exposed.insiders:
-            exposed[found] += 1
+        for computed in self.exposed.insiders:
+            exposed[computed] += 1
         return beside(
             self.table.cells[places],
             low=self.intervals.low,
@@ -114,6 +121,8 @@ class Audit:
     def sentence(self) -> str:
         """One plain sentence."""
         checked, primary = len(self.intervals.cells), self._at_stake
+        if self.passed and not checked and not primary.any():
+            return "No cell is protected, so there is none to compute."
         if self.passed:
             return (
                 "No protected cell can be computed from the published ones, "
@@ -140,26 +149,20 @@ class Audit:
         """The outcome as a `Result`, for reports: the share of protected cells at risk."""
         protected = max(int(self.table.primary.sum()), 1)
         share = 100.0 * len(self.failing) / protected
-        return Result("table-audit", share, str(self), unit="%", table=self.at_risk)
+        return Result("table-audit", share, str(self), unit="%", table=self.at_risk, counts=WHOLE)
 
     def _repr_html_(self) -> str:
         head = "Audit passed" if self.passed else "Audit found cells at risk"
-        return f"<section><h4>{head}</h4><p>{html.escape(str(self))}</p>{self.at_risk.head(20)._repr_html_()}</section>"
+        return f"<section><h4>{head}</h4><p>{html.escape(str(self))}</p>{small_table(self.at_risk, 20)}</section>"
 
 
 def audit(
-    result: Suppression | Disclosed,
-    *,
-    intervals: Literal["check", "exact", "none"] = "check",
-    cells: Literal["primary", "suppressed"] = "primary",
-    requirement: Requirement | None = None,
-    contributors: bool | Literal["intervals"] = True,
-    coalitions: Sequence[Sequence[str]] = (),
-    nonnegative: bool | None = None,
-    prior: float | None = None,
-    integer: bool = False,
+    result: Suppression | Disclosed, *, intervals: Literal["check", "exact", "none"] = "check",
+    cells: Literal["primary", "suppressed"] = "primary", requirement: Requirement | None = None,
+    contributors: bool | Literal["intervals"] = True, coalitions: Sequence[Sequence[str]] = (),
+    nonnegative: bool | None = None, prior: float | None = None, integer: bool | None = None,
     progress: Progress | None = None,
-) -> Audit:
+) -> Audit:  # fmt: skip
     """Audit a suppressed table.
 
     Parameters
@@ -184,7 +187,9 @@ def audit(
         Intruders know every inner cell to within this percentage of its value before they see the table (100: between
         nothing and twice the value); works with negative values too.
     integer
-        Exact whole-number bounds for counts (slower).
+        Bounds over whole inner cells (slower): everybody knows that counts are whole. By default done for counts of up
+        to 1,000 inner cells; in larger tables an interval must hold two whole numbers, but whether both can occur is
+        not looked at, and a note says so.
 
     Examples
     --------
@@ -196,31 +201,51 @@ def audit(
     >>> print(protect(model, SmallCount(0), small="none", repair=False).audit())
     2 of 2 intervals are too narrow.
     """
-    if intervals not in ("check", "exact", "none") or cells not in ("primary", "suppressed"):
-        raise OptionError("intervals is 'check', 'exact' or 'none', and cells is 'primary' or 'suppressed'")
-    if contributors not in (True, False, "intervals"):
-        raise OptionError(f"contributors is True, False or 'intervals', not {contributors!r}")
+    _check_words(intervals, cells, contributors)
     table = result if isinstance(result, Disclosed) else Disclosed.of(result)
     positive, notes = _sign(table, nonnegative)
     pooled = numbered(coalitions, table.contributors)
     owners = table.owners if contributors else None
     exposed = exposure(table.matrix, table.suppressed, owners, hidden=table.hidden, coalitions=pooled)
     places = _places(table, cells) if intervals != "none" else np.zeros(0, np.int64)
-    enough = enough_for(table.amounts[places], table.above[places], requirement or Requirement())
-    wanted = enough if intervals == "check" else None
-    if prior is not None:
-        bounds = _with_prior(table, places, wanted, prior, integer, progress)
-    else:
-        bounds = feasibility_intervals(
-            table.matrix, table.amounts, table.published, places, inner=table.inner, nonnegative=positive,
-            integer=integer, enough=wanted, progress=progress,
-        )  # fmt: skip
+    whole = table.whole and prior is None
+    enough = enough_for(table.amounts[places], table.above[places], requirement or Requirement(), whole)
+    if integer is None:
+        integer, left_out = _solved_whole(table, enough, prior, len(places))
+        notes += left_out
+    asked: dict[str, Any] = {"integer": integer, "progress": progress}
+    bounds = _bounds(table, places, prior, positive, enough=enough if intervals == "check" else None, **asked)
     seen = InsiderBounds.none()
     if contributors == "intervals" and table.owners is not None:
         people = inner_cells_of(table.owners, pooled)
         seen = insider_bounds(table, places, enough, people, nonnegative=positive, progress=progress)
-    given_away = _known_differences(table, positive)
+    given_away = _known_differences(table, positive, integer)
     return Audit(table, bounds, enough, exposed, intervals == "exact", notes, given_away, seen)
+
+
+def _solved_whole(
+    table: Disclosed, enough: Enough, prior: float | None, places: int
+) -> tuple[bool, tuple[str, ...]]:
+    """Whether bounds over whole numbers are worth their time unasked, and what to say where they were left out."""
+    counts = enough.whole and table.owners is None
+    small = table.matrix.shape[0] <= MOST_WHOLE and prior is None
+    return counts and small, (LEFT_OUT,) if counts and places and not small else ()
+
+
+def _bounds(
+    table: Disclosed, places: Ints, prior: float | None, nonnegative: bool, **asked: Any
+) -> Intervals:
+    """What everybody can work out about the cells at some places."""
+    if prior is not None:
+        return _with_prior(table, places, prior, **asked)
+    sums = (table.matrix, table.amounts, table.published, places)
+    return feasibility_intervals(*sums, inner=table.inner, nonnegative=nonnegative, **asked)
+
+
+def _check_words(intervals: str, cells: str, contributors: object) -> None:
+    one_of("intervals", intervals, ("check", "exact", "none"))
+    one_of("cells", cells, ("primary", "suppressed"))
+    need("contributors", contributors, bool | Literal["intervals"])
 
 
 def _places(table: Disclosed, cells: str) -> Ints:
@@ -240,12 +265,7 @@ def _sign(table: Disclosed, nonnegative: bool | None) -> tuple[bool, tuple[str, 
 
 
 def _with_prior(
-    table: Disclosed,
-    places: Ints,
-    enough: Enough | None,
-    prior: float,
-    integer: bool,
-    progress: Progress | None,
+    table: Disclosed, places: Ints, prior: float, *, enough: Enough | None, **asked: Any
 ) -> Intervals:
     """Bounds for intruders who know every inner cell to within a percentage.
 
@@ -261,19 +281,18 @@ def _with_prior(
     matrix = sp.vstack([table.matrix, sp.csc_matrix((inner, table.matrix.shape[1]), dtype=np.int64)]).tocsc()
     widths = sp.vstack([sp.identity(inner, np.int64), sp.identity(inner, np.int64)]).tocsc()
     shift = np.asarray(sp.csc_matrix(table.matrix).T @ low, np.float64)
-    asked = (
-        None
-        if enough is None
-        else Enough(enough.low - shift[places], enough.high - shift[places], enough.width)
-    )
-    found = feasibility_intervals(
+    if enough is not None:
+        enough = Enough(enough.low - shift[places], enough.high - shift[places], enough.width)
+    intervals = feasibility_intervals(
         matrix, table.amounts - shift, table.published, places, extra=(widths, high - low),
-        inner=np.concatenate([table.inner - low, high - table.inner]), enough=asked, integer=integer, progress=progress,
+        inner=np.concatenate([table.inner - low, high - table.inner]), enough=enough, **asked,
     )  # fmt: skip
-    return Intervals(found.cells, found.low + shift[places], found.high + shift[places], found.solved)
+    return Intervals(
+        intervals.cells, intervals.low + shift[places], intervals.high + shift[places], intervals.solved
+    )
 
 
-def _known_differences(table: Disclosed, nonnegative: bool) -> Bools:
+def _known_differences(table: Disclosed, nonnegative: bool, integer: bool) -> Bools:
     """Which of the sums that must stay unknown are given away."""
     differences = table.differences
     if differences is None or not differences.shape[1]:
@@ -283,8 +302,15 @@ def _known_differences(table: Disclosed, nonnegative: bool) -> Bools:
     known = np.concatenate([table.published, np.zeros(count, np.bool_)])
     amounts = np.concatenate([table.amounts, np.zeros(count)])
     places = np.arange(matrix.shape[1] - count, matrix.shape[1])
-    anything = Enough(np.full(count, np.inf), np.full(count, -np.inf), np.zeros(count))
-    found = feasibility_intervals(
-        matrix, amounts, known, places, inner=table.inner, enough=anything, nonnegative=nonnegative
+    anything = Enough(np.full(count, np.inf), np.full(count, -np.inf), np.zeros(count), table.whole)
+    intervals = feasibility_intervals(
+        matrix,
+        amounts,
+        known,
+        places,
+        inner=table.inner,
+        enough=anything,
+        nonnegative=nonnegative,
+        integer=integer,
     )
-    return ~anything.met(found.low, found.high)
+    return ~anything.met(intervals.low, intervals.high)

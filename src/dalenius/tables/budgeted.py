@@ -46,7 +46,7 @@ def noisy_table(
     if not budget.left > 0:
         raise OptionError("the budget is spent; a further table would cost more than there is")
     inner, step = _inner(model, limit)
-    reach = max(1, round((1.0 if limit is None else limit) / step))
+    reach = 1 if limit is None else max(1, round(limit / step))
     name = " × ".join(model.names)
     if budget.accounting == "zcdp":
         scale = reach * float(np.sqrt(budget.squared_sensitivity / (2.0 * budget.left)))
@@ -71,6 +71,8 @@ def _inner(
     """Whole numbers to add noise to, and what one of them is worth."""
     records = model.records
     if records is None:
+        if limit is not None:
+            raise OptionError("limit= is for sums: one record adds 1 to a count, whatever it holds")
         return model.counts, 1.0
     if limit is None or not 0 < limit < float("inf"):
         raise OptionError(

@@ -50,7 +50,9 @@ def suppression_chart(result: Suppression) -> Any:
     x = alt.X("status:N")
     if second is not None:
         columns["across"] = model.cells[second.name]
-        x = alt.X("across:N", sort=list(second.hierarchy.codes), title=second.name)
+        x = alt.X(
+            "across:N", sort=list(second.hierarchy.codes), axis=alt.Axis(title=second.name, titlePadding=24)
+        )
     frame = pl.DataFrame(columns).filter(pl.Series(keep)).head(MOST_CELLS)
     tips = [alt.Tooltip("down:N", title=first.name)]
     tips += [alt.Tooltip("across:N", title=second.name)] if second is not None else []

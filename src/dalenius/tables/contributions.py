@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,24 @@ import scipy.sparse as sp
 
 from dalenius.tables._largest import largest_in_rows
 from dalenius.tables.model import Floats, Ints, TableModel
+
+
+class Parts(Protocol):
+    """What dominance and p % rules ask: how many contribute to each cell, how much in all, how much the largest."""
+
+    @property
+    def number(self) -> Ints:
+        """Distinct contributors."""
+        ...
+
+    @property
+    def total(self) -> Floats:
+        """Sum of all contributions."""
+        ...
+
+    def largest_sum(self, count: int) -> Floats:
+        """Sum of the ``count`` largest contributions."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)

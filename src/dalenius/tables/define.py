@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import OptionError, TableError
 from dalenius.data import Table
 from dalenius.tables.dimensions import Coded, Dimension, find_dimensions
-from dalenius.tables.errors import TableError
 from dalenius.tables.hierarchy import TOTAL, Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
 from dalenius.tables.inner import InnerCells
@@ -21,24 +20,14 @@ from dalenius.tables.reader import Reader
 
 
 def define(
-    data: Any,
-    by: Layout | None = None,
-    *,
-    formula: str | None = None,
+    data: Any, by: Layout | None = None, *, formula: str | None = None,
     tables: Mapping[str, Layout] | Sequence[Layout] | None = None,
-    hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
-    freq: str | None = None,
-    value: str | None = None,
-    contributor: str | None = None,
-    weight: str | None = None,
-    holding: str | None = None,
-    request: str | None = None,
-    total: str = TOTAL,
-    extend0: bool | Literal["all"] | None = None,
-    structural: Any | None = None,
-    remove_empty: bool | None = None,
+    hierarchies: Mapping[str, Hierarchy | str | Path] | None = None, freq: str | None = None,
+    value: str | None = None, contributor: str | None = None, weight: str | None = None, holding: str | None = None,
+    request: str | None = None, total: str = TOTAL, missing: str | None = None,
+    extend0: bool | Literal["all"] | None = None, structural: Any | None = None, remove_empty: bool | None = None,
     nested: bool = True,
-) -> TableModel:
+) -> TableModel:  # fmt: skip
     """Define the table or tables to be published.
 
     Parameters
@@ -58,6 +47,8 @@ def define(
     holding, request
         Columns: the group a contributor belongs to, whose members may tell each other everything (rules then look at
         contributors and at holdings); and whether it asked for protection (1, or 2 for a second kind; 0 or empty: no).
+    missing
+        Code for rows whose dimension columns are empty; without it such rows are a fault of the data.
     extend0, structural
         Add every missing combination as an inner cell with count 0 ("all": of all leaves of the hierarchies, not only
         those in the data), except those in a frame of leaf codes that cannot occur. Done for counts unless refused
@@ -77,9 +68,8 @@ def define(
     wanted = value is None if extend0 is None else extend0
     layouts = layouts_of(by, formula, tables, hierarchies)
     trees = _read_trees(hierarchies or {}, total)
-    source = _Source.read(
-        Table.from_frame(data), layouts, trees, (freq, value, contributor, weight, holding, request), total
-    )
+    roles = (freq, value, contributor, weight, holding, request)
+    source = _Source.read(Table.from_frame(data), layouts, trees, roles, total, missing)
     dimensions = _dimensions(source.coded, trees, total, nested)
     inner = InnerCells.collect(dimensions, source.coded, source.counts)
     records = source.records(inner.of_record)
@@ -124,10 +114,11 @@ class _Source:
         trees: Mapping[str, Hierarchy],
         columns: tuple[str | None, ...],
         total: str,
+        missing: str | None,
     ) -> _Source:
         """Read the columns; one error lists everything that is wrong with them."""
         asked = dict.fromkeys(name for layout in layouts.values() for term in layout.terms for name in term)
-        reader = Reader(table, total)
+        reader = Reader(table, total, missing)
         reader.need([*asked, *trees, *(name for name in columns if name)])
         freq, value, contributor, weight, holding, request = (n if n in table else None for n in columns)
         source = cls(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.tables.errors import TableError
+from dalenius.core.errors import TableError
 from dalenius.tables.hierarchy import Hierarchy
 
 Ints = npt.NDArray[np.int64]

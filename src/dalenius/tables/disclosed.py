@@ -56,6 +56,12 @@ class Disclosed:
         """Cells whose value everybody can read."""
         return ~self.suppressed & ~self.hidden
 
+    @property
+    def whole(self) -> bool:
+        """Whether all that is known are whole numbers, as counts are."""
+        known = self.amounts[self.published] if self.inner is None else self.inner
+        return bool(np.array_equal(known, np.rint(known)))
+
     @classmethod
     def of(cls, result: Suppression) -> Disclosed:
         """What a suppression publishes."""

@@ -1,28 +1,12 @@
-"""Faults of table definitions: all of them are reported at once."""
+"""Refusing options of tables that make no sense."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dalenius.core.errors import DaleniusError, OptionError
-
-
-class TableError(DaleniusError):
-    """A hierarchy, a table or its microdata are wrong; ``faults`` lists every fault found.
-
-    Examples
-    --------
-    >>> str(TableError("region.hrc", ["line 3: code 'A' appears twice", "line 9: empty code"]))
-    "region.hrc: 2 faults: line 3: code 'A' appears twice; line 9: empty code"
-    """
-
-    def __init__(self, where: str, faults: Sequence[str]) -> None:
-        count = f"{len(faults)} faults: " if len(faults) > 1 else ""
-        super().__init__(f"{where}: {count}{'; '.join(faults)}")
-        self.faults = tuple(faults)
+from dalenius.core.errors import OptionError
 
 
 def need_whole(number: Any, least: int, what: str) -> None:

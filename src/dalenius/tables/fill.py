@@ -11,12 +11,12 @@ import scipy.sparse as sp
 
 from dalenius.core.errors import DataError
 from dalenius.core.random import generator
+from dalenius.published.program import Program
+from dalenius.published.region import Region
 from dalenius.tables.altered import Altered
 from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.integer import solve
 from dalenius.tables.model import Floats
-from dalenius.tables.program import Program
-from dalenius.tables.region import Region
 from dalenius.tables.suppression import Suppression
 
 CORNERS = 24

@@ -12,17 +12,16 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, TableError, names
 from dalenius.data import Table
+from dalenius.published.reading import MARKS
 from dalenius.tables.disclosed import Disclosed
-from dalenius.tables.errors import TableError
 from dalenius.tables.hierarchy import TOTAL, Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
 from dalenius.tables.inner import MAX_CELLS
 from dalenius.tables.model import Bools, Floats
 
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3}|\s\d{3})+(\.\d*)?")
-MARKS = ("x", "×", ":", ":c", "c", "*", ".", "..", "-", "suppressed", "")
 
 
 def read_suppressed(
@@ -58,7 +57,10 @@ def read_suppressed(
     table = Table.from_frame(data)
     missing = [name for name in (*by, value, *([primary] if primary else [])) if name not in table]
     if missing:
-        raise TableError("table", [f"no column {name!r}" for name in missing])
+        there = names([name for name in table.names if name not in by])
+        raise TableError(
+            "table", [f"no column {name!r}; besides the dimensions there are {there}" for name in missing]
+        )
     if not by or not table.rows:
         raise DataError("a table to be audited needs at least one dimension column and one row")
     frame = pl.DataFrame({name: _texts(table, name) for name in by})

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError
+from dalenius.core.option import one_of
 from dalenius.tables.elimination import BigEliminator, Columns, Eliminator, GrowthError
 from dalenius.tables.options import SingletonRules, SmallMethod, check_small
 from dalenius.tables.problem import Problem, rows_of
@@ -126,8 +127,7 @@ def gauss_suppress(
     [2]
     """
     method = check_small(small)
-    if used_marking not in ("pivot", "early"):
-        raise OptionError(f"used_marking must be 'pivot' or 'early', not {used_marking!r}")
+    one_of("used_marking", used_marking, ("pivot", "early"))
     slipped = np.zeros(0, np.int64)
     while True:
         problem = Problem.read(matrix, candidates, primary, forced, hidden, extra, known, groups, slipped)

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dalenius.core.errors import names
-from dalenius.tables.errors import TableError
+from dalenius.core.errors import TableError, names
 
 TOTAL = "Total"
 

@@ -6,8 +6,8 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from dalenius.core.errors import FileError
-from dalenius.tables.errors import TableError
+from dalenius.core.errors import FileError, TableError
+from dalenius.data.files.access import text_of
 from dalenius.tables.hierarchy import TOTAL, Hierarchy
 
 PARENT_NAMES = {"parent", "parents", "parent_code", "mapsto"}
@@ -56,15 +56,7 @@ def read_hierarchy(path: str | Path, total: str = TOTAL, lead: str = "@") -> Hie
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise FileError(
-            f"{path.name}: cannot be read ({error.strerror}); check the name and the folder"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise FileError(f"{path.name}: is not UTF-8 text; save it as UTF-8") from error
-    lines = [line.rstrip() for line in text.splitlines()]
+    lines = [line.rstrip() for line in text_of(path).splitlines()]
     while lines and not lines[-1]:
         lines.pop()
     if not lines:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, TableError
 from dalenius.tables.dimensions import Coded, Dimension
-from dalenius.tables.errors import TableError
 from dalenius.tables.model import Floats, Ints
 
 MAX_CELLS = 50_000_000

@@ -10,13 +10,13 @@ import polars as pl
 import scipy.sparse as sp
 
 from dalenius.core.errors import DataError
+from dalenius.published.enough import Enough
+from dalenius.published.intervals import Progress
+from dalenius.published.region import Region
+from dalenius.published.search import Goals, Programs, Search
 from dalenius.tables.disclosed import Disclosed
-from dalenius.tables.enough import Enough
-from dalenius.tables.intervals import Progress
 from dalenius.tables.intruders import inside_only
 from dalenius.tables.model import Bools, Floats, Ints, beside
-from dalenius.tables.region import Region
-from dalenius.tables.search import Goals, Programs, Search
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +89,7 @@ def insider_bounds(
     Examples
     --------
     >>> from dalenius.tables import Disclosed, Requirement, define, protect, FewContributors
-    >>> from dalenius.tables.enough import enough_for
+    >>> from dalenius.published.enough import enough_for
     >>> firms = {"a": ["x", "y", "z"], "firm": ["A", "B", "C"], "v": [4.0, 5.0, 9.0]}
     >>> result = protect(define(firms, by="a", value="v", contributor="firm"), FewContributors(1))
     >>> table, cells = Disclosed.of(result), np.flatnonzero(result.primary)

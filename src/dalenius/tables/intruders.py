@@ -11,9 +11,9 @@ import polars as pl
 import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError
-from dalenius.tables._modular import PRIME, product
+from dalenius.published._modular import PRIME, product
+from dalenius.published.nullspace import NullSpace
 from dalenius.tables.model import Bools, Ints
-from dalenius.tables.nullspace import NullSpace
 
 MOST_VECTORS = 48
 
@@ -90,7 +90,7 @@ def numbered(coalitions: Sequence[Sequence[str]], contributors: Sequence[str]) -
     lost = sum(name not in number for members in coalitions for name in members)
     if lost:
         raise OptionError(
-            f"{lost} members of coalitions are no contributors of this table; check their codes"
+            f"{lost} members of coalitions are not contributors of this table; check their codes"
         )
     return [[number[name] for name in members] for members in coalitions]
 

@@ -41,7 +41,7 @@ def keyed_words(names: Iterable[str], key: bytes, run_id: str = "") -> npt.NDArr
     """
     if not key:
         raise OptionError(
-            "the secret key is empty, so that anybody could take the noise away; make one with fresh_key()"
+            "the secret key is empty, so anybody could take the noise away; make one with fresh_key()"
         )
     secret = hashlib.blake2b(key, digest_size=32).digest()
     salt = hashlib.blake2b(run_id.encode(), digest_size=16).digest()

@@ -17,8 +17,8 @@ import polars as pl
 import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError, names
+from dalenius.published.enough import Requirement
 from dalenius.tables.blocks import Blocks, side_by_side
-from dalenius.tables.enough import Requirement
 from dalenius.tables.gauss import CONTRIBUTOR, ELSEWHERE, Progress, gauss_suppress
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.options import SingletonRules
@@ -149,7 +149,8 @@ def _made_safe(
     price = int(alike.sum()) - int(before.suppressed.sum())
     checked = replace(before, secondary=alike & ~before.primary).audit(requirement=requirement)
     if checked.passed and not price:
-        return replace(outcome, combined=replace(before, checked=checked))
+        tables = {name: replace(part, checked=checked) for name, part in outcome.tables.items()}
+        return replace(outcome, combined=replace(before, checked=checked), tables=tables)
     if checked.passed:
         whole = replace(before, secondary=alike & ~before.primary, checked=checked)
         whole = replace(whole, cause=np.where(whole.secondary & ~before.secondary, ELSEWHERE, whole.cause))

@@ -141,6 +141,11 @@ class TableModel:
         """Whether the table shows sums of a value rather than counts."""
         return self.values is not None
 
+    @property
+    def measure(self) -> str:
+        """Name of the column of values in what is handed out."""
+        return "value" if self.is_magnitude else "freq"
+
     @cached_property
     def frequency(self) -> Ints:
         """Count of every published cell."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from dalenius.tables._modular import product
+from dalenius.published._modular import product
+from dalenius.published.nullspace import NullSpace
 from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.model import Ints
-from dalenius.tables.nullspace import NullSpace
 from dalenius.tables.suppression import Suppression
 
 

@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.tables.enough import Requirement
+from dalenius.core.option import one_of
+from dalenius.published.enough import Requirement
 from dalenius.tables.integer import solve
 from dalenius.tables.model import Bools, Floats, TableModel
 from dalenius.tables.part_rules import protections_of
@@ -60,8 +61,8 @@ def protect_optimal(
     4 of 9 cells are suppressed: 1 because a rule asks for it (small count 1), 3 to protect it.
     No pattern with less loss exists.
     """
-    if how not in ("optimal", "sequential") or weights not in ("cells", "value"):
-        raise OptionError("how is 'optimal' or 'sequential', and weights is 'cells' or 'value'")
+    one_of("how", how, ("optimal", "sequential"))
+    one_of("weights", weights, ("cells", "value"))
     rules = rules or default_rules(model)
     asked = protections_of(model, rules)
     marked = np.logical_or.reduce([each.mask for each in asked.values()])

@@ -9,8 +9,9 @@ import numpy as np
 
 from dalenius.core.pictures import picture
 from dalenius.core.style import FONT
-from dalenius.tables.explain import cell_label, faults, relations_svg
+from dalenius.tables.explain import cell_label, faults
 from dalenius.tables.formats.tablefile import UNCHECKED, UNSAFE
+from dalenius.tables.graph import relations_svg
 from dalenius.tables.loss import information_loss
 from dalenius.tables.render import CSS, cross_table_html
 from dalenius.tables.suppression import Suppression
@@ -29,9 +30,9 @@ svg, img {{ max-width: 100%; height: auto; }}
   @page {{ size: A4 landscape; margin: 12mm; }} }}
 """
 STYLE = """
-.verdict { padding: .7em 1em; border-left: 6px solid; color: #1B1F24; }
-.verdict.safe { border-color: #1E7B4F; background: #EEF7F2; }
-.verdict.unsafe { border-color: #A93226; background: #FBEDEB; }
+.audit { padding: .7em 1em; border-left: 6px solid; color: #1B1F24; }
+.audit.safe { border-color: #1E7B4F; background: #EEF7F2; }
+.audit.unsafe { border-color: #A93226; background: #FBEDEB; }
 .alarm { position: sticky; top: 0; z-index: 9; margin: 0; padding: .5em 1.5em; background: #A93226; color: #FFF;
   font-weight: 700; }
 .drawing { overflow-x: auto; background: #FFF; color: #1B1F24; }
@@ -99,30 +100,33 @@ def table_parts(result: Suppression, found: Audit | None = None, *, internal: bo
     return "".join(body)
 
 
-def _audit(result: Suppression, found: Audit | None) -> str:
+def _audit(result: Suppression, audit: Audit | None) -> str:
     """The verdict, and the cells at fault with one sentence each."""
-    if found is None:
-        return f"<h2>Audit</h2><p class='verdict unsafe'>{UNCHECKED}</p>"
-    kind = "safe" if found.passed else "unsafe"
-    text = f"<h2>Audit</h2><p class='verdict {kind}'>{html.escape(str(found))}</p>"
-    if found.passed:
+    if audit is None:
+        return f"<h2>Audit</h2><p class='audit unsafe'>{UNCHECKED}</p>"
+    kind = "safe" if audit.passed else "unsafe"
+    text = f"<h2>Audit</h2><p class='audit {kind}'>{html.escape(str(audit))}</p>"
+    if audit.passed:
         return text
-    why = faults(result, found)["why"].to_list() if len(found.table.cells) == len(result.primary) else []
-    left = len(found.failing) - len(why)
+    why = faults(result, audit)["why"].to_list() if len(audit.table.cells) == len(result.primary) else []
+    left = len(audit.failing) - len(why)
     more = f"<li>and {left:,} more</li>" if left > 0 else ""
     return f"{text}<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in why)}{more}</ul>"
 
 
-def _relations(result: Suppression, found: Audit | None) -> str:
+def _relations(result: Suppression, audit: Audit | None) -> str:
     """The sums around the cells at risk, or around the first primary cells."""
-    asked = np.flatnonzero(result.primary) if found is None or found.passed else found.failing
+    asked = np.flatnonzero(result.primary) if audit is None or audit.passed else audit.failing
     drawn = [int(p) for p in asked if result.model.sizes[p]][:MOST_DRAWN]
     if not drawn:
         return ""
     names = {p: html.escape(cell_label(result, p), quote=True) for p in drawn}
     parts = [f"<h3>{name}</h3><div class='drawing' tabindex='0' role='region' aria-label='Sums around {name}'>"
              f"{relations_svg(result, p)}</div>" for p, name in names.items()]  # fmt: skip
-    legend = "<p>Striped: a rule asks for it. Dotted: suppressed to protect others. White: published.</p>"
+    legend = (
+        "<p>A line joins a sum (left) with its parts (right). Striped: a rule asks for it. Dotted: suppressed to "
+        "protect others. White: published. Bold frame: the cell itself.</p>"
+    )
     return f"<h2>What hangs together</h2>{legend}{''.join(parts)}"
 
 
@@ -161,8 +165,8 @@ def _tree(tree: Hierarchy) -> str:
 
 def _picture(result: Suppression) -> str:
     chart = result.chart()
-    words = html.escape(str(chart.to_dict()["description"]), quote=True)
-    return f"<h2>Picture</h2><figure role='img' aria-label='{words}'>{picture(chart)}</figure>"
+    words = str(chart.to_dict()["description"])
+    return f"<h2>Picture</h2><figure>{picture(chart, words)}</figure>"
 
 
 def _cost(result: Suppression) -> str:
@@ -173,7 +177,7 @@ def _cost(result: Suppression) -> str:
     )
 
 
-def ways_page(found: Ways, title: str = "Ways to protect a table") -> str:
+def ways_page(ways: Ways, title: str = "Ways to protect a table") -> str:
     """The map of loss and risk with its figures, as a page of its own.
 
     Examples
@@ -183,19 +187,19 @@ def ways_page(found: Ways, title: str = "Ways to protect a table") -> str:
     >>> "Loss and risk" in ways_page(compare_ways(model, SmallCount(3), ways=["suppression"]))
     True
     """
-    chart = found.chart()
-    words = html.escape(str(chart.to_dict()["description"]), quote=True)
+    chart = ways.chart()
+    words = str(chart.to_dict()["description"])
     heads = "".join(
-        f"<th scope='col'>{html.escape(name.replace('_', ' '))}</th>" for name in found.table.columns
+        f"<th scope='col'>{html.escape(name.replace('_', ' '))}</th>" for name in ways.table.columns
     )
     rows = "".join(
         "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>"
-        for row in found.table.iter_rows()
+        for row in ways.table.iter_rows()
     )
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}</title>"
         f"<style>{PAGE}{STYLE}{CSS}</style></head><body><main><h1>{html.escape(title)}</h1><h2>Loss and risk</h2>"
-        f"<figure role='img' aria-label='{words}'>{picture(chart)}</figure>"
+        f"<figure>{picture(chart, words)}</figure>"
         "<div class='dalenius-scroll' tabindex='0' role='region' aria-label='Figures'>"
         f"<table class='dalenius-table'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
         "</main></body></html>\n"

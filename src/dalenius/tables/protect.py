@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from dalenius.core.errors import OptionError
+from dalenius.published.enough import Requirement
 from dalenius.tables.contributions import single_owners
-from dalenius.tables.enough import Requirement
 from dalenius.tables.gauss import ELSEWHERE, GaussResult, Progress, gauss_suppress
 from dalenius.tables.intruders import exposure
 from dalenius.tables.model import Bools, Ints, TableModel

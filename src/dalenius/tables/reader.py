@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, TableError
 from dalenius.data import Table
-from dalenius.data.vector import Vector
+from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, Vector
 from dalenius.tables.dimensions import Coded
-from dalenius.tables.errors import TableError
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.model import Floats, Ints
 
@@ -23,8 +22,8 @@ LARGEST = 2.0**53
 class Reader:
     """Reads columns and collects what is wrong with them; messages never quote a value of the data."""
 
-    def __init__(self, table: Table, total: str) -> None:
-        self.table, self.total = table, total
+    def __init__(self, table: Table, total: str, missing: str | None = None) -> None:
+        self.table, self.total, self.missing = table, total, missing
         self.faults: list[str] = []
 
     def need(self, columns: Sequence[str]) -> None:
@@ -38,12 +37,25 @@ class Reader:
         """The codes of a column, checked against its hierarchy."""
         vector = self.table[name]
         gaps = int((~vector.present).sum())
-        if gaps:
+        if gaps and self.missing is None:
             self.faults.append(
-                f"column {name!r}: {gaps} rows have no code; drop them or give them a code of their own"
+                f"column {name!r}: {gaps} rows have no code; drop them or give them one with missing="
             )
         groups = vector.categories
         texts = [_text(label) for label in groups.labels]
+        if gaps and self.missing is not None:
+            gap = [label in (MISSING_LABEL, NAN_LABEL) for label in groups.labels]
+            if self.missing in (text for text, empty in zip(texts, gap, strict=True) if not empty):
+                self.faults.append(
+                    f"column {name!r}: {self.missing!r} is also a code of the data; choose another"
+                )
+            texts = [self.missing if empty else text for text, empty in zip(texts, gap, strict=True)]
+        doubled = len(set(texts)) - len({text.strip() for text in texts})
+        if doubled and (tree is None or not dimension):
+            self.faults.append(
+                f"column {name!r}: {doubled} codes differ from others only by white space around them, so that one "
+                "would count as two; take it off"
+            )
         labels, place = np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)
         codes = place[np.asarray(groups.codes, np.int64)].astype(np.int64)
         if dimension:

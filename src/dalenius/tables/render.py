@@ -140,7 +140,7 @@ CSS = f"""
 .dalenius-table th, .dalenius-table td {{ padding: 2px 8px; text-align: right; border-bottom: 1px solid #E5E9ED;
   white-space: nowrap; }}
 .dalenius-table thead th {{ position: sticky; top: 0; background: #FFF; z-index: 2; }}
-.dalenius-table th {{ font-weight: 600; }}
+.dalenius-table th {{ font-weight: 600; color: #1B1F24; }}
 .dalenius-table th:first-child {{ text-align: left; position: sticky; left: 0; background: #FFF; z-index: 1; }}
 .dalenius-table thead th:first-child {{ z-index: 3; }}
 .dalenius-table td.u {{ background: repeating-linear-gradient(45deg, #A93226 0 4px, #8E2A20 4px 8px); color: #FFF;

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from dalenius.published.enough import Requirement
 from dalenius.tables.audit import Audit, audit
-from dalenius.tables.enough import Requirement
 from dalenius.tables.model import Bools, Ints
 from dalenius.tables.protection import PrimaryRule
 from dalenius.tables.rules import Manual

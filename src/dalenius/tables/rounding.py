@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,13 @@ import polars as pl
 import scipy.sparse as sp
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.option import one_of
 from dalenius.core.random import Seed, generator
 from dalenius.tables.altered import Altered
 from dalenius.tables.errors import need_whole
 from dalenius.tables.integer import solve
 from dalenius.tables.keys import cell_name, cell_names, keyed_uniforms
-from dalenius.tables.model import Bools, Floats, Ints, TableModel
+from dalenius.tables.model import Bools, Ints, TableModel
 
 Margins = Literal["recompute", "round", "exact"]
 
@@ -126,8 +127,7 @@ def round_table(
     """
     if model.is_magnitude:
         raise DataError("stochastic rounding is for frequency tables")
-    if margins not in ("recompute", "round", "exact"):
-        raise OptionError(f"margins must be 'recompute', 'round' or 'exact', not {margins!r}")
+    one_of("margins", margins, get_args(Margins))
     if margins == "exact" and not force:
         raise OptionError(
             "exact totals undo the rounding (subtract the large cells); say force=True if that is wanted"
@@ -256,14 +256,3 @@ def controlled_round(model: TableModel, base: int = 5, *, time_limit: float = 60
 def _distinct(matrix: Any) -> tuple[Any, Ints]:
     keep = np.flatnonzero(np.diff(matrix.indptr) > 0)
     return sp.csr_matrix(matrix[keep]), keep
-
-
-def rounded_to(values: Floats, base: int) -> Floats:
-    """Plain rounding to the nearest multiple (halves up); simple, not additive, and weak on its own.
-
-    Examples
-    --------
-    >>> rounded_to(np.array([7.0, 8.0]), 5).tolist()
-    [5.0, 10.0]
-    """
-    return base * np.floor(np.asarray(values, np.float64) / base + 0.5)

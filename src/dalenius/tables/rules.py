@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dalenius.core.errors import DataError, OptionError, names
-from dalenius.tables.contributions import Contributions, levels
+from dalenius.core.option import one_of
+from dalenius.tables.contributions import Contributions, Parts, levels
 from dalenius.tables.errors import need_whole
 from dalenius.tables.model import Bools, Floats, TableModel
 from dalenius.tables.protected import first_of_kind, signatures
@@ -121,13 +122,17 @@ class Dominance:
 
     def _asked(self, model: TableModel) -> Protection:
         parts = _parts(model, self.ignored, self.weighting)
-        marks = np.zeros(len(model.cells), np.bool_)
+        marks = self.hits(parts)
+        return Protection.of(model, marks, upper=np.where(marks, self._upper(parts), 0.0))
+
+    def hits(self, parts: Parts) -> Bools:
+        """The cells that break the rule, whoever counted their contributors."""
+        marks = np.zeros(len(parts.total), np.bool_)
         for n, k in self.pairs:
             share, limit = 100.0 * parts.largest_sum(n), k * parts.total
             near = np.isclose(share, limit, rtol=1e-12, atol=0.0)
             marks |= (share > limit) & ~near if self.strict else (share >= limit) | near
-        marks = (marks & (parts.total > 0)) | (_all_zero(parts) & self.protect_zeros)
-        return Protection.of(model, marks, upper=np.where(marks, self._upper(parts), 0.0))
+        return (marks & (parts.total > 0)) | (_all_zero(parts) & self.protect_zeros)
 
     def shares(self, model: TableModel) -> dict[int, Floats]:
         """For each n the share of the n largest contributors (a fraction, 0 in an empty cell; confidential)."""
@@ -142,8 +147,7 @@ class Dominance:
 
 
 def _check_weighting(weighting: str) -> None:
-    if weighting not in ("default", "tau-argus"):
-        raise OptionError(f"weighting must be 'default' or 'tau-argus', not {weighting!r}")
+    one_of("weighting", weighting, ("default", "tau-argus"))
 
 
 def _parts(model: TableModel, ignored: tuple[str, ...], weighting: str) -> Contributions:
@@ -195,13 +199,22 @@ class PPercent:
 
     def _asked(self, model: TableModel) -> Protection:
         parts = _parts(model, self.ignored, self.weighting)
-        # With weights below 1 the largest may exceed the weighted total: then nothing is left beside them.
-        rest = np.maximum(parts.total - parts.largest_sum(1 + self.coalition), 0.0)
-        margin = self.p / self.q * parts.largest_sum(1)
-        marks = (rest < margin) & ~np.isclose(rest, margin, rtol=1e-12, atol=0.0)
-        marks |= _all_zero(parts) & self.protect_zeros
+        marks = self.hits(parts)
+        rest, margin = self._rest(parts)
         # An intruder's upper bound must lie (p/q) x1 − (X − x1 − x2) above the value.
         return Protection.of(model, marks, upper=np.where(marks, np.maximum(margin - rest, 0.0), 0.0))
+
+    def hits(self, parts: Parts) -> Bools:
+        """The cells that break the rule, whoever counted their contributors."""
+        rest, margin = self._rest(parts)
+        marks = (rest < margin) & ~np.isclose(rest, margin, rtol=1e-12, atol=0.0)
+        return marks | (_all_zero(parts) & self.protect_zeros)
+
+    def _rest(self, parts: Parts) -> tuple[Floats, Floats]:
+        """What is left after the largest, and what must be left."""
+        # With weights below 1 the largest may exceed the weighted total: then nothing is left beside them.
+        rest = np.maximum(parts.total - parts.largest_sum(1 + self.coalition), 0.0)
+        return rest, self.p / self.q * parts.largest_sum(1)
 
 
 @dataclass(frozen=True)
@@ -251,7 +264,7 @@ class Request:
         return Protection.of(model, marks, upper=upper)
 
 
-def _all_zero(parts: Contributions) -> Bools:
+def _all_zero(parts: Parts) -> Bools:
     """Cells that have contributors, all with 0: the published 0 tells what each of them contributes."""
     return (parts.number > 0) & (parts.total == 0)
 

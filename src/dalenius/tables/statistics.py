@@ -18,7 +18,8 @@ import scipy.sparse as sp
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.tables.define import define
-from dalenius.tables.model import Bools, Floats, TableModel, beside
+from dalenius.tables.formats.tablefile import UNSAFE, TableFile
+from dalenius.tables.model import Bools, Floats, TableModel
 from dalenius.tables.protect import protect
 from dalenius.tables.protection import PrimaryRule
 from dalenius.tables.rules import FewContributors, Manual, SmallCount, default_rules
@@ -56,17 +57,21 @@ class ProtectedStatistic:
         """Whether the audit of every part passed."""
         return all(part.is_safe for part in self.parts.values())
 
-    def to_frame(self, *, force: bool = False) -> pl.DataFrame:
-        """Codes, statistic and flag. Refused if a part is not safe, unless ``force``."""
+    def to_file(self, *, force: bool = False) -> TableFile:
+        """The table for `write_table_file`. Refused if a part is not safe, unless ``force``; then it is marked."""
         if not self.is_safe and not force:
             raise DataError("a part of the statistic is not safe; force=True hands it out all the same")
-        shown = pl.Series(np.where(self.suppressed, np.nan, np.round(self.values, self.decimals))).fill_nan(
-            None
+        shown = np.where(self.suppressed, np.nan, np.round(self.values, self.decimals))
+        flags, trees = (
+            ["c" if s else "" for s in self.suppressed],
+            {d.name: d.hierarchy for d in self.model.dimensions},
         )
-        frame = beside(
-            self.model.cells, **{self.kind: shown}, flag=["c" if s else "" for s in self.suppressed]
-        )
-        return frame if self.is_safe else beside(frame, audit=["NOT SAFE"] * len(frame))
+        notes = () if self.is_safe else (UNSAFE,)
+        return TableFile(self.model.cells, shown, flags, self.kind, self.decimals, trees, notes)
+
+    def to_frame(self, *, force: bool = False) -> pl.DataFrame:
+        """Codes, statistic and flag. Refused if a part is not safe, unless ``force``."""
+        return self.to_file(force=force).frame()
 
     def __str__(self) -> str:
         gone = int(self.suppressed.sum())
@@ -96,7 +101,8 @@ def protect_statistic(
         "mean" of ``value``; "ratio" of ``value`` to ``denominator``; "share" (%) of ``value`` in the grand total;
         "index" of ``value`` against the data ``base`` of another year (that year = 100); "median" of ``value``.
     rules
-        Rules for the sums behind it; by default those for sums, and at least 3 records.
+        Rules for the sums behind it; by default those for sums, and more than 3 records, as for counts. Cells without
+        any record are then marked like suppressed ones: that there is nobody is a count too.
     least
         Fewest records behind a median.
 
@@ -112,7 +118,7 @@ def protect_statistic(
     if (statistic == "ratio") != (denominator is not None) or (statistic == "index") != (base is not None):
         raise OptionError("a ratio needs denominator=, an index needs base=, and the others neither")
     top = define(data, by, value=value, **options)
-    asked = rules or (*default_rules(top), SmallCount(2, protect_zeros=False))
+    asked = rules or (*default_rules(top), SmallCount(3, protect_zeros=False))
     if statistic == "median":
         return _median(top, least)
     others: dict[str, TableModel] = {}
@@ -122,6 +128,7 @@ def protect_statistic(
         others[f"{value} of the base"] = _aligned(define(base, by, value=value, **options), top)
     parts = _one_pattern({value: top, **others}, asked)
     gone = next(iter(parts.values())).suppressed
+    gone = gone if rules else gone | (top.frequency == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         if statistic == "mean":
             values = top.unweighted / top.frequency
@@ -184,4 +191,5 @@ def _median(model: TableModel, least: int) -> ProtectedStatistic:
         held = np.concatenate([order[edges[i] : edges[i + 1]] for i in inside]) if len(inside) else inside
         if len(held):
             values[j] = float(np.median(records.value[held]))
-    return ProtectedStatistic("median", model, values, part.suppressed, {"the counts": part})
+    gone = part.suppressed | (model.frequency == 0)
+    return ProtectedStatistic("median", model, values, gone, {"the counts": part})

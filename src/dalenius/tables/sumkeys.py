@@ -6,6 +6,10 @@ by the contributor's own key, the same in every table; the size sᵢ, uniform be
 contributor's key and the cell's. Since a direction never changes, averaging over tables does not take the noise away.
 A cell's key is the sum of the keys of its records, so the same people give the same noise under any name. Published
 sums do not add up, by design; cells without contributors stay 0.
+
+The other method, of τ-ARGUS and R's cellKey, looks the noise up in a perturbation table, as for counts: x + δ x₁ v,
+where x₁ is the largest contribution and v the deviation of the row x / (δ x₁), or between
+those of the two rows next to it (Hundepool et al. 2024, section 4.6; Giessing and Tent 2019).
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import scipy.sparse as sp
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.tables.altered import Altered
+from dalenius.tables.cellkey import PTable
 from dalenius.tables.keys import keyed_words
 from dalenius.tables.model import Floats, Ints, TableModel
 
@@ -26,7 +31,13 @@ Words = npt.NDArray[np.uint64]
 
 
 def perturb_sums(
-    model: TableModel, *, key: bytes, magnitudes: Sequence[float] = (0.6, 0.3, 0.1), spread: float = 0.5
+    model: TableModel,
+    *,
+    key: bytes,
+    magnitudes: Sequence[float] = (0.6, 0.3, 0.1),
+    spread: float = 0.5,
+    table: PTable | None = None,
+    share: float = 0.1,
 ) -> Altered:
     """Sums with keyed noise on their largest contributions.
 
@@ -40,6 +51,8 @@ def perturb_sums(
         Share of the largest, second largest … contribution that the noise has on average. Confidential.
     spread
         The size of the noise lies between 1 − spread and 1 + spread of that.
+    table, share
+        Look the noise up in this perturbation table instead, in steps of ``share`` (δ) of the largest contribution.
 
     Examples
     --------
@@ -56,18 +69,43 @@ def perturb_sums(
     shares = np.asarray(magnitudes, np.float64)
     if not len(shares) or not (shares > 0).all() or not np.isfinite(shares).all() or not 0 <= spread < 1:
         raise OptionError("magnitudes are shares above 0, and spread lies between 0 and 1")
+    if not 0 < share < float("inf"):
+        raise OptionError("share is above 0: the size of a step, as a share of the largest contribution")
     who, names = _people(model)
-    person = keyed_words(names, key, "sum keys: contributors")
     cell = _cell_words(model, keyed_words(_record_names(model, names, who), key, "sum keys: records"))
-    rank, place, value = _largest(model, who, len(shares))
-    at, top = place.nonzero()
-    direction = np.where(person[rank[at, top]] >> np.uint64(63), 1.0, -1.0)
-    size = 1.0 + spread * (2.0 * _uniform(person[rank[at, top]], cell[at]) - 1.0)
-    noise = np.bincount(at, shares[top] * direction * size * value[at, top], len(model.cells))
+    if table is not None:
+        _, _, value = _largest(model, who, 1)
+        noise = table_noise(model.unweighted, value[:, 0], cell.astype(np.float64) / 2.0**64, table, share)
+    else:
+        person = keyed_words(names, key, "sum keys: contributors")
+        rank, place, value = _largest(model, who, len(shares))
+        at, top = place.nonzero()
+        direction = np.where(person[rank[at, top]] >> np.uint64(63), 1.0, -1.0)
+        size = 1.0 + spread * (2.0 * _uniform(person[rank[at, top]], cell[at]) - 1.0)
+        moved = shares[top] * direction * size * value[at, top]
+        noise = np.asarray(np.bincount(at, moved, len(model.cells)), np.float64)
     weight = 1.0 if records.weight is None else _weight_of(model)
     values = np.round(model.amount + noise * weight, model.decimals) + 0.0
     note = "Sums of changed cells do not add up, by design."
     return Altered(model, np.asarray(values, np.float64), "cell keys for sums", notes=(note,))
+
+
+def table_noise(amount: Floats, largest: Floats, keys: Floats, table: PTable, share: float) -> Floats:
+    """What a perturbation table adds to sums with these largest contributions and cell keys.
+
+    Examples
+    --------
+    >>> table = PTable(1, np.array([[0, 1, 0], [0.5, 0, 0.5], [0, 0.8, 0.2], [0.3, 0.4, 0.3]]))
+    >>> table_noise(np.array([300.0]), np.array([200.0]), np.array([0.79]), table, 0.6).tolist()
+    [60.0]
+    """
+    step = share * largest
+    rows = np.abs(amount) / np.where(step > 0, step, 1.0)
+    rows = np.minimum(rows, len(table.probabilities) - 1.0)
+    below = np.floor(rows).astype(np.int64)
+    part = rows - below
+    v = (1.0 - part) * table.deviation(below, keys) + part * table.deviation(below + 1, keys)
+    return np.asarray(np.where(step > 0, step * v, 0.0))
 
 
 def noise_factors(model: TableModel, *, key: bytes, spread: float = 0.5) -> Floats:

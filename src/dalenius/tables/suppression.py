@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError
 from dalenius.core.result import Result
+from dalenius.tables.formats.tablefile import TableFile
 from dalenius.tables.gauss import COMBINATION, CONTRIBUTOR, ELSEWHERE, SMALL, VIRTUAL
 from dalenius.tables.model import Bools, Ints, TableModel, beside
 from dalenius.tables.render import cross_table, cross_table_html
@@ -142,7 +142,7 @@ class Suppression:
     def to_frame(self, mark: str | None = None, *, force: bool = False) -> pl.DataFrame:
         """What may be published: codes, the value or nothing, and the status letter. Safe to hand out.
 
-        A table whose audit failed is refused; ``force`` hands it out with a column that says so. A column of ours that
+        A table whose audit fails is refused; ``force`` hands it out with a column that says so. A column of ours that
         is called like a dimension gets an underscore.
 
         Examples
@@ -152,24 +152,11 @@ class Suppression:
         >>> result.to_frame()["freq"].to_list()
         [17, None, None, 9]
         """
-        unsafe = self.checked is not None and not self.checked.passed
-        if unsafe and not force:
-            raise DataError(
-                f"the table is not safe and is not handed out: {self.checked} Ask for more suppression, fewer forced "
-                "cells or a coarser table; force=True hands it out all the same, marked as unsafe"
-            )
-        model = self.model
-        shown = ~self.suppressed & ~self.hidden
-        name = "value" if model.is_magnitude else "freq"
-        amount = model.published_amount if model.is_magnitude else model.frequency
-        values = [v if ok else mark for v, ok in zip(amount.tolist(), shown, strict=True)]
-        status = ["c" if s else "" for s in self.suppressed]
-        kind = pl.String if mark is not None else (pl.Float64 if model.is_magnitude else pl.Int64)
-        texts = [None if v is None else str(v) for v in values] if mark is not None else values
-        frame = beside(model.cells, **{name: pl.Series(texts, dtype=kind)}, flag=status)
-        if unsafe:
-            frame = beside(frame, audit=["NOT SAFE"] * len(frame))
-        return frame.filter(pl.Series(~self.hidden))
+        frame = TableFile.of(self, force=force).frame(text=mark is not None)
+        if mark is None:
+            return frame
+        shown = frame.columns[self.model.cells.width]
+        return frame.with_columns(pl.col(shown).fill_null(mark))
 
     @property
     def sentence(self) -> str:

@@ -82,7 +82,8 @@ def _filled(model: TableModel, s: Settings) -> Altered:
 
 
 def _noise(model: TableModel, s: Settings) -> Altered:
-    return noisy_table(model, Budget(epsilon=s.epsilon), limit=s.limit, assume_public_codes=True)
+    limit = s.limit if model.is_magnitude else None
+    return noisy_table(model, Budget(epsilon=s.epsilon), limit=limit, assume_public_codes=True)
 
 
 WAYS: dict[str, Callable[[TableModel, Settings], Outcome]] = {
@@ -139,11 +140,20 @@ class Ways:
         )
         return configured(drawn.properties(title="Loss and risk", width=520, height=320, description=words))
 
+    @property
+    def brief(self) -> pl.DataFrame:
+        """The figures under short names, without notes."""
+        return self.table.select(
+            "way", "audit", pl.col("seconds").alias("CPU s"), pl.col("cells_lost").alias("lost"),
+            pl.col("cells_changed").alias("changed"), pl.col("error_percent").alias("error %"),
+            pl.col("known_percent").alias("known %"), pl.col("not_additive").alias("not additive"),
+        )  # fmt: skip
+
     def __str__(self) -> str:
         with pl.Config(
             tbl_rows=-1, tbl_cols=-1, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True
         ):
-            return str(self.table)
+            return str(self.brief)
 
 
 def compare_ways(

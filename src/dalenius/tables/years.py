@@ -9,6 +9,7 @@ closed this year: first the cells that were closed last year.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,8 @@ from dalenius.tables.rules import Manual, default_rules
 from dalenius.tables.suppression import Suppression
 
 MOST_ROUNDS = 20
+MOST_CHANGED = 2
+"""A change that so few contributors make up is theirs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +92,11 @@ def protect_years(
     asked = rules or default_rules(model)
     alone = protect(model, *asked)
     links = _links(before.model, model, unchanged_percent)
-    closed = np.zeros(len(model.cells), np.bool_)
-    now, checked = alone, _both(before, alone, links)
+    closed = few_changed(before, model)
+    now = alone
+    if closed.any():
+        now = protect(model, *asked, Manual(closed, "change of one or two")).under(asked)
+    checked = _both(before, now, links)
     for _ in range(MOST_ROUNDS):
         more = _next(before, now, checked)
         if checked.passed or not more.any():
@@ -106,6 +112,48 @@ def _places(before: TableModel, now: TableModel, frame: str) -> Ints:
     old, new = getattr(before, frame), getattr(now, frame)
     at = {row: i for i, row in enumerate(old.select(now.names).iter_rows())}
     return np.array([at.get(row, -1) for row in new.select(now.names).iter_rows()], np.int64)
+
+
+def few_changed(before: Suppression, now: TableModel) -> Bools:
+    """Cells of sums, shown last year, whose change rests on one or two contributors: shown again, it is their value.
+
+    Without a column of contributors, records of the same value in an inner cell are taken for the same.
+    """
+    if not now.is_magnitude or not before.model.is_magnitude:
+        return np.zeros(len(now.cells), np.bool_)
+    old, new = _held(before.model), _held(now)
+    moved = [who for who in {*old, *new} if abs(old.get(who, 0.0) - new.get(who, 0.0)) > 1e-9]
+    people = {label: i for i, label in enumerate(dict.fromkeys(label for _, label in moved))}
+    touched = [_touched(model, moved, people) for model in (before.model, now)]
+    place = _places(before.model, now, "cells")
+    there = place >= 0
+    among = sp.lil_matrix(touched[1])
+    among[np.flatnonzero(there)] += touched[0][place[there]]
+    count = np.diff(sp.csr_matrix(among).indptr)
+    shown = np.zeros(len(place), np.bool_)
+    shown[there] = ~(before.suppressed | before.hidden)[place[there]]
+    return np.asarray(shown & (count >= 1) & (count <= MOST_CHANGED))
+
+
+def _held(model: TableModel) -> dict[tuple[tuple[str, ...], str], float]:
+    """What every contributor holds in every inner cell, by codes and name."""
+    records = model.records
+    assert records is not None
+    codes = list(model.inner.select(model.names).iter_rows())
+    held: dict[tuple[tuple[str, ...], str], float] = {}
+    for row, (place, value) in enumerate(zip(records.inner.tolist(), records.value.tolist(), strict=True)):
+        label = f"{value!r}" if records.contributor is None else records.labels[records.contributor[row]]
+        held[codes[place], label] = held.get((codes[place], label), 0.0) + value
+    return held
+
+
+def _touched(model: TableModel, moved: list[tuple[tuple[str, ...], str]], people: dict[str, int]) -> Any:
+    """Cells × contributors who changed in them."""
+    at = {row: i for i, row in enumerate(model.inner.select(model.names).iter_rows())}
+    pairs = [(at[codes], people[label]) for codes, label in moved if codes in at]
+    rows, columns = ([pair[i] for pair in pairs] for i in (0, 1))
+    inner = sp.csr_matrix((np.ones(len(pairs)), (rows, columns)), shape=(len(at), len(people)))
+    return sp.csr_matrix(model.matrix.T @ inner)
 
 
 def _links(before: TableModel, now: TableModel, percent: float) -> tuple[Ints, Ints]:

@@ -1,6 +1,7 @@
 """Utility: whether the protected file still answers the questions the original answers."""
 
 from dalenius.core.plugins import import_all
+from dalenius.counts.all_tables import all_tables
 from dalenius.utility.analyses import (
     learning_table,
     model_agreement,
@@ -21,14 +22,19 @@ from dalenius.utility.nist import (
     improvement_factor,
     slope_agreement,
     slope_errors,
-    unique_exact_matches,
-    unique_matches,
     univariate_errors,
 )
 from dalenius.utility.propensity import detection_auc, propensity_logit, propensity_tree
 from dalenius.utility.rules import broken_rows, rule_table, rules_kept, violation_rates
 from dalenius.utility.statistics import statistic_similarity, statistic_table
-from dalenius.utility.study import all_tables, relative_improvement, table_study
+from dalenius.utility.study import relative_improvement, table_study
+from dalenius.utility.table_sets import (
+    WideTable,
+    correlation_errors,
+    family_k_marginal,
+    family_pmse,
+    value_errors,
+)
 from dalenius.utility.tables import (
     column_scores,
     one_way_utility,
@@ -42,6 +48,7 @@ from dalenius.utility.trends import association_difference, association_table, p
 from dalenius.utility.validity import diagnostic, diagnostic_table, key_uniqueness
 
 __all__ = [
+    "WideTable",
     "all_tables",
     "association_difference",
     "association_table",
@@ -52,11 +59,14 @@ __all__ = [
     "column_shapes",
     "conditional_distributions",
     "conditional_table",
+    "correlation_errors",
     "count_distances",
     "coverage",
     "detection_auc",
     "diagnostic",
     "diagnostic_table",
+    "family_k_marginal",
+    "family_pmse",
     "gap_table",
     "gaps_alike",
     "group_scores",
@@ -91,9 +101,8 @@ __all__ = [
     "three_way_utility",
     "train_on_protected",
     "two_way_utility",
-    "unique_exact_matches",
-    "unique_matches",
     "univariate_errors",
+    "value_errors",
     "violation_rates",
     "voas_williamson",
     "weighted_distances",

@@ -32,6 +32,8 @@ STATISTICS = (
 """Names of all statistics of a table, in the order they are listed."""
 RANKED = ("SPECKS", "U")
 """The two that need the cells sorted, and so cost more."""
+OFF_BY, BEYOND_CHANCE = 1 / 3, 5.0
+"""A cell is off when it lost or won more than a third, and chance alone would not do that: five standard errors."""
 
 
 def paired(original: Counts, protected: Counts) -> tuple[AnyArray, AnyArray]:
@@ -114,3 +116,16 @@ def cell_differences(d: AnyArray, s: AnyArray) -> AnyArray:
     share = s.sum() / (d.sum() + s.sum())
     expected = (d + s) * share
     return np.asarray((s - d * share / (1 - share)) / np.sqrt(np.where(expected > 0, expected, 1.0)))
+
+
+def cells_off(d: AnyArray, s: AnyArray) -> int:
+    """Cells that lost or won more than a third, beyond chance; a mean over many cells hides them.
+
+    Examples
+    --------
+    >>> cells_off(np.array([131, 120, 120, 120]), np.array([76, 138, 138, 139]))
+    1
+    """
+    scaled = np.asarray(s, dtype=np.float64) * (np.sum(d) / max(float(np.sum(s)), 1.0))
+    far = np.abs(scaled - d) > OFF_BY * np.maximum(d, scaled)
+    return int(np.count_nonzero(far & (np.abs(cell_differences(d, s)) > BEYOND_CHANCE)))

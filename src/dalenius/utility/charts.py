@@ -16,9 +16,11 @@ WORDS = ("very good (below 3)", "good (below 10)", "usable (below 30)", "bad (30
 MARKS = ("", "", "○", "●")
 
 
-def _reading(value: str) -> pl.Expr:
-    """Words of the legend for a column of S_pMSE."""
-    words = pl.when(pl.col(value) < LIMITS[0]).then(pl.lit(WORDS[0]))
+def _reading(value: str, table: pl.DataFrame) -> pl.Expr:
+    """Words of the legend for a column of S_pMSE; a table that was read as usable for a lost cell stays so."""
+    held = (pl.col("reading") == "usable") if "reading" in table.columns else pl.lit(False)
+    words = pl.when(held & (pl.col(value) < LIMITS[2])).then(pl.lit(WORDS[2]))
+    words = words.when(pl.col(value) < LIMITS[0]).then(pl.lit(WORDS[0]))  # type: ignore[assignment]
     words = words.when(pl.col(value) < LIMITS[1]).then(pl.lit(WORDS[1]))  # type: ignore[assignment]
     return (
         words.when(pl.col(value) < LIMITS[2])
@@ -28,12 +30,35 @@ def _reading(value: str) -> pl.Expr:
     )
 
 
+MOST_MAPPED = 30
+"""Columns a map shows: those with the worst pairs, so that every label can be read."""
+
+
+def worst_columns(table: pl.DataFrame, columns: Sequence[str], value: str) -> list[str]:
+    """The columns of the worst pairs, as many as a map can show, in their own order.
+
+    Examples
+    --------
+    >>> pairs = pl.DataFrame({"first": ["a", "a"], "second": ["b", "c"], "S_pMSE": [2.0, 40.0]})
+    >>> worst_columns(pairs, ["a", "b", "c"], "S_pMSE")
+    ['a', 'b', 'c']
+    """
+    if len(columns) <= MOST_MAPPED:
+        return list(columns)
+    named = [table.select(pl.col(side).alias("column"), pl.col(value)) for side in ("first", "second")]
+    held = pl.concat(named).group_by("column").agg(pl.col(value).max(), pl.col(value).mean().alias("mean"))
+    worst = held.sort(value, "mean", "column", descending=[True, True, False])
+    chosen = set(worst["column"].head(MOST_MAPPED))
+    return [name for name in columns if name in chosen]
+
+
 def heat_map(table: pl.DataFrame, columns: Sequence[str], value: str = "S_pMSE") -> alt.TopLevelMixin:
     """Two-way utility as a map: grey is good, red is bad; usable pairs carry a ring, bad ones a disc."""
-    order = list(columns)
+    order = worst_columns(table, columns, value)
+    table = table.filter(pl.col("first").is_in(order) & pl.col("second").is_in(order))
     place = {name: i for i, name in enumerate(order)}
     data = table.with_columns(
-        _reading(value),
+        _reading(value, table),
         pl.format("{} × {}", "first", "second").alias("pair"),
     ).with_columns(pl.col("reading").replace_strict(dict(zip(WORDS, MARKS, strict=True))).alias("mark"))
     later = pl.col("first").replace_strict(place, default=0) > pl.col("second").replace_strict(
@@ -61,11 +86,11 @@ def heat_map(table: pl.DataFrame, columns: Sequence[str], value: str = "S_pMSE")
 
 
 def ranked_bars(
-    table: pl.DataFrame, name: str = "table", value: str = "S_pMSE", limit: int = 25
+    table: pl.DataFrame, name: str = "table", value: str = "S_pMSE", limit: int = 25, width: int = 420
 ) -> alt.TopLevelMixin:
     """The worst rows of a table as bars, with the two limits drawn."""
     shown = table.head(limit).with_columns(
-        _reading(value),
+        _reading(value, table),
         pl.col(value).clip(lower_bound=0.1).alias("shown"),
     )
     scale = alt.Scale(type="log", domainMin=0.1)  # a logarithmic axis has no zero
@@ -74,13 +99,16 @@ def ranked_bars(
         .mark_bar()
         .encode(
             x=alt.X("shown:Q", title=value, scale=scale, stack=None),
-            y=alt.Y(f"{name}:N", sort=None, title=None),
+            y=alt.Y(f"{name}:N", sort=None, title=None, axis=alt.Axis(labelLimit=220)),
             color=alt.Color(
-                "reading:N", title=value, scale=alt.Scale(domain=list(WORDS), range=list(SHADES))
+                "reading:N",
+                title=None,
+                scale=alt.Scale(domain=list(WORDS), range=list(SHADES)),
+                legend=alt.Legend(orient="bottom", columns=2, labelLimit=160),
             ),
             tooltip=[name, alt.Tooltip(f"{value}:Q", format=".3g"), "reading"],
         )
-        .properties(width=420)
+        .properties(width=width)
     )
     limits = alt.Chart(pl.DataFrame({"limit": [10.0, 30.0]}).to_arrow()).mark_rule(
         color=QUIET, strokeDash=[3, 3]
@@ -102,17 +130,29 @@ def plain_bars(table: pl.DataFrame, name: str, value: str, title: str, limit: in
     )
 
 
+ENOUGH = 0.2
+"""A difference from which on a pair is drawn in the full colour, unless many are larger."""
+
+
 def square_map(table: pl.DataFrame, columns: Sequence[str], value: str, title: str) -> alt.Chart:
     """A square of figures between 0 and 1, one per pair of columns, darker where worse."""
-    order = list(columns)
+    order = worst_columns(table, columns, value)
+    table = table.filter(pl.col("first").is_in(order) & pl.col("second").is_in(order))
     side = max(160, min(620, 26 * len(order)))
+    # one extreme pair must not take the colour from all others
+    top = (
+        max(ENOUGH, float(table[value].drop_nulls().drop_nans().quantile(0.95) or 0.0))
+        if len(table)
+        else ENOUGH
+    )
+    scale = alt.Scale(range=list(HEAT), domain=[0, top], clamp=True)
     return (
         alt.Chart(table.to_arrow())
         .mark_rect(stroke="white", strokeWidth=1)
         .encode(
             x=alt.X("first:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
             y=alt.Y("second:N", sort=order, title=None),
-            color=alt.Color(f"{value}:Q", title=title, scale=alt.Scale(range=list(HEAT), domainMin=0)),
+            color=alt.Color(f"{value}:Q", title=title, scale=scale),
             tooltip=["first", "second", alt.Tooltip(f"{value}:Q", format=".3g")],
         )
         .properties(width=side, height=side)

@@ -9,8 +9,7 @@ import polars as pl
 
 from dalenius.core.later import altair as alt
 from dalenius.core.option import at_least
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.core.style import ORIGINAL, PROTECTED
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -64,16 +63,14 @@ def component_distances(
 
 
 @measure(
-    MeasureInfo(
-        name="pca",
-        title="Principal components (KS)",
-        family="utility",
-        meaning="Mean distance between the files along the five main directions of the original: 0 is the same, 1 no "
-        "overlap.",
-        better="lower",
-        bounds=(0, 1),
-        reference="NIST SDNIST; Francis 2024",
-    )
+    name="pca",
+    title="Principal components (KS)",
+    family="utility",
+    meaning="Mean distance between the files along the five main directions of the original: 0 is the same, 1 no "
+    "overlap.",
+    better="lower",
+    bounds=(0, 1),
+    reference="NIST SDNIST; Francis 2024",
 )
 def principal_components(pair: Pair, columns: Sequence[str] | None = None, components: int = 5) -> Result:
     """Mean Kolmogorov–Smirnov distance along the original's principal components.
@@ -101,6 +98,7 @@ def principal_components(pair: Pair, columns: Sequence[str] | None = None, compo
         yardsticks={"the original itself": 0.0},
         values={"worst": float(distances.max()) if len(distances) else 0.0},
         table=table,
+        counts=WHOLE,
         chart=lambda: _scatter(x, y, pair.threshold),
     )
 

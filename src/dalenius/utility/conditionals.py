@@ -14,7 +14,6 @@ import polars as pl
 
 from dalenius.core.errors import DataError
 from dalenius.core.later import altair as alt
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, PROTECTED
 from dalenius.counts.measure import measure
@@ -107,16 +106,14 @@ def _split(values: AnyArray, codes: IntArray, size: int) -> list[AnyArray]:
 
 
 @measure(
-    MeasureInfo(
-        name="conditionals",
-        title="Conditional distributions (KS)",
-        family="utility",
-        meaning="How far numbers are apart inside the groups of every other column, averaged: 0 is the same, 1 has "
-        "nothing in common.",
-        better="lower",
-        bounds=(0, 1),
-        reference="Kolmogorov, Smirnov; conditional medians and densities as in Thees, Novák, Templ 2024",
-    )
+    name="conditionals",
+    title="Conditional distributions (KS)",
+    family="utility",
+    meaning="How far numbers are apart inside the groups of every other column, averaged: 0 is the same, 1 has "
+    "nothing in common.",
+    better="lower",
+    bounds=(0, 1),
+    reference="Kolmogorov, Smirnov; conditional medians and densities as in Thees, Novák, Templ 2024",
 )
 def conditional_distributions(
     pair: Pair, columns: Sequence[str] | None = None, given: Sequence[str] | None = None
@@ -145,7 +142,7 @@ def conditional_distributions(
         name="conditionals",
         value=value,
         sentence=text,
-        yardsticks={"the original itself": 0.0, "a fresh sample": float(means["fresh"].mean())},  # type: ignore[arg-type]
+        yardsticks={"the original itself": 0.0, "a fresh sample at most": float(means["fresh"].mean())},  # type: ignore[arg-type]
         values={"mean shift of medians": float(means["shift"].mean()), "worst": float(means["KS"].max())},  # type: ignore[arg-type]
         table=table.sort(pl.col("shift").abs(), descending=True, maintain_order=True),
         counts=("rows",),

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import MISSING, NAN, SPECIAL, AnyArray, BoolArray, Vector
@@ -22,11 +21,12 @@ from dalenius.utility.cells import paired, table_statistics
 from dalenius.utility.charts import plain_bars
 from dalenius.utility.summary import Summary
 from dalenius.utility.tables import reading
+from dalenius.utility.yardstick import held_out
 
 DIGITS = 15
 TINY, ROUNDED = 1e-3, 1e12
 """Decimals are cut at fifteen between these sizes; beyond them that would change numbers instead of noise."""
-WHOLE = 4_000_000
+COUNTED = 4_000_000
 """Whole numbers over a range up to this are counted instead of sorted."""
 
 
@@ -39,17 +39,6 @@ def ks_distance(first: AnyArray, second: AnyArray) -> float:
     0.25
     """
     return _distances(first, second)[0]
-
-
-def wasserstein(first: AnyArray, second: AnyArray) -> float:
-    """Earth mover's distance in standard deviations of the first sample.
-
-    Examples
-    --------
-    >>> wasserstein(np.array([0.0, 2.0]), np.array([1.0, 3.0]))
-    1.0
-    """
-    return _distances(first, second)[1]
 
 
 def _distances(first: AnyArray, second: AnyArray) -> tuple[float, float]:
@@ -67,7 +56,7 @@ def _histograms(first: AnyArray, second: AnyArray) -> tuple[AnyArray, AnyArray, 
     """All values that occur and how often in each sample; whole numbers are counted, others sorted."""
     low = float(min(first.min(), second.min()))
     size = float(max(first.max(), second.max())) - low
-    if size < WHOLE and np.all(first == np.floor(first)) and np.all(second == np.floor(second)):
+    if size < COUNTED and np.all(first == np.floor(first)) and np.all(second == np.floor(second)):
         d, s = (
             np.bincount((side - low).astype(np.int64), minlength=int(size) + 1) for side in (first, second)
         )
@@ -85,13 +74,13 @@ def shape_scores(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
     >>> shape_scores(Pair({"a": ["x", "x", "y", "z"]}, {"a": ["x", "x", "y", "y"]}), ["a"])
     {'a': 0.75}
     """
-    found = {}
+    scores = {}
     for name in columns:
         if pair.original[name].is_number:
-            found[name] = 1 - _distances(*_finite(pair, name))[0]
+            scores[name] = 1 - _distances(*_finite(pair, name))[0]
         else:
-            found[name] = _category_figures(pair, name)["shape"]
-    return found
+            scores[name] = _category_figures(pair, name)["shape"]
+    return scores
 
 
 def _finite(pair: Pair, name: str) -> tuple[AnyArray, AnyArray]:
@@ -122,14 +111,16 @@ def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataF
     rows = []
     for name in columns if columns is not None else pair.columns:
         original, protected = pair.original[name], pair.protected[name]
-        found = _number_figures(*_finite(pair, name)) if original.is_number else _category_figures(pair, name)
+        figures = (
+            _number_figures(*_finite(pair, name)) if original.is_number else _category_figures(pair, name)
+        )
         counted = pair.counts([name])
         table = table_statistics(*paired(counted.original, counted.protected), ranked=False)
         rows.append(
             {
                 "column": name,
                 "kind": str(original.column.kind),
-                **found,
+                **figures,
                 "TVD": table["TVD"],
                 "S_pMSE": table["S_pMSE"],
                 "missing original": _gaps(original),
@@ -162,7 +153,7 @@ def _gaps(vector: Vector) -> float:
 
 def _number_figures(a: AnyArray, b: AnyArray) -> dict[str, float]:
     ks, moved = _distances(a, b)
-    found = dict.fromkeys(_FIGURES, float("nan")) | {
+    figures = dict.fromkeys(_FIGURES, float("nan")) | {
         "shape": 1 - ks,
         "KS": ks,
         "Wasserstein": moved,
@@ -170,15 +161,15 @@ def _number_figures(a: AnyArray, b: AnyArray) -> dict[str, float]:
     if len(a) and len(b):
         low, high = float(a.min()), float(a.max())
         inside = (b >= low) & (b <= high)
-        found |= {"adherence": float(inside.mean()), "novel": float(1 - inside.mean()), "vanished": 0.0}
+        figures |= {"adherence": float(inside.mean()), "novel": float(1 - inside.mean()), "vanished": 0.0}
         if high > low:
             short = max((float(b.min()) - low) / (high - low), 0) + max(
                 (high - float(b.max())) / (high - low), 0
             )
-            found["coverage"] = max(1 - short, 0.0)
+            figures["coverage"] = max(1 - short, 0.0)
     elif len(a):
-        found |= _nothing_left()
-    return found
+        figures |= _nothing_left()
+    return figures
 
 
 def _nothing_left() -> dict[str, float]:
@@ -202,10 +193,10 @@ def category_counts(pair: Pair, name: str) -> tuple[AnyArray, AnyArray, BoolArra
 def _category_figures(pair: Pair, name: str) -> dict[str, float]:
     d, s, gap = category_counts(pair, name)
     dn, sn = d[~gap], s[~gap]
-    found = dict.fromkeys(_FIGURES, float("nan"))
+    figures = dict.fromkeys(_FIGURES, float("nan"))
     if dn.sum() and sn.sum():
         seen = dn > 0
-        found |= {
+        figures |= {
             "shape": 1 - 0.5 * float(np.abs(dn / dn.sum() - sn / sn.sum()).sum()),
             "coverage": float(np.mean(sn[seen] > 0)),
             "adherence": float(sn[seen].sum() / sn.sum()),
@@ -213,21 +204,19 @@ def _category_figures(pair: Pair, name: str) -> dict[str, float]:
             "vanished": float(dn[sn == 0].sum() / dn.sum()),
         }
     elif dn.sum():
-        found |= _nothing_left()
-    return found
+        figures |= _nothing_left()
+    return figures
 
 
 @measure(
-    MeasureInfo(
-        name="column-shapes",
-        title="Column shapes",
-        family="utility",
-        meaning="How alike the distributions of single columns are, averaged: 1 is the same, 0 has nothing in common.",
-        better="higher",
-        bounds=(0, 1),
-        reference="SDMetrics: QualityReport, Column Shapes (KSComplement, TVComplement)",
-        sees_dependence=False,
-    )
+    name="column-shapes",
+    title="Column shapes",
+    family="utility",
+    meaning="How alike the distributions of single columns are, averaged: 1 is the same, 0 has nothing in common.",
+    better="higher",
+    bounds=(0, 1),
+    reference="SDMetrics: QualityReport, Column Shapes (KSComplement, TVComplement)",
+    sees_dependence=False,
 )
 def column_shapes(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean of SDMetrics' column shape scores, with all figures of each column.
@@ -239,45 +228,44 @@ def column_shapes(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     1.0
     """
     table = column_figures(pair, columns).sort("shape", descending=False, nulls_last=True)
-    found = Summary.of(table, "shape")
+    summary = Summary.of(table, "shape")
     text = "There is no column to compare."
-    if found.worst is not None:
+    if summary.worst is not None:
         text = (
-            f"Single columns overlap by {figure(100 * found.mean, '%')} on average; the least alike is "
-            f"{found.worst['column']!r} with {figure(100 * found.worst['shape'], '%')}."
+            f"Single columns overlap by {figure(100 * summary.mean, '%')} on average; the least alike is "
+            f"{summary.worst['column']!r} with {figure(100 * summary.worst['shape'], '%')}."
         )
     shown = table.with_columns((1 - pl.col("shape")).alias("distance"))
     return Result(
         name="column-shapes",
-        value=found.mean,
+        value=summary.mean,
         sentence=text,
         yardsticks={"the original itself": 1.0, **_holdout_shapes(pair, table["column"].to_list())},
-        values={"lowest": found.lowest},
+        values={"lowest": summary.lowest},
         table=table,
+        counts=WHOLE,
         chart=lambda: plain_bars(shown, "column", "distance", "distance between distributions (0 is best)"),
     )
 
 
 def _holdout_shapes(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
-    if pair.holdout is None or pair.holdout.rows == 0:
+    held = held_out(pair)
+    if held is None:
         return {}
-    held = column_figures(Pair(pair.original, pair.holdout, grouping=pair.grouping), columns)
-    found = Summary.of(held, "shape")
-    return {"holdout": found.mean} if found.worst is not None else {}
+    summary = Summary.of(column_figures(held, columns), "shape")
+    return {"holdout": summary.mean} if summary.worst is not None else {}
 
 
 @measure(
-    MeasureInfo(
-        name="coverage",
-        title="Coverage of categories and ranges",
-        family="utility",
-        meaning="Share of the original's categories, and of its number ranges, that the protected file still has; rare "
-        "categories vanish first.",
-        better="higher",
-        bounds=(0, 1),
-        reference="SDMetrics: CategoryCoverage, RangeCoverage; Fössing, Drechsler 2024 (vanished categories)",
-        sees_dependence=False,
-    )
+    name="coverage",
+    title="Coverage of categories and ranges",
+    family="utility",
+    meaning="Share of the original's categories, and of its number ranges, that the protected file still has; rare "
+    "categories vanish first.",
+    better="higher",
+    bounds=(0, 1),
+    reference="SDMetrics: CategoryCoverage, RangeCoverage; Fössing, Drechsler 2024 (vanished categories)",
+    sees_dependence=False,
 )
 def coverage(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean coverage over the columns, with what has vanished and what is new.
@@ -307,5 +295,6 @@ def coverage(pair: Pair, columns: Sequence[str] | None = None) -> Result:
         yardsticks={"the original itself": 1.0},
         values={"vanished categories": float(table["vanished"].fill_nan(0.0).sum())},
         table=table,
+        counts=WHOLE,
         chart=lambda: plain_bars(known, "column", "coverage", "share of categories or range covered"),
     )

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -86,20 +85,18 @@ def _kinds_of(sex: Vector, code: AnyArray, grown: AnyArray, size: int) -> AnyArr
 
 
 @measure(
-    MeasureInfo(
-        name="households",
-        title="Households kept",
-        family="utility",
-        meaning="How far households differ, in per cent of the original's: their number, those of children only, those "
-        "with adults of both sexes, and their sizes; 0 is the same.",
-        better="lower",
-        bounds=(0, float("inf")),
-        reference="Thees, Novák, Templ 2024",
-        unit="%",
-        default=False,
-        needs=frozenset({"households"}),
-        sees_dependence=False,
-    )
+    name="households",
+    title="Households kept",
+    family="utility",
+    meaning="How far households differ, in per cent of the original's: their number, those of children only, those "
+    "with adults of both sexes, and their sizes; 0 is the same.",
+    better="lower",
+    bounds=(0, float("inf")),
+    reference="Thees, Novák, Templ 2024",
+    unit="%",
+    default=False,
+    needs=frozenset({"households"}),
+    sees_dependence=False,
 )
 def households_kept(
     pair: Pair,
@@ -130,7 +127,7 @@ def households_kept(
     for role, name in {"age": age, "sex": sex, "weight": weight}.items():
         if name not in (None, role) and (used[role] is None or name not in pair.original):
             raise DataError(
-                f"column {name!r} cannot be used as {role}: it is not in both files, or no number"
+                f"column {name!r} cannot be used as {role}: it is not in both files, or not a number"
             )
     sides = [household_counts(t, found[0], adult=adult, **used) for t in (pair.original, pair.protected)]
     table = _table(sides)

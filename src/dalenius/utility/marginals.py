@@ -15,7 +15,6 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.option import at_least
 from dalenius.core.random import Seed, generator
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import withhold
 from dalenius.counts.counts import align
@@ -26,6 +25,7 @@ from dalenius.data.grouping import Grouping
 from dalenius.data.table import Table
 from dalenius.utility.charts import plain_bars
 from dalenius.utility.tables import table_utility
+from dalenius.utility.yardstick import held_out
 
 FRACTIONS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Subsamples that the score is compared with, as SDNIST does."""
@@ -158,16 +158,15 @@ def sampling_equivalent(
 
 
 @measure(
-    MeasureInfo(
-        name="k-marginal",
-        title="k-marginal score",
-        family="utility",
-        meaning="How alike all tables of two columns are: 1000 for the same shares in every cell, 0 for nothing in "
-        "common.",
-        better="higher",
-        bounds=(0, 1000),
-        reference="NIST SDNIST; Francis 2024",
-    )
+    name="k-marginal",
+    title="k-marginal score",
+    family="utility",
+    meaning="How alike all tables of two columns are: 1000 for the same shares in every cell, 0 for nothing in "
+    "common.",
+    better="higher",
+    bounds=(0, 1000),
+    reference="NIST SDNIST; Francis 2024",
+    reads="counts",
 )
 def k_marginal(
     pair: Pair,
@@ -191,9 +190,9 @@ def k_marginal(
     value, table = k_marginal_score(pair, columns, order=order, by=by)
     worst = f"; the least alike is {table['table'][0]}" if len(table) and float(table["L"][0]) > 0.05 else ""
     yardsticks = {"the original itself": 1000.0}
-    if pair.holdout is not None and pair.holdout.rows:
-        other = Pair(pair.original, pair.holdout, grouping=pair.grouping)
-        yardsticks["holdout"] = k_marginal_score(other, columns, order=order, by=by)[0]
+    held = held_out(pair)
+    if held is not None:
+        yardsticks["holdout"] = k_marginal_score(held, columns, order=order, by=by)[0]
     text = f"The {len(table)} tables of {order} columns score {figure(value)} of 1000{worst}."
     if not len(table):
         text = "There is no table to compare."

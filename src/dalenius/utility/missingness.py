@@ -12,8 +12,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.memory import count_codes_many
 from dalenius.counts.pair import Pair
@@ -60,17 +59,15 @@ def _states(vector: Vector) -> Categories:
 
 
 @measure(
-    MeasureInfo(
-        name="missingness",
-        title="Gaps in the same places",
-        family="utility",
-        meaning="How differently rows are empty or not applicable, over all pairs of columns with gaps (share of rows "
-        "that would have to change): 0 is the same.",
-        better="lower",
-        bounds=(0, 1),
-        reference="SDMetrics: MissingValueSimilarity, extended to pairs; Slokom et al. 2024",
-        sees_dependence=False,
-    )
+    name="missingness",
+    title="Gaps in the same places",
+    family="utility",
+    meaning="How differently rows are empty or not applicable, over all pairs of columns with gaps (share of rows "
+    "that would have to change): 0 is the same.",
+    better="lower",
+    bounds=(0, 1),
+    reference="SDMetrics: MissingValueSimilarity, extended to pairs; Slokom et al. 2024",
+    sees_dependence=False,
 )
 def gaps_alike(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean total variation distance between the files' patterns of gaps.
@@ -108,5 +105,6 @@ def gaps_alike(pair: Pair, columns: Sequence[str] | None = None) -> Result:
         yardsticks={"the original itself": 0.0},
         values={"worst": float(max(distances))},
         table=table,
+        counts=WHOLE,
         chart=lambda: two_files(shown, "where", "share of rows"),
     )

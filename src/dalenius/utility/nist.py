@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from dalenius.core.compared import compared
 from dalenius.core.errors import OptionError
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import withhold
 from dalenius.counts.counts import Counts, align
@@ -20,7 +18,6 @@ from dalenius.data.table import Table
 from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, AnyArray, BoolArray
 from dalenius.utility.charts import two_files
 from dalenius.utility.conditionals import FEWEST
-from dalenius.utility.copies import row_counts
 from dalenius.utility.trends import association_table
 
 FEW_LEVELS = 8
@@ -154,69 +151,16 @@ def _slope(x: AnyArray, y: AnyArray) -> float:
     return float(centred @ (y - y.mean()) / (centred @ centred))
 
 
-def unique_exact_matches(pair: Pair, columns: Sequence[str] | None = None) -> tuple[int, int]:
-    """Original rows that occur once and whose exact copy is in the protected file; and how many rows occur once.
-
-    Examples
-    --------
-    >>> unique_exact_matches(Pair({"a": ["x", "y", "y"]}, {"a": ["x", "z"]}))
-    (1, 1)
-    """
-    first, second = row_counts(pair, columns)
-    return int(np.sum((first == 1) & (second > 0))), int(np.sum(first == 1))
-
-
 @measure(
-    MeasureInfo(
-        name="unique-matches",
-        title="Unique rows copied whole",
-        family="risk",
-        dimension="copying",
-        meaning="Per cent of original rows that nobody else shares and that the protected file has in every column.",
-        better="lower",
-        bounds=(0, 100),
-        reference="NIST SDNIST: unique exact matches; Francis 2024",
-        unit="%",
-        default=False,
-    )
-)
-def unique_matches(pair: Pair, columns: Sequence[str] | None = None) -> Result:
-    """Original rows that occur once and whose exact copy is released, in per cent of all original rows.
-
-    Examples
-    --------
-    >>> unique_matches(Pair({"a": ["x", "y", "y", "z"]}, {"a": ["x", "y"]})).value
-    25.0
-    """
-    match, units = pair.match(list(columns) if columns is not None else pair.columns), pair.units
-    there, at = match.protected > 0, match.groups.original
-    copied, unique = (int(units.any(flags[at]).sum()) for flags in (match.single & there, match.single))
-    told = compared(match.inside(match.single & there), match.outside(match.single_outside * there))
-    value = 100 * copied / units.count
-    return Result(
-        name="unique-matches",
-        value=value,
-        sentence=f"{copied:,} of the {unique:,} original {units.noun} that are like nobody else are in the protected "
-        "file with every value.",
-        **told,
-        yardsticks={"holdout": told["outside"]} if "outside" in told else {},
-        values={"matches": float(copied), "unique rows": float(unique),
-                "per cent of unique rows": 100 * copied / unique if unique else 0.0},
-    )  # fmt: skip
-
-
-@measure(
-    MeasureInfo(
-        name="slopes",
-        title="Slopes by subgroup",
-        family="utility",
-        meaning="Median difference between the files in the slope of one number on another, for everybody and in each "
-        "subgroup, in standard deviations: 0 is the same.",
-        better="lower",
-        bounds=(0, float("inf")),
-        reference="NIST SDNIST: linear regression; Francis 2024",
-        default=False,
-    )
+    name="slopes",
+    title="Slopes by subgroup",
+    family="utility",
+    meaning="Median difference between the files in the slope of one number on another, for everybody and in each "
+    "subgroup, in standard deviations: 0 is the same.",
+    better="lower",
+    bounds=(0, float("inf")),
+    reference="NIST SDNIST: linear regression; Francis 2024",
+    default=False,
 )
 def slope_agreement(
     pair: Pair, y: str | None = None, x: str | None = None, by: Sequence[str] | str | None = None

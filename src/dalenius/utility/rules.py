@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.option import one_of
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.rules import Rule, parse_rules, rules_for
@@ -127,19 +126,17 @@ def broken_rows(
 
 
 @measure(
-    MeasureInfo(
-        name="rules",
-        title="Rules kept",
-        family="utility",
-        meaning="Per cent of rows that keep the structural rules of the schema, averaged over the rules; the learned "
-        "share says how much of a rule the method picked up.",
-        better="higher",
-        bounds=(0, 100),
-        reference="Slokom et al. 2024 and Aghaddar et al. 2024 (analytical validity rules)",
-        unit="%",
-        needs=frozenset({"rules"}),
-        sees_dependence=False,
-    )
+    name="rules",
+    title="Rules kept",
+    family="utility",
+    meaning="Per cent of rows that keep the structural rules of the schema, averaged over the rules; the learned "
+    "share says how much of a rule the method picked up.",
+    better="higher",
+    bounds=(0, 100),
+    reference="Slokom et al. 2024 and Aghaddar et al. 2024 (analytical validity rules)",
+    unit="%",
+    needs=frozenset({"rules"}),
+    sees_dependence=False,
 )
 def rules_kept(pair: Pair, rules: Sequence[str] | None = None) -> Result:
     """Mean compliance with the rules of the schema, or with rules given.
@@ -159,7 +156,13 @@ def rules_kept(pair: Pair, rules: Sequence[str] | None = None) -> Result:
     table = rule_table(pair.original, {"protected": pair.protected}, found)
     known = table["protected"].drop_nulls()
     if not len(known):
-        return Result("rules", float("nan"), "No rule applies to any row of the protected file.", table=table)
+        return Result(
+            "rules",
+            float("nan"),
+            "No rule applies to any row of the protected file.",
+            table=table,
+            counts=WHOLE,
+        )
     value = float(known.mean())  # type: ignore[arg-type]
     learned = table["protected: learned"].drop_nulls().drop_nans()
     table = table.sort("protected", nulls_last=True)
@@ -174,5 +177,6 @@ def rules_kept(pair: Pair, rules: Sequence[str] | None = None) -> Result:
         yardsticks={"original": float(np.nanmean(table["original"].to_numpy()))},
         values={"learned": float(learned.mean())} if len(learned) else {},  # type: ignore[arg-type]
         table=table,
+        counts=WHOLE,
         chart=lambda: two_files(table.drop_nulls("protected"), "rule", "rows that keep the rule, %"),
     )

@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.option import one_of
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.utility.charts import plain_bars
 from dalenius.utility.summary import Summary
+from dalenius.utility.yardstick import held_out
 
 Statistic = Literal["mean", "median", "std"]
 
@@ -66,18 +66,16 @@ def statistic_table(
 
 
 @measure(
-    MeasureInfo(
-        name="statistic-similarity",
-        title="Means alike",
-        family="utility",
-        meaning="How close the mean (or median, or standard deviation) of each number is, averaged: 1 is the same, 0 "
-        "is off by the whole range of the original.",
-        better="higher",
-        bounds=(0, 1),
-        reference="SDMetrics: StatisticSimilarity",
-        default=False,
-        sees_dependence=False,
-    )
+    name="statistic-similarity",
+    title="Means alike",
+    family="utility",
+    meaning="How close the mean (or median, or standard deviation) of each number is, averaged: 1 is the same, 0 "
+    "is off by the whole range of the original.",
+    better="higher",
+    bounds=(0, 1),
+    reference="SDMetrics: StatisticSimilarity",
+    default=False,
+    sees_dependence=False,
 )
 def statistic_similarity(
     pair: Pair, columns: Sequence[str] | None = None, statistic: Statistic = "mean"
@@ -91,25 +89,26 @@ def statistic_similarity(
     """
     numbers = [n for n in (columns if columns is not None else pair.columns) if pair.original[n].is_number]
     table = statistic_table(pair.original, pair.protected, numbers, statistic)
-    found = Summary.of(table, "score")
+    scores = Summary.of(table, "score")
     text = "There is no number whose values vary in the original, so nothing can be compared."
-    if found.worst is not None:
+    if scores.worst is not None:
         text = (
-            f"The {_WORDS[statistic]} of the numbers differ by {figure(100 * (1 - found.mean), '%')} of their range on "
-            f"average; the most moved is {found.worst['column']!r}, from {figure(found.worst['original'])} to "
-            f"{figure(found.worst['protected'])}."
+            f"The {_WORDS[statistic]} of the numbers differ by {figure(100 * (1 - scores.mean), '%')} of their range "
+            f"on average; the most moved is {scores.worst['column']!r}, from {figure(scores.worst['original'])} to "
+            f"{figure(scores.worst['protected'])}."
         )
     beside = {"the original itself": 1.0}
-    if pair.holdout is not None and found.worst is not None:
-        beside["holdout"] = Summary.of(
-            statistic_table(pair.original, pair.holdout, numbers, statistic), "score"
-        ).mean
+    held = held_out(pair)
+    if held is not None and scores.worst is not None:
+        other = statistic_table(held.original, held.protected, numbers, statistic)
+        beside["holdout"] = Summary.of(other, "score").mean
     return Result(
         name="statistic-similarity",
-        value=found.mean,
+        value=scores.mean,
         sentence=text,
         yardsticks=beside,
-        values={"lowest": found.lowest},
+        values={"lowest": scores.lowest},
         table=table,
+        counts=WHOLE,
         chart=lambda: plain_bars(table, "column", "score", f"similarity of {_WORDS[statistic]}"),
     )

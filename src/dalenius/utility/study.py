@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
 from statistics import NormalDist, fmean
 from typing import Literal
 
@@ -16,29 +15,6 @@ from dalenius.core.option import one_of
 from dalenius.core.result import Interval
 from dalenius.counts.pair import Pair
 from dalenius.utility.tables import table_utility
-
-
-def all_tables(
-    fixed: Sequence[str],
-    synthetic: Sequence[str],
-    sizes: Sequence[int] = (2, 3, 4, 5),
-    area: str | None = None,
-) -> list[tuple[str, ...]]:
-    """Every table of the chosen columns that has at least one synthetic one, crossed with an area when given.
-
-    Examples
-    --------
-    >>> found = all_tables(["a", "b", "c"], ["x", "y", "z"])
-    >>> [sum(len(table) == size for table in found) for size in (2, 3, 4, 5)]
-    [12, 19, 15, 6]
-    """
-    chosen = [
-        table
-        for size in sizes
-        for table in combinations([*fixed, *synthetic], size)
-        if set(table) & set(synthetic)
-    ]
-    return chosen if area is None else [(area, *table) for table in chosen]
 
 
 def relative_improvement(means: Sequence[float], base: Literal["best", "worst"] = "worst") -> float:

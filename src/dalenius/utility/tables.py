@@ -16,19 +16,20 @@ import polars as pl
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.later import altair as alt
 from dalenius.core.option import at_least, one_of
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.counts import Counts, align
-from dalenius.counts.measure import measure
+from dalenius.counts.measure import Registering, measure
 from dalenius.counts.memory import count_codes_many
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, AnyArray
-from dalenius.utility.cells import RANKED, STATISTICS, cell_differences, paired, table_statistics
+from dalenius.utility.cells import RANKED, STATISTICS, cell_differences, cells_off, paired, table_statistics
 from dalenius.utility.charts import heat_map, plain_bars, ranked_bars
 from dalenius.utility.distances import DISTANCES, count_distances
 
 GOOD, USABLE = 10.0, 30.0
 """Readings of S_pMSE: below 10 good, below 30 usable (Raab 2022)."""
+OFF = "cells off"
+"""Name of one more statistic of a table: how many of its cells lost or won more than a third, beyond chance."""
 BATCH = 64
 """Tables counted at a time, so that memory does not grow with the number of tables."""
 Which = int | Iterable[Sequence[str]]
@@ -59,8 +60,8 @@ def voas_williamson(original: Counts, protected: Counts) -> tuple[float, int]:
     >>> round(vw, 4), df
     (16.6667, 1)
     """
-    found = table_statistics(*paired(original, protected), ranked=False)
-    return found["VW"], int(found["df"])
+    statistics = table_statistics(*paired(original, protected), ranked=False)
+    return statistics["VW"], int(statistics["df"])
 
 
 def table_utility(
@@ -97,7 +98,7 @@ def table_utility(
     >>> table_utility(pair, statistics=["S_pMSE", "TVD"]).rows()
     [('a × b', 'a', 'b', 44.44444444444445, 0.5)]
     """
-    known = (*STATISTICS, *DISTANCES)
+    known = (*STATISTICS, *DISTANCES, OFF)
     unknown = [name for name in statistics if name not in known]
     if unknown:
         raise OptionError(f"no statistic {unknown[0]!r}; there are {', '.join(known)}")
@@ -113,9 +114,9 @@ def table_utility(
     rows = []
     for names, *counted in _counted(pair, wanted, against):
         both = [_without_gaps(one) for one in counted] if gaps == "drop" else counted
-        found = _statistics(*paired(*both), statistics, random_size)
+        values = _statistics(*paired(*both), statistics, random_size)
         places = dict(zip(parts, [*names, *[None] * (width - len(names))], strict=True))
-        rows.append({"table": " × ".join(names), **places, **{name: found[name] for name in statistics}})
+        rows.append({"table": " × ".join(names), **places, **{name: values[name] for name in statistics}})
     schema = {
         "table": pl.String,
         **dict.fromkeys(parts, pl.String),
@@ -128,18 +129,20 @@ def table_utility(
 
 def _statistics(d: AnyArray, s: AnyArray, wanted: Sequence[str], random_size: bool) -> dict[str, float]:
     ranked = any(name in RANKED for name in wanted)
-    found = table_statistics(d, s, random_size=random_size, ranked=ranked)
+    values = table_statistics(d, s, random_size=random_size, ranked=ranked)
     if any(name in DISTANCES for name in wanted):
-        found |= count_distances(d, s * (d.sum() / max(float(s.sum()), 1.0)))
-    return found
+        values |= count_distances(d, s * (d.sum() / max(float(s.sum()), 1.0)))
+    if OFF in wanted:
+        values[OFF] = float(cells_off(d, s))
+    return values
 
 
 def _tables(pair: Pair, tables: Which, columns: Sequence[str] | None) -> list[tuple[str, ...]]:
     if not isinstance(tables, int):
-        found = [tuple(names) for names in tables]
-        if not all(found):
+        chosen = [tuple(names) for names in tables]
+        if not all(chosen):
             raise OptionError("a table of no columns is asked for; name at least one column")
-        return found
+        return chosen
     at_least("tables", tables, 1)
     used = list(columns) if columns is not None else pair.columns
     return list(combinations(used, min(tables, len(used)))) if used else []
@@ -151,7 +154,7 @@ def _counted(
     """Count table by table. Small ones are kept by the pair for other measures, larger ones are let go."""
     for begin in range(0, len(wanted), BATCH):
         batch = wanted[begin : begin + BATCH]
-        if max(map(len, batch)) <= 2:
+        if max(map(len, batch)) <= 2 or pair.streams:
             for names, counted in pair.count_many(batch).items():
                 other = counted.protected if against == "protected" else counted.holdout
                 if other is not None:
@@ -256,8 +259,8 @@ def cell_chart(cells: pl.DataFrame, columns: Sequence[str]) -> alt.TopLevelMixin
     return plain_bars(named, "cell", "z", "too few or too many, in standard errors", limit=len(named))
 
 
-def _info(order: str, count: int, default: bool) -> MeasureInfo:
-    return MeasureInfo(
+def _tables_of(order: str, count: int, default: bool) -> Registering:
+    return measure(
         name=f"{order}-way-utility",
         title=f"{order.capitalize()}-way tables (mean S_pMSE)",
         family="utility",
@@ -268,10 +271,11 @@ def _info(order: str, count: int, default: bool) -> MeasureInfo:
         reference=REFERENCE,
         default=default,
         sees_dependence=count > 1,
+        reads="counts",
     )
 
 
-@measure(_info("two", 2, True))
+@_tables_of("two", 2, True)
 def two_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean S_pMSE over all two-way tables, numbers in groups; 1 is what a correct model gives.
 
@@ -284,7 +288,7 @@ def two_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     return _table_result(pair, "two", 2, columns)
 
 
-@measure(_info("one", 1, True))
+@_tables_of("one", 1, True)
 def one_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean S_pMSE over the columns one by one, numbers in groups.
 
@@ -296,7 +300,7 @@ def one_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     return _table_result(pair, "one", 1, columns)
 
 
-@measure(_info("three", 3, False))
+@_tables_of("three", 3, False)
 def three_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean S_pMSE over all three-way tables, numbers in groups.
 
@@ -311,9 +315,12 @@ def three_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Resul
 
 def _table_result(pair: Pair, order: str, count: int, columns: Sequence[str] | None) -> Result:
     used = list(columns) if columns is not None else pair.columns
-    table = table_utility(pair, count, columns=used, statistics=("S_pMSE", "df"))
-    table = table.with_columns(
-        pl.col("S_pMSE").map_elements(reading, return_dtype=pl.String).alias("reading")
+    table = table_utility(pair, count, columns=used, statistics=("S_pMSE", "df", OFF))
+    word = pl.col("S_pMSE").map_elements(reading, return_dtype=pl.String)
+    # a table one of whose cells is lost is not good, however well the others came out
+    hidden = (word == "good") & (pl.col(OFF) > 0)
+    table = table.with_columns(pl.when(hidden).then(pl.lit("usable")).otherwise(word).alias("reading")).drop(
+        OFF
     )
     value = float(table["S_pMSE"].mean()) if len(table) else float("nan")  # type: ignore[arg-type]
     counts = {word: int((table["reading"] == word).sum()) for word in ("good", "usable", "bad")}
@@ -328,6 +335,7 @@ def _table_result(pair: Pair, order: str, count: int, columns: Sequence[str] | N
             **{f"{word} tables": float(number) for word, number in counts.items()},
         },
         table=table,
+        counts=WHOLE,
         chart=(lambda: heat_map(table, used))
         if count == 2 and len(used) > 1
         else (lambda: ranked_bars(table)),
@@ -337,14 +345,16 @@ def _table_result(pair: Pair, order: str, count: int, columns: Sequence[str] | N
 def _yardsticks(pair: Pair, count: int, columns: Sequence[str]) -> dict[str, float]:
     """1 for a correct model; a fresh sample differs by two sampling errors, the original's and its own.
 
-    With c the protected share of all rows a fresh sample's expectation is 1 / (1 − c): 2 at equal sizes.
+    With n original and m other rows a fresh sample's expectation is (n + m) / n: 2 at equal sizes. The holdout's figure
+    is brought from its own size to the protected file's by that; a smaller holdout has too many empty cells.
     """
-    share = pair.protected.rows / (pair.original.rows + pair.protected.rows)
-    found = {"a correct model": 1.0, "a fresh sample": 1 / (1 - share)}
-    if pair.holdout is not None and pair.holdout.rows and count < 3 and columns:
+    rows = pair.original.rows
+    yardsticks = {"a correct model": 1.0, "a fresh sample": (rows + pair.protected.rows) / rows}
+    if pair.holdout is not None and pair.holdout.rows >= pair.protected.rows and count < 3 and columns:
         held = table_utility(pair, count, columns=columns, statistics=("S_pMSE",), against="holdout")
-        found["holdout"] = float(held["S_pMSE"].mean())  # type: ignore[arg-type]
-    return found
+        scale = (rows + pair.protected.rows) / (rows + pair.holdout.rows)
+        yardsticks["holdout"] = scale * float(held["S_pMSE"].mean())  # type: ignore[arg-type]
+    return yardsticks
 
 
 def _sentence(value: float, order: str, counts: dict[str, int], table: pl.DataFrame) -> str:

@@ -11,8 +11,7 @@ import polars as pl
 
 from dalenius.core.later import stats
 from dalenius.core.option import one_of
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.counts import Counts
 from dalenius.counts.measure import measure
 from dalenius.counts.memory import count_codes_many
@@ -162,15 +161,13 @@ def _ranks(column: AnyArray) -> AnyArray:
 
 
 @measure(
-    MeasureInfo(
-        name="pair-trends",
-        title="Pair trends",
-        family="utility",
-        meaning="How alike the relations between pairs of columns are, averaged: 1 is the same.",
-        better="higher",
-        bounds=(0, 1),
-        reference="SDMetrics: QualityReport, Column Pair Trends",
-    )
+    name="pair-trends",
+    title="Pair trends",
+    family="utility",
+    meaning="How alike the relations between pairs of columns are, averaged: 1 is the same.",
+    better="higher",
+    bounds=(0, 1),
+    reference="SDMetrics: QualityReport, Column Pair Trends",
 )
 def pair_trends(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean of SDMetrics' pair trend scores; with column shapes it makes their quality score.
@@ -183,27 +180,28 @@ def pair_trends(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """
     used = list(columns) if columns is not None else pair.columns
     table = pair_trends_table(pair, used).sort("score", nulls_last=True)
-    found, strong = Summary.of(table, "score"), Summary.of(table.filter("strong"), "score")
+    summary, strong = Summary.of(table, "score"), Summary.of(table.filter("strong"), "score")
     shapes = Summary.of(pl.DataFrame({"shape": list(shape_scores(pair, used).values())}), "shape")
     parts = [part.mean for part in (shapes, strong) if part.worst is not None]
     text = "There is no pair of columns to compare."
-    if found.worst is not None:
+    if summary.worst is not None:
         text = (
-            f"Pairs of columns agree by {figure(100 * found.mean, '%')} on average; the least alike are "
-            f"{found.worst['first']!r} and {found.worst['second']!r}."
+            f"Pairs of columns agree by {figure(100 * summary.mean, '%')} on average; the least alike are "
+            f"{summary.worst['first']!r} and {summary.worst['second']!r}."
         )
     drawn = table.with_columns((1 - pl.col("score")).alias("distance"))
     return Result(
         name="pair-trends",
-        value=found.mean,
+        value=summary.mean,
         sentence=text,
         yardsticks={"the original itself": 1.0},
         values={
-            "quality score": float(np.mean(parts)) if parts else found.mean,
+            "quality score": float(np.mean(parts)) if parts else summary.mean,
             "strong pairs": strong.mean,
-            "lowest": found.lowest,
+            "lowest": summary.lowest,
         },
         table=table,
+        counts=WHOLE,
         chart=lambda: square_map(drawn, used, "distance", "distance"),
     )
 
@@ -287,16 +285,14 @@ def _kind(pair: Pair, a: str, b: str, method: Correlation) -> str:
 
 
 @measure(
-    MeasureInfo(
-        name="associations",
-        title="Difference of associations",
-        family="utility",
-        meaning="Mean absolute difference between the files in how strongly pairs of columns go together (correlation "
-        "of numbers, Cramér's V otherwise): 0 is the same.",
-        better="lower",
-        bounds=(0, 2),
-        reference="Kolb, Tang, Giessing 2024; SDNIST: pairwise correlation difference",
-    )
+    name="associations",
+    title="Difference of associations",
+    family="utility",
+    meaning="Mean absolute difference between the files in how strongly pairs of columns go together (correlation "
+    "of numbers, Cramér's V otherwise): 0 is the same.",
+    better="lower",
+    bounds=(0, 2),
+    reference="Kolb, Tang, Giessing 2024; SDNIST: pairwise correlation difference",
 )
 def association_difference(
     pair: Pair, columns: Sequence[str] | None = None, method: Correlation = "pearson"
@@ -312,21 +308,22 @@ def association_difference(
     used = list(columns) if columns is not None else pair.columns
     table = association_table(pair, used, method).with_columns(pl.col("difference").abs().alias("size"))
     table = table.sort("size", descending=True, nulls_last=True)
-    found = Summary.of(table, "size")
-    worst = found.worst
+    summary = Summary.of(table, "size")
+    worst = summary.worst
     text = "There is no pair of columns whose association could be compared."
     if worst is not None:
         text = (
-            f"How strongly columns go together differs by {figure(found.mean)} on average (0 is the same, 1 a lot); "
+            f"How strongly columns go together differs by {figure(summary.mean)} on average (0 is the same, 1 a lot); "
             f"most for {worst['first']!r} and {worst['second']!r}: {figure(worst['original'])} in the original, "
             f"{figure(worst['protected'])} in the protected file."
         )
     return Result(
         name="associations",
-        value=found.mean,
+        value=summary.mean,
         sentence=text,
         yardsticks={"the original itself": 0.0},
-        values={"median": found.median},
+        values={"median": summary.median},
         table=table.drop("size"),
+        counts=WHOLE,
         chart=lambda: square_map(table.drop_nans("size"), used, "size", "absolute difference"),
     )

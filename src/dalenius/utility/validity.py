@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError, names
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Role
@@ -98,19 +97,17 @@ def _structure(pair: Pair) -> float:
 
 
 @measure(
-    MeasureInfo(
-        name="diagnostic",
-        title="Validity (diagnostic score)",
-        family="utility",
-        meaning="Whether the protected file is valid where the original is: numbers inside its range, categories it "
-        "has, unique keys, the same columns of the same kinds; 1 is valid throughout.",
-        better="higher",
-        bounds=(0, 1),
-        reference="SDMetrics: DiagnosticReport (Data Validity, Data Structure)",
-        default=False,
-        sees_spread=False,
-        sees_dependence=False,
-    )
+    name="diagnostic",
+    title="Validity (diagnostic score)",
+    family="utility",
+    meaning="Whether the protected file is valid where the original is: numbers inside its range, categories it "
+    "has, unique keys, the same columns of the same kinds; 1 is valid throughout.",
+    better="higher",
+    bounds=(0, 1),
+    reference="SDMetrics: DiagnosticReport (Data Validity, Data Structure)",
+    default=False,
+    sees_spread=False,
+    sees_dependence=False,
 )
 def diagnostic(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean of data validity and data structure, as SDMetrics' diagnostic report has them.
@@ -145,23 +142,22 @@ def diagnostic(pair: Pair, columns: Sequence[str] | None = None) -> Result:
         yardsticks={"the original itself": 1.0},
         values={"data validity": validity.mean, "data structure": structure},
         table=table,
+        counts=WHOLE,
         chart=lambda: plain_bars(table, "column", "score", "share of valid values"),
     )
 
 
 @measure(
-    MeasureInfo(
-        name="key-uniqueness",
-        title="Unique keys",
-        family="utility",
-        meaning="Share of protected rows with a key of their own: not empty and not that of an earlier row.",
-        better="higher",
-        bounds=(0, 1),
-        reference="SDMetrics: KeyUniqueness",
-        default=False,
-        needs=frozenset({"identifiers"}),
-        sees_dependence=False,
-    )
+    name="key-uniqueness",
+    title="Unique keys",
+    family="utility",
+    meaning="Share of protected rows with a key of their own: not empty and not that of an earlier row.",
+    better="higher",
+    bounds=(0, 1),
+    reference="SDMetrics: KeyUniqueness",
+    default=False,
+    needs=frozenset({"identifiers"}),
+    sees_dependence=False,
 )
 def key_uniqueness(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Share of rows with a key of their own; ``columns`` are one key together, default: each identifier alone.
@@ -191,5 +187,6 @@ def key_uniqueness(pair: Pair, columns: Sequence[str] | None = None) -> Result:
         f"of 100 original ones {figure(100 * worst['original'])}.",
         yardsticks={"original": float(np.mean(table["original"].to_numpy()))},
         table=table,
+        counts=WHOLE,
         chart=lambda: plain_bars(table, "key", "score", "share of rows with a key of their own"),
     )

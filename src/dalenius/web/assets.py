@@ -9,8 +9,14 @@ from fastapi.responses import PlainTextResponse, Response
 
 from dalenius.web.shell import PLACE, Shell
 
-KINDS = {"app.css": "text/css", "charts.js": "text/javascript", "setup.js": "text/javascript",
-         "progress.js": "text/javascript"}  # fmt: skip
+KINDS = {
+    "app.css": "text/css",
+    "charts.js": "text/javascript",
+    "setup.js": "text/javascript",
+    "result.js": "text/javascript",
+    "progress.js": "text/javascript",
+    "checking.js": "text/javascript",
+}
 
 
 def routes(shell: Shell) -> APIRouter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dalenius.core.errors import OptionError
@@ -13,10 +13,13 @@ from dalenius.counts.measure import MEASURES
 from dalenius.evaluation.policy import Rule
 from dalenius.release.plan import Scenario
 from dalenius.synth import METHODS, Candidate
+from dalenius.web.recipe_form import RecipeForm
+from dalenius.web.structure_form import StructureForm
 
 MOST_INTRUDERS = 12
 LINES = {
-    "copies": ("identical-matches", "2", "holdout"),
+    "copies": ("identical-matches", "1.5", "holdout"),
+    "near": ("near-copies", "5", "holdout"),
     "dcr": ("dcr", "70", "fixed"),
     "DiSCO": ("DiSCO", "5", "holdout"),
     "repU": ("repU", "5", "holdout"),
@@ -41,7 +44,7 @@ class Intruder:
         said = self.name or "an intruder without a name"
         if not self.keys or not self.targets:
             raise OptionError(
-                f"{said}: mark at least one column he knows (key) and one he wants to learn (target)"
+                f"{said}: mark at least one column that is known (key) and one to be learnt (target)"
             )
         share = _number(self.share, f"{said}: the share of the population in the data", 0.0001, 100)
         return Scenario(self.name, tuple(self.keys), tuple(self.targets), self.about, share / 100)
@@ -59,7 +62,7 @@ class PolicyLine:
         """The line as a plan writes it."""
         limit = _number(self.limit, f"the limit of {figure}", 0, 1e6)
         if self.against == "holdout":
-            return f"{figure} added <= {limit:g} points"
+            return f"{figure} surely added <= {limit:g} points"
         line = f"{figure} <= {limit:g}"
         return line + (" %" if MEASURES[Rule.parse(line).measure].info.unit == "%" else "")
 
@@ -72,8 +75,9 @@ class Choices:
     --------
     >>> chosen = Choices(kinds={}, roles={"age": "key", "ill": "target"}, intruders=[], methods=["cart"])
     >>> chosen.policy_lines()
-    ['identical-matches added <= 2 points', 'dcr <= 70 %', 'DiSCO added <= 5 points', 'repU added <= 5 points',
-     'membership-distance <= 0.65', 'mean S_pMSE <= 10']
+    ['identical-matches surely added <= 1.5 points', 'near-copies surely added <= 5 points', 'dcr <= 70 %',
+     'DiSCO surely added <= 5 points', 'repU surely added <= 5 points', 'membership-distance <= 0.65',
+     'mean S_pMSE <= 10']
     """
 
     kinds: dict[str, str]
@@ -90,6 +94,8 @@ class Choices:
     replicates: str = "1"
     holdout_share: str = "20"
     seed: str = str(DEFAULT_SEED)
+    recipe: RecipeForm = field(default_factory=RecipeForm)
+    structure: StructureForm = field(default_factory=StructureForm)
 
     @classmethod
     def from_form(cls, form: Any, columns: Sequence[str]) -> Choices:
@@ -121,7 +127,11 @@ class Choices:
             )
         }
         intruders = _intruders(form, columns) or [_by_roles(roles)]
-        return cls(kinds, roles, intruders, methods, typed, policy, **words)
+        recipe = RecipeForm.from_form(form, columns)
+        structure = StructureForm.from_form(form, columns)
+        return cls(
+            kinds, roles, intruders, methods, typed, policy, **words, recipe=recipe, structure=structure
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -135,6 +145,10 @@ class Choices:
                 **facts,
                 "intruders": [Intruder(**i) for i in facts["intruders"]],
                 "policy": {n: PolicyLine(**line) for n, line in facts["policy"].items()},
+                "recipe": RecipeForm.from_dict(facts["recipe"]) if "recipe" in facts else RecipeForm(),
+                "structure": StructureForm.from_dict(facts["structure"])
+                if "structure" in facts
+                else StructureForm(),
             }
         )
 
@@ -148,9 +162,15 @@ class Choices:
 
     def candidates(self) -> dict[str, dict[str, Any]]:
         """Options by candidate."""
-        if not self.methods:
+        if not self.methods and not self.recipe.on:
             raise OptionError("choose at least one method")
-        chosen = {m: {"method": m, **_options(m, self.typed.get(m, {}))} for m in self.methods}
+        plain = {} if self.structure.keep else {"prepare": False}
+        chosen = {m: {"method": m, **_options(m, self.typed.get(m, {})), **plain} for m in self.methods}
+        if self.recipe.on:
+            keys = self.intruders[0].keys if self.intruders else []
+            trees = {name: lines for name, lines in self.structure.levels().items() if name in keys}
+            recipe = replace(self.recipe, levels={**trees, **self.recipe.levels})
+            chosen["recipe"] = {"method": "recipe", "steps": recipe.steps(keys), "keys": keys}
         wrong = [
             f"{METHODS[facts['method']].info.title}: {fault}"
             for name, facts in chosen.items()
@@ -165,7 +185,7 @@ class Choices:
         """The intruders as a plan names them."""
         names = [intruder.name for intruder in self.intruders]
         if len(set(names)) < len(names) or not all(names):
-            raise OptionError("give each intruder a name of its own")
+            raise OptionError("give each intruder a different name")
         return [intruder.scenario() for intruder in self.intruders]
 
     def numbers(self) -> tuple[int, float, int]:

@@ -10,10 +10,10 @@ import polars as pl
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
 from dalenius.evaluation import Evaluation
+from dalenius.evaluation.columns import column_bars, column_chart, column_words
 from dalenius.release import Judged, Release
 from dalenius.release.pack import comparison_of
 from dalenius.report.charts import Charts
-from dalenius.report.columns import column_bars, column_chart, column_words
 from dalenius.report.combinations import risky_combinations
 from dalenius.report.pairs import cells_chart, pair_cells
 from dalenius.web.result_view import scenario_name
@@ -153,7 +153,7 @@ def _pairs(judged: Sequence[Judged], where: str, columns: Sequence[str]) -> list
 def _own_charts(side: Evaluation, charts: Charts) -> list[dict[str, Any]]:
     """The charts that come with the figures of a single file."""
     return [
-        {"title": r.info.title if r.info else r.name, "words": r.sentence, "chart": charts.add(r.chart())}
+        {"title": r.title, "words": r.sentence, "chart": charts.add(r.chart())}
         for r in side.results.values()
         if r.chart is not None
     ]

@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from dalenius.data.atomic import write_text
+from dalenius.data.files import read
 from dalenius.data.schema import Kind, Role, Schema
+from dalenius.data.table import Table
 from dalenius.release.template import ACQUAINTANCE, Draft, roles, sensible_methods
 from dalenius.web.choices import Choices, Intruder
+from dalenius.web.structure_form import StructureForm
 from dalenius.web.workspace import Run
 
 ROLES = {
@@ -17,6 +20,7 @@ ROLES = {
     "key": "an outsider may know it (key)",
     "target": "would hurt if learnt (target)",
     "identifier": "names a person (left out)",
+    "entity": "says whose record it is (left out)",
     "weight": "survey weight",
     "household": "number of the household (left out)",
 }
@@ -26,9 +30,9 @@ KINDS = {
     "integer": "whole number",
     "continuous": "number",
     "boolean": "yes or no",
+    "datetime": "date or time",
     "text": "free text",
 }
-FIRST_METHODS = 3
 
 
 def first_choices(run: Run) -> Choices:
@@ -44,8 +48,9 @@ def first_choices(run: Run) -> Choices:
         kinds={c.name: c.kind.value for c in table.schema},
         roles=guessed,
         intruders=[Intruder("acquaintance", ACQUAINTANCE, "100", keys, targets)],
-        methods=sensible_methods(table)[:FIRST_METHODS],
+        methods=sensible_methods(table),
         title=str(run.facts["title"]),
+        structure=StructureForm.of(table.schema),
     )
 
 
@@ -70,12 +75,23 @@ def write_plan(run: Run, chosen: Choices, trial: bool = False) -> Path:
     plan = run.folder / f"{before}plan.yaml"
     write_text(plan, draft.text())
     if not trial:
-        write_text(run.folder / "choices.json", json.dumps(chosen.to_dict()))
+        keep_choices(run, chosen)
     return plan
 
 
+def keep_choices(run: Run, chosen: Choices) -> None:
+    """Remember what was typed, without a run."""
+    write_text(run.folder / "choices.json", json.dumps(chosen.to_dict()))
+
+
+def as_chosen(run: Run, chosen: Choices | None = None) -> Table:
+    """The data of a run, by the schema as it was corrected on the page."""
+    held = chosen or run.choices
+    return run.table() if held is None else read(run.data, schema=corrected(run.schema, held))
+
+
 def corrected(schema: Schema, chosen: Choices) -> Schema:
-    """The schema with the kinds and roles a person set on the page."""
+    """The schema with kinds, roles, codes and rules as a person set them on the page."""
     columns = []
     for column in schema:
         role = chosen.roles.get(column.name, "")
@@ -87,4 +103,4 @@ def corrected(schema: Schema, chosen: Choices) -> Schema:
                 changed, kind=Kind(kind), levels=None, bounds=None, decimals=None, note="set on the page"
             )
         columns.append(changed)
-    return replace(schema, columns=tuple(columns))
+    return chosen.structure.applied(replace(schema, columns=tuple(columns)))

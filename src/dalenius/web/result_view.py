@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dalenius.core.maps import risk_utility_map
@@ -17,6 +18,8 @@ from dalenius.web.workspace import Run
 
 MOST_MAPS = 3
 MOST_FIGURES = 5
+PROPOSED = "What would be released?"
+"""Nothing has left the machine when the page is read."""
 
 
 def outcome(run: Run) -> Release:
@@ -51,7 +54,7 @@ def result_facts(release: Release, number: int = 0) -> dict[str, Any]:
         "refused": release.refusals,
         "likely": LIKELY,
         "chosen": release.chosen.candidate.name if release.chosen else None,
-        "story": told(release) if release.chosen else None,
+        "story": replace(told(release), released_question=PROPOSED) if release.chosen else None,
         "scenarios": list(release.plan.scenarios),
         "scenario": where,
         "specs": charts.to_json(),

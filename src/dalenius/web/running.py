@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from dalenius.core.errors import DaleniusError
+from dalenius.core.kernels import COMPILING
 from dalenius.release import read_plan
 from dalenius.release.run import stages
 from dalenius.web.result_view import outcome, result_facts
@@ -30,7 +31,7 @@ def routes(shell: Shell) -> APIRouter:
         if state["state"] in ("done", "refused"):
             return shell.page("result", **facts, step=4, **result_facts(outcome(run), s))
         if state["state"] in ("running", "stopped", "failed") and run.plan.is_file():
-            return shell.page("progress", **facts, step=3, jobs=_jobs(run, state))
+            return shell.page("progress", **facts, step=3, jobs=_jobs(run, state), note=_note(run))
         return setup_page(shell, run)
 
     @router.get("/run/{name}/state")
@@ -38,7 +39,7 @@ def routes(shell: Shell) -> APIRouter:
         run = shell.run(name)
         found = run.state
         shown = {k: v for k, v in found.items() if k != "pid"}
-        return JSONResponse({**shown, "jobs": _jobs(run, found)})
+        return JSONResponse({**shown, "jobs": _jobs(run, found), "note": _note(run)})
 
     @router.post("/run/{name}/cancel")
     def cancel(name: str) -> Response:
@@ -55,6 +56,15 @@ def routes(shell: Shell) -> APIRouter:
         return RedirectResponse(f"/run/{run.name}", 303)
 
     return router
+
+
+def _note(run: Run) -> str:
+    """Why the first run on a machine takes longer, when it does: the run said so in its log."""
+    try:
+        log = (run.folder / "log.txt").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return f"This is the first run here: {COMPILING}." if COMPILING in log else ""
 
 
 def _jobs(run: Run, state: dict[str, Any]) -> list[dict[str, Any]]:

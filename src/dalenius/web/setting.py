@@ -12,7 +12,8 @@ from dalenius.core.cost import duration
 from dalenius.core.errors import DaleniusError
 from dalenius.release import forecast, read_plan
 from dalenius.web.choices import Choices
-from dalenius.web.planning import first_choices, write_plan
+from dalenius.web.planning import as_chosen, corrected, first_choices, keep_choices, write_plan
+from dalenius.web.previewing import preview
 from dalenius.web.setup_view import setup_facts
 from dalenius.web.shell import Shell
 from dalenius.web.workspace import Run
@@ -45,6 +46,23 @@ def routes(shell: Shell) -> APIRouter:
         said = await run_in_threadpool(_cost, run, chosen)
         return JSONResponse({"said": said})
 
+    @router.post("/run/{name}/preview")
+    async def look(name: str, request: Request) -> Response:
+        run = shell.run(name)
+        chosen = await _chosen(run, request)
+        return JSONResponse(await run_in_threadpool(_preview, run, chosen))
+
+    @router.post("/run/{name}/tables")
+    async def table(name: str, request: Request) -> Response:
+        run = shell.run(name)
+        chosen = await _chosen(run, request)
+        try:
+            corrected(run.schema, chosen)
+        except DaleniusError as error:
+            return setup_page(shell, run, chosen, str(error), 400)
+        keep_choices(run, chosen)
+        return RedirectResponse(f"/run/{run.name}/tables", 303)
+
     @router.post("/run/{name}/again")
     def again(name: str) -> Response:
         other = shell.place.again(shell.run(name))
@@ -60,6 +78,13 @@ def _cost(run: Run, chosen: Choices) -> str:
         return f"This cannot be run yet: {error}"
     seconds = sum(f.total.seconds for f in found.values())
     return f"About {duration(seconds)} of computing, judged by small trials on this machine."
+
+
+def _preview(run: Run, chosen: Choices) -> dict[str, Any]:
+    try:
+        return preview(as_chosen(run, chosen), chosen)
+    except DaleniusError as error:
+        return {"fault": str(error)}
 
 
 async def _chosen(run: Run, request: Request) -> Choices:

@@ -9,16 +9,24 @@ import numpy as np
 from dalenius.core.option import knobs
 from dalenius.core.result import figure
 from dalenius.core.small_cells import THRESHOLD
-from dalenius.data.schema import Kind, Role
+from dalenius.data.exit import NEVER_RELEASED
+from dalenius.data.schema import Column, Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
+from dalenius.preparation.keeping import Kept
 from dalenius.release.template import fitting_methods, sensible_methods
 from dalenius.synth import METHODS
 from dalenius.web.choices import LINES, MOST_INTRUDERS, Choices
 from dalenius.web.planning import KINDS, ROLES
+from dalenius.web.recipe_form import WAYS
+from dalenius.web.structure_form import MOST_TREES
 
 POLICY_WORDS = {
     "copies": ("Whole records that come out", "People all of whose facts are in one record of the file."),
+    "near": (
+        "Nearly whole records that come out",
+        "People to whom a record of the file comes closer than half the way to anybody else in the data.",
+    ),
     "dcr": (
         "Records too close to real people (DCR)",
         "Records of the file that are closer to somebody in the data than to people kept out; 50 if nothing is copied.",
@@ -41,6 +49,7 @@ POLICY_WORDS = {
         "enough for most uses.",
     ),
 }
+LOOKED_AT = 5000
 PRESETS = (
     {"name": "neighbour", "about": "somebody next door, who knows household and habits", "share": "100"},
     {"name": "employer", "about": "somebody at work, who knows age, education and pay", "share": "100"},
@@ -53,13 +62,18 @@ def setup_facts(table: Table, chosen: Choices) -> dict[str, Any]:
     columns = [
         {
             "name": column.name,
+            "number": number,
             "kind": chosen.kinds.get(column.name) or column.kind.value,
             "role": chosen.roles.get(column.name, ""),
             "note": column.note,
-            "seen": seen(table[column.name]),
+            "seen": seen(table[column.name]) if _shown(column, chosen) else "left out, so not shown",
             "missing": _missing(table[column.name]),
+            "codes": (
+                chosen.structure.missing.get(column.name, ""),
+                chosen.structure.unasked.get(column.name, ""),
+            ),
         }
-        for column in table.schema
+        for number, column in enumerate(table.schema)
     ]
     return {
         "rows": table.rows,
@@ -72,8 +86,25 @@ def setup_facts(table: Table, chosen: Choices) -> dict[str, Any]:
             (n, *POLICY_WORDS[n], chosen.policy[n], by == "holdout") for n, (_, _, by) in LINES.items()
         ],
         "presets": PRESETS,
+        "recipe": chosen.recipe,
+        "structure": chosen.structure,
+        "trees": [*chosen.structure.trees, ("", "")][:MOST_TREES],
+        "follows": list(Kept.of(_sample(table)).words) if table.rows else [],
+        "recipe_ways": WAYS,
         "most_intruders": MOST_INTRUDERS,
     }
+
+
+def _sample(table: Table) -> Table:
+    """Enough records to see what follows from what."""
+    step = -(-table.rows // LOOKED_AT)
+    return table if step <= 1 else table.take(np.arange(0, table.rows, step))
+
+
+def _shown(column: Column, chosen: Choices) -> bool:
+    """Whether values may be shown: not of a column that says who somebody is, by its schema or on the page."""
+    hidden = {str(role) for role in NEVER_RELEASED}
+    return chosen.roles.get(column.name) not in hidden and not hidden & {str(role) for role in column.roles}
 
 
 def seen(vector: Vector) -> str:
@@ -144,6 +175,6 @@ def warnings(table: Table) -> list[str]:
         vector = table[name]
         if vector.state is not None and float(np.mean(vector.state != 0)) > 0.5:
             found.append(f"More than half of '{name}' is empty or a special code.")
-        if vector.column.kind is Kind.TEXT and not vector.column.has(Role.IDENTIFIER):
+        if vector.column.kind is Kind.TEXT and not any(map(vector.column.has, NEVER_RELEASED)):
             found.append(f"'{name}' looks like free text: mark it as naming a person, or take it out.")
     return found

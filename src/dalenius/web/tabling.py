@@ -12,12 +12,15 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from dalenius.core.errors import DaleniusError
+from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, Vector
 from dalenius.tables import Suppression, define, parse_rule, protect, write_table_file
 from dalenius.tables.page import STYLE, table_parts
+from dalenius.web.planning import as_chosen
 from dalenius.web.shell import Shell, download
 from dalenius.web.workspace import Run
 
 MOST_CODES = 400
+MISSING = "(missing)"
 MOST_DIMENSIONS = 3
 FILES = {"csv": "text/csv", "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
          "json": "application/json"}  # fmt: skip
@@ -63,7 +66,7 @@ def routes(shell: Shell) -> APIRouter:
 
 def _columns(run: Run, numbers: bool) -> list[str]:
     """Columns that can be crossed, or added up."""
-    table = run.table()
+    table = as_chosen(run)
     if numbers:
         return [name for name in table.names if table[name].is_number]
     return [name for name in table.names if 1 < len(table[name].categories.labels) <= MOST_CODES]
@@ -80,10 +83,20 @@ def _asked(run: Run, request: Request) -> dict[str, Any]:
     return {"by": by[:MOST_DIMENSIONS], "rule": rule if rule in RULES else "", **column}
 
 
+def _codes(vector: Vector) -> list[str]:
+    """The codes of a column as a table shows them."""
+    gaps = (MISSING_LABEL, NAN_LABEL)
+    return [MISSING if label in gaps else str(label) for label in vector.categories.labels]
+
+
 def _protected(run: Run, asked: dict[str, Any]) -> Suppression:
     if not asked["by"]:
         raise DaleniusError("mark at least one column to cross")
+    table, held = as_chosen(run), run.choices
+    codes = {name: _codes(table[name]) for name in asked["by"] if not table[name].is_number}
+    trees = held.structure.hierarchies(codes) if held is not None else {}
     model = define(
-        run.table(), asked["by"], value=asked["value"] or None, contributor=asked["contributor"] or None
-    )
+        table, asked["by"], value=asked["value"] or None, contributor=asked["contributor"] or None,
+        missing=MISSING, hierarchies=trees,
+    )  # fmt: skip
     return protect(model, *([parse_rule(asked["rule"])] if asked["rule"] else []))

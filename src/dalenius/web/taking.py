@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fastapi import APIRouter
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 
 from dalenius.core.errors import DaleniusError
+from dalenius.release import verify_pack
 from dalenius.release.pack import MANIFEST
+from dalenius.release.verify import Verification
 from dalenius.web.shell import Shell, download
 
 REPORTS = {"report.html": "internal", "public-report.html": "public"}
@@ -36,6 +38,14 @@ def routes(shell: Shell) -> APIRouter:
             raise DaleniusError("this run has no plan yet")
         return download(run.plan.read_bytes(), "application/yaml", "plan.yaml")
 
+    @router.post("/run/{name}/verify")
+    def check(name: str) -> Response:
+        run = shell.run(name)
+        if not (run.pack / MANIFEST).is_file():
+            raise DaleniusError("this run has no pack")
+        found = verify_pack(run.pack, run.plan)
+        return JSONResponse({"accepted": found.accepted, "said": _said(found)})
+
     @router.get("/run/{name}/{report}")
     def report(name: str, report: str) -> Response:
         run = shell.run(name)
@@ -45,6 +55,14 @@ def routes(shell: Shell) -> APIRouter:
         return download(path.read_bytes(), "text/html", report)
 
     return router
+
+
+def _said(found: Verification) -> str:
+    """What was found out about a pack, in one line."""
+    if not found.accepted:
+        return "Not as it was made: " + "; ".join(found.faults)
+    again = f" Made again and equal: {', '.join(found.remade)}." if found.remade else ""
+    return f"The pack is whole and unchanged.{again}"
 
 
 def _part(shell: Shell, name: str, part: str) -> Response:

@@ -22,8 +22,16 @@ from dalenius.synth.syndiffix._kernels.roots import extend, lowest_root, prune
 from dalenius.synth.syndiffix._kernels.trees import DEPTH, Items, Rule, grow
 from dalenius.synth.syndiffix.axis import BITS
 from dalenius.synth.syndiffix.options import Anonymity, Growth
-from dalenius.synth.syndiffix.snapping import null_value, snap
+from dalenius.synth.syndiffix.snapping import snap
 from dalenius.synth.syndiffix.tree import Tree
+
+
+def null_value(low: float, high: float) -> float:
+    """Where the reference implementation puts missing values: at twice the larger end."""
+    if high > 0:
+        return 2 * high
+    return 2 * low if low < 0 else 1.0
+
 
 STEPS = ("suppress", "noise", "noise", "outlier", "top", "precision_limit", "", "")
 

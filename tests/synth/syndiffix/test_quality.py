@@ -13,14 +13,14 @@ from dalenius.data import Table, examples
 from dalenius.synth import synthesize
 from dalenius.synth.syndiffix import Anonymity, SynDiffix, TableSet, plan_tables
 from dalenius.synth.syndiffix._kernels.clusters import dependence
-from dalenius.utility.distributions import shape_scores
-from dalenius.utility.table_sets import (
+from dalenius.utility import (
     WideTable,
     correlation_errors,
     family_k_marginal,
     family_pmse,
     value_errors,
 )
+from dalenius.utility.distributions import shape_scores
 from dalenius.utility.trends import pair_trends_table
 
 from .reference import ReferenceForest

@@ -16,10 +16,10 @@ from dalenius.synth.syndiffix.casting import Casting
 from dalenius.synth.syndiffix.forest import Forest, Settings
 from dalenius.synth.syndiffix.moments import from_natural, to_natural
 from dalenius.synth.syndiffix.options import Anonymity, Growth
-from dalenius.synth.syndiffix.snapping import null_value, snap
+from dalenius.synth.syndiffix.snapping import snap
 from dalenius.synth.syndiffix.units import Units
 
-from .reference import ReferenceForest, plain_hash
+from .reference import ReferenceForest, null_value, plain_hash
 
 OFF = Anonymity.off()
 PEER = Path(os.environ.get("DALENIUS_SYNDIFFIX_PYTHON", "/tmp/venvs/syndiffix/bin/python"))

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 
 
 @measure(
-    MeasureInfo(
-        name="worst-column",
-        title="Worst column",
-        family="utility",
-        meaning="Share of rows that would have to change in the column that is furthest off: 0 is the same.",
-        better="lower",
-        bounds=(0, 1),
-        reference="Total variation distance",
-        sees_dependence=False,
-    )
+    name="worst-column",
+    title="Worst column",
+    family="utility",
+    meaning="Share of rows that would have to change in the column that is furthest off: 0 is the same.",
+    better="lower",
+    bounds=(0, 1),
+    reference="Total variation distance",
+    sees_dependence=False,
 )
 def worst_column(pair: Pair) -> Result:
     """Largest total variation distance between the columns of the files.

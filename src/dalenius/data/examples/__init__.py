@@ -14,10 +14,12 @@ from dalenius.data.examples.codes import DIAGNOSES, INDUSTRIES, OCCUPATIONS
 from dalenius.data.examples.columns import COMPANY_COLUMNS, POPULATION_COLUMNS
 from dalenius.data.examples.companies import companies
 from dalenius.data.examples.population import population, population_chunks
+from dalenius.data.examples.registers import REGISTER_RULES, benefit_registers
 from dalenius.data.examples.rules import HOUSEHOLD_RULES, POPULATION_RULES, violations
 from dalenius.data.examples.schemas import population_schema, survey_schema
 from dalenius.data.examples.survey import survey
 from dalenius.data.examples.two_columns import DESIGNS, two_columns
+from dalenius.data.examples.visits import visits
 
 __all__ = [
     "COMPANY_COLUMNS",
@@ -28,6 +30,8 @@ __all__ = [
     "OCCUPATIONS",
     "POPULATION_COLUMNS",
     "POPULATION_RULES",
+    "REGISTER_RULES",
+    "benefit_registers",
     "companies",
     "population",
     "population_chunks",
@@ -36,4 +40,5 @@ __all__ = [
     "survey_schema",
     "two_columns",
     "violations",
+    "visits",
 ]

@@ -24,10 +24,7 @@ _CODE = (NOT_APPLICABLE,)
 _TEXT_CODE = (str(NOT_APPLICABLE),)
 _KEY = ("key",)
 _TARGET = ("target",)
-
-POPULATION_COLUMNS: dict[str, dict[str, Any]] = {
-    "person_id": _column("integer", "household_id * 10 + number in the household", roles=("identifier",)),
-    "household_id": _column("integer", "people who live together", roles=("household",)),
+_PLACES = {
     "region": _column("categorical", "region, 6 codes", levels=geography().regions, roles=_KEY),
     "district": _column(
         "categorical",
@@ -36,6 +33,13 @@ POPULATION_COLUMNS: dict[str, dict[str, Any]] = {
         roles=_KEY,
         parent="region",
     ),
+}
+"""Where people and firms are: the same codes in every file."""
+
+POPULATION_COLUMNS: dict[str, dict[str, Any]] = {
+    "person_id": _column("integer", "household_id * 10 + number in the household", roles=("identifier",)),
+    "household_id": _column("integer", "people who live together", roles=("household",)),
+    **_PLACES,
     "municipality": _column(
         "categorical",
         "municipality in a district, 303 codes of very unequal size",
@@ -83,14 +87,7 @@ COMPANY_COLUMNS: dict[str, dict[str, Any]] = {
     "firm_id": _column("integer", "firm", roles=("identifier",)),
     "holding": _column("text", "owner of several firms; null for the independent", 0.91, roles=("entity",)),
     "industry": _column("categorical", "industry, letter and 2 digits", levels=INDUSTRIES, roles=_KEY),
-    "region": _column("categorical", "region, 6 codes", levels=geography().regions, roles=_KEY),
-    "district": _column(
-        "categorical",
-        "district in a region, 34 codes",
-        levels=geography().districts,
-        roles=_KEY,
-        parent="region",
-    ),
+    **_PLACES,
     "size_class": _column("ordered", "class of employees", levels=SIZE_CLASSES, roles=_KEY),
     "employees": _column("integer", "employees, 0 where the owner works alone"),
     "turnover": _column("integer", "turnover of the year in thousands", roles=_TARGET),

@@ -85,8 +85,8 @@ class Lottery:
 
     def draw(self, rng: np.random.Generator, group: Ints) -> Ints:
         """Return one item index per row, `group` being the group of each row."""
-        found = np.searchsorted(self.edges, group + rng.random(group.shape[0]), side="right")
-        items: Ints = np.minimum(found - group * self.width, self.last[group])
+        place = np.searchsorted(self.edges, group + rng.random(group.shape[0]), side="right")
+        items: Ints = np.minimum(place - group * self.width, self.last[group])
         return items
 
     def draw_many(self, rng: np.random.Generator, size: int) -> Ints:

@@ -46,6 +46,15 @@ def contents(path: str | Path) -> memoryview:
     return memoryview(pa.memory_map(str(path)).read_buffer())
 
 
+def text_of(path: str | Path) -> str:
+    """The text of a small UTF-8 file."""
+    path = existing(path)
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+
+
 @contextmanager
 def damage_reported(path: Path, what: str) -> Iterator[None]:
     """Turn any failure of a reading library into one line that quotes nothing of the file.

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from dalenius.core.errors import DataError, FileError
@@ -19,17 +21,22 @@ from dalenius.data.atomic import replacing
 from dalenius.data.files.access import contents
 from dalenius.data.files.dialect import Dialect, header_of, sniff_csv
 from dalenius.data.files.encoding import MARKS
+from dalenius.data.files.first_line import LOOKED_AT, refuse_record
 from dalenius.data.files.formulas import MARK, as_meant, as_text
-from dalenius.data.files.texts import raw_from_text, text_from_vector
-from dalenius.data.frames import Origin
-from dalenius.data.schema import Kind, Schema
+from dalenius.data.files.gaps import gap_words, without
+from dalenius.data.files.texts import raw_from_text, text_from_vector, ungrouped
+from dalenius.data.frames import Origin, Raw
+from dalenius.data.schema import Column, Kind, Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import Vector
+from dalenius.data.vector import AnyArray, Vector
 
-BLOCK = 1 << 23
+BLOCK = 1 << 22
 SHORT_HEADER = 1 << 16
 HEADER = 1 << 24
 """The first line is looked for in this many bytes."""
+PEEK = 1 << 20
+REPEATED = 0.1
+"""Columns with at most this share of different values in the first lines are held as codes while they are read."""
 
 
 def read_csv(
@@ -39,7 +46,9 @@ def read_csv(
     dialect: Dialect | None = None,
     encoding: str | None = None,
     separator: str | None = None,
-    missing_strings: Sequence[str] = ("",),
+    decimal: str | None = None,
+    thousands: str | None = None,
+    missing_strings: Sequence[str] | None = None,
 ) -> Table:
     r"""Read a CSV file; ``sniff_csv(path)`` tells beforehand what will be assumed.
 
@@ -50,9 +59,11 @@ def read_csv(
     schema
         What the columns are; inferred when not given.
     dialect
-        How the file is written; guessed when not given. ``encoding`` and ``separator`` fix one part of the guess.
+        How the file is written; guessed when not given. ``encoding``, ``separator``, ``decimal`` and ``thousands`` fix
+        one part of the guess.
     missing_strings
-        Cells that hold exactly this are missing. Only empty cells are by default: "NA" may be a country.
+        Cells that hold exactly this are missing. By default empty cells, and words such as R's NA in a file where they
+        stand among numbers (see `dalenius.data.files.gaps`); ``("",)`` takes empty cells only.
 
     Examples
     --------
@@ -63,31 +74,93 @@ def read_csv(
     >>> table.to_frame("dict")
     {'zip': ['01067', '80331'], 'price': [1.5, None]}
     """
-    path = Path(path)
-    data = contents(path)
     if dialect is None:
-        dialect = sniff_csv(path, encoding=encoding, separator=separator)
-    body = _as_utf8(data, dialect, path)
+        dialect = sniff_csv(
+            path, encoding=encoding, separator=separator, decimal=decimal, thousands=thousands
+        )
+    return open_csv(path, dialect, schema, missing_strings)[0]
+
+
+def open_csv(
+    path: str | Path, dialect: Dialect, schema: Schema | None = None, missing_strings: Sequence[str] | None = None
+) -> tuple[Table, Dialect, int]:  # fmt: skip
+    """The table, the dialect with what was found about its gaps and thousands, and how many columns hold such gaps."""
+    path = Path(path)
+    body = _as_utf8(contents(path), dialect, path)
     _refuse_nul(body, path)
     header, offset = _header(body, dialect, path)
-    columns = _read_columns(body, offset, header, dialect, missing_strings, path)
+    empty = ("",) if missing_strings is None else tuple(missing_strings)
+    columns = _read_columns(body, offset, header, dialect, empty, path)
+    if schema is None or any(
+        name not in schema for name in header
+    ):  # a schema that has them says they are names
+        refuse_record(
+            header,
+            {name: _series(name, columns[name].slice(0, LOOKED_AT).cast(pa.string()))[0] for name in header},
+            path,
+        )
     marked = _count(body, MARK) > 0
     meant = as_meant(pl.Series(header)).to_list() if marked else header
     if len(set(meant)) == len(header):
         columns = dict(zip(meant, columns.values(), strict=True))
         header = meant
-    raws = []
+    reader = _Columns(dialect, schema, missing_strings is None)
     for name in header:
-        column = schema[name] if schema is not None and name in schema else None
-        texts = _series(name, columns.pop(name))  # one column at a time is text twice over
+        texts, rows = _series(name, columns.pop(name))  # one column at a time is text twice over
         texts = as_meant(texts) if marked else texts
-        if "" in missing_strings and not (column is not None and "" in (column.levels or ())):
+        column = reader.column(name)
+        if "" in empty and not (column is not None and "" in (column.levels or ())):
             texts = texts.replace({"": None}) if texts.dtype == pl.String and (texts == "").any() else texts
-        raws.append(raw_from_text(name, texts, dialect.decimal, column))
+        reader.take(name, texts, rows)
+    raws = reader.finished()
     table = Table.from_raws(raws, Origin("polars", {name: name for name in header}), schema)
-    return replace(
-        table, origin=replace(table.origin, dtypes={n: pl.String for n in header if _is_text(table[n])})
-    )
+    dtypes = {n: pl.String for n in header if _is_text(table[n])}
+    gap = next((word for word in (*empty, *reader.words) if word), "")
+    told = replace(dialect, missing=gap, grouped=tuple(reader.grouped))
+    return replace(table, origin=replace(table.origin, dtypes=dtypes)), told, reader.gaps
+
+
+class _Columns:
+    """The columns of a file while they are typed one after the other."""
+
+    def __init__(self, dialect: Dialect, schema: Schema | None, guess: bool) -> None:
+        self.dialect, self.schema, self.guess = dialect, schema, guess
+        self.raws: list[Raw] = []
+        self.grouped: list[str] = []
+        self.words: list[str] = []
+        self.gaps = 0
+
+    def column(self, name: str) -> Column | None:
+        return self.schema[name] if self.schema is not None and name in self.schema else None
+
+    def take(self, name: str, texts: pl.Series, rows: AnyArray | None = None) -> None:
+        """Type a column, and note the words for gaps among its numbers; ``rows`` says which text each row has."""
+        column = self.column(name)
+        raw = self._typed(name, texts, column)
+        words = gap_words(raw, column) if self.guess and raw.storage in ("text", "mixed") else ()
+        if words:
+            self.words += [word for word in words if word not in self.words]
+            self.gaps += 1
+            raw = self._typed(name, texts.replace(dict.fromkeys(words)), column)
+        self.raws.append(raw if rows is None else raw.take(rows))
+
+    def _typed(self, name: str, texts: pl.Series, column: Column | None) -> Raw:
+        thousands = self.dialect.thousands
+        if thousands and (column is None or column.kind.is_number):
+            plain = ungrouped(texts, self.dialect.decimal, thousands)
+            if plain is not None:
+                self.grouped = [*self.grouped, name] if name not in self.grouped else self.grouped
+                texts = plain
+        return raw_from_text(name, texts, self.dialect.decimal, column)
+
+    def finished(self) -> list[Raw]:
+        """All columns, with the words for gaps taken out of those of text too."""
+        if not self.words:
+            return self.raws
+        words = tuple(self.words)
+        made = [without(raw, words, self.column(raw.name)) for raw in self.raws]
+        self.gaps += sum(after is not before for after, before in zip(made, self.raws, strict=True))
+        return made
 
 
 def _header(body: memoryview, dialect: Dialect, path: Path) -> tuple[list[str], int]:
@@ -158,34 +231,68 @@ def _read_columns(
     quotes = _count(rest, dialect.quote)
     if quotes % 2:
         _refuse_open_quote(body, dialect, path)
+    parse = partial(
+        _parsed, header=header, dialect=dialect, missing_strings=missing_strings, quoted=quotes > 0
+    )
     try:
-        table = arrow_csv.read_csv(
-            pa.BufferReader(pa.py_buffer(rest)),
-            arrow_csv.ReadOptions(
-                column_names=header, block_size=BLOCK if quotes == 0 else max(BLOCK, len(rest) // 8)
-            ),
-            arrow_csv.ParseOptions(
-                delimiter=dialect.separator,
-                quote_char=dialect.quote,
-                newlines_in_values=quotes > 0,
-                ignore_empty_lines=len(header) > 1,
-            ),
-            arrow_csv.ConvertOptions(
-                column_types={name: pa.string() for name in header},
-                null_values=list(missing_strings),
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=tuple(missing_strings) != ("",),
-            ),
-        )
+        table = parse(rest, few=_few_values(rest, parse) if len(rest) > 2 * BLOCK else ())
     except pa.ArrowInvalid:
         _explain(body, header, dialect, path)
     return {name: table.column(i) for i, name in enumerate(header)}
 
 
-def _series(name: str, column: pa.ChunkedArray) -> pl.Series:
+def _parsed(
+    rest: memoryview, header: list[str], dialect: Dialect, missing_strings: Sequence[str], quoted: bool,
+    few: Sequence[str] = (),
+) -> pa.Table:  # fmt: skip
+    """Every column as text; those with ``few`` values as codes over them, so that each is typed once."""
+    ascii_only = np.frombuffer(rest, np.uint8).max() < 128
+    coded = pa.dictionary(pa.int32(), pa.string())
+    return arrow_csv.read_csv(
+        pa.BufferReader(pa.py_buffer(rest)),
+        arrow_csv.ReadOptions(
+            column_names=header, block_size=max(BLOCK, len(rest) // 8) if quoted else BLOCK
+        ),
+        arrow_csv.ParseOptions(
+            delimiter=dialect.separator,
+            quote_char=dialect.quote,
+            newlines_in_values=quoted,
+            ignore_empty_lines=len(header) > 1,
+        ),
+        arrow_csv.ConvertOptions(
+            column_types={name: coded if name in few else pa.string() for name in header},
+            null_values=list(missing_strings),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=tuple(missing_strings) != ("",),
+            check_utf8=not ascii_only,
+        ),
+    )
+
+
+def _few_values(rest: memoryview, parse: Callable[[memoryview], pa.Table]) -> list[str]:
+    """Columns whose values repeat in the first lines of a long file; a column that is none after all is only slower."""
+    end = bytes(rest[:PEEK]).rfind(b"\n") + 1
+    try:
+        first = parse(rest[:end]) if end else None
+    except pa.ArrowInvalid:  # cut within quotes, or a fault that the whole file tells better
+        return []
+    if first is None:
+        return []
+    return [n for n in first.column_names if pc.count_distinct(first[n]).as_py() <= REPEATED * first.num_rows]
+
+
+def _series(name: str, column: pa.ChunkedArray) -> tuple[pl.Series, AnyArray | None]:
+    """The texts of a column; where it came as codes, its different texts and which of them each row has."""
+    rows = None
+    if pa.types.is_dictionary(column.type):
+        whole = column.unify_dictionaries().combine_chunks()
+        whole = whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
+        rows = whole.indices.fill_null(len(whole.dictionary)).to_numpy(zero_copy_only=False)
+        gap = pa.nulls(1 if whole.null_count else 0, pa.string())
+        column = pa.chunked_array([whole.dictionary, gap])
     made = pl.from_arrow(column)
     assert isinstance(made, pl.Series)
-    return made.alias(name)
+    return made.alias(name), rows
 
 
 def _count(body: memoryview, character: str) -> int:
@@ -261,21 +368,27 @@ def write_csv(
     dialect = dialect or Dialect()
     zoned = {name for name, dtype in table.origin.dtypes.items() if _has_zone(dtype)}
     columns = [
-        text_from_vector(vector, dialect.decimal, name in zoned, str if formulas else as_text)
+        text_from_vector(
+            vector, dialect.decimal, name in zoned, str if formulas else as_text,
+            dialect.thousands if name in dialect.grouped else "",
+        )
         for name, vector in table.vectors.items()
-    ]
+    ]  # fmt: skip
     if not formulas:
         columns = [column.alias(as_text(column.name)) for column in columns]
     if len(columns) == 1:
-        columns = [columns[0].fill_null("")]  # written as "", since many readers skip an empty line
+        columns = [
+            columns[0].fill_null(dialect.missing)
+        ]  # written as "", since many readers skip an empty line
     frame = pl.DataFrame(columns)
     mark = next((m for m, name in MARKS if name == dialect.encoding), b"") if dialect.mark else b""
     with replacing(path) as temporary, temporary.open("wb") as stream:
         stream.write(mark)
         target: Any = stream if dialect.encoding == "utf-8" else io.BytesIO()
         frame.write_csv(
-            target, separator=dialect.separator, quote_char=dialect.quote, line_terminator=dialect.newline
-        )
+            target, separator=dialect.separator, quote_char=dialect.quote, line_terminator=dialect.newline,
+            null_value=dialect.missing,
+        )  # fmt: skip
         if dialect.encoding != "utf-8":
             stream.write(_recoded(target.getvalue(), dialect.encoding, Path(path)))
 

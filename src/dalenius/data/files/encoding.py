@@ -6,6 +6,8 @@ import codecs
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from dalenius.core.errors import FileError
 
 CHUNK = 1 << 24
@@ -54,6 +56,8 @@ def detect_encoding(data: bytes | memoryview, path: Path) -> Encoding:
 
 
 def _valid_utf8(data: bytes | memoryview) -> bool:
+    if not len(data) or np.frombuffer(data, np.uint8).max() < 128:  # ASCII, as most files are
+        return True
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(data), CHUNK):

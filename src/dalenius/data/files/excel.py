@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import polars as pl
 from dalenius.core.errors import DataError, FileError, MissingExtraError, OptionError, names
 from dalenius.data.atomic import replacing
 from dalenius.data.files.access import damage_reported, existing
+from dalenius.data.files.first_line import LOOKED_AT, looks_like_value, refuse_record
+from dalenius.data.files.gaps import gap_words
 from dalenius.data.files.plainframe import plain_frame
 from dalenius.data.files.texts import raw_from_text
-from dalenius.data.frames import Origin, open_frame
+from dalenius.data.frames import Origin, open_frame, text_raw
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 
@@ -36,8 +39,13 @@ def excel_sheets(path: str | Path) -> list[str]:
     return list(_open(existing(path)).sheet_names)
 
 
-def read_excel(path: str | Path, schema: Schema | None = None, *, sheet: str | int | None = None) -> Table:
+def read_excel(
+    path: str | Path, schema: Schema | None = None, *, sheet: str | int | None = None,
+    missing_strings: Sequence[str] | None = None,
+) -> Table:  # fmt: skip
     """Read one sheet of a workbook: the first, unless ``sheet`` names another (or gives its position from 1).
+
+    Cells that hold one of ``missing_strings`` are missing; by default those with a word such as NA among numbers.
 
     Examples
     --------
@@ -55,7 +63,10 @@ def read_excel(path: str | Path, schema: Schema | None = None, *, sheet: str | i
         frame = book.load_sheet(
             number, schema_sample_rows=None, column_names=header, header_row=None, skip_rows=1
         ).to_polars()
-    return _typed(frame, schema)
+    if schema is None or any(name not in schema for name in header):
+        some = frame.head(LOOKED_AT)
+        refuse_record(header, {name: some[name].cast(pl.String, strict=False) for name in header}, path)
+    return _typed(frame, schema, missing_strings)
 
 
 class _Quiet:
@@ -69,7 +80,8 @@ class _Quiet:
         logging.disable(self.before)
 
 
-def _typed(frame: pl.DataFrame, schema: Schema | None) -> Table:
+def _typed(frame: pl.DataFrame, schema: Schema | None, missing: Sequence[str] | None) -> Table:
+    frame = _with_gaps(frame, schema, missing)
     _, raws = open_frame(frame)
     if schema is not None:
         # Numbers that somebody typed in as text are read as the schema says.
@@ -82,6 +94,27 @@ def _typed(frame: pl.DataFrame, schema: Schema | None) -> Table:
     # Excel has one number type, so that 3 is stored as 3.0: the kind decides whether it comes back whole.
     dtypes = {name: dtype for name, dtype in frame.schema.items() if not dtype.is_float()}
     return Table.from_raws(raws, Origin("polars", {name: name for name in frame.columns}, dtypes), schema)
+
+
+def _with_gaps(frame: pl.DataFrame, schema: Schema | None, missing: Sequence[str] | None) -> pl.DataFrame:
+    """The sheet without words for "missing"; a column that only they made text is one of numbers again."""
+    columns = []
+    for series in frame.iter_columns():
+        if series.dtype != pl.String:
+            columns.append(series)
+            continue
+        column = schema[series.name] if schema is not None and series.name in schema else None
+        words = gap_words(text_raw(series.name, series), column) if missing is None else tuple(missing)
+        filled = series.replace(dict.fromkeys(words)) if words else series
+        numbers = filled.cast(pl.Float64, strict=False) if words else filled
+        whole = words and filled.null_count() < len(filled) and numbers.null_count() == filled.null_count()
+        columns.append(numbers if whole and _plain(filled) else filled)
+    return pl.DataFrame(columns)
+
+
+def _plain(texts: pl.Series) -> bool:
+    """Whether no number has a leading zero, which makes it a code."""
+    return not texts.str.contains(r"^[+-]?0[0-9]").any()
 
 
 def _open(path: Path) -> Any:
@@ -115,24 +148,35 @@ def _header(path: Path, book: Any, number: int) -> list[str]:
     twice = [name for name, times in Counter(header).items() if times > 1 and name]
     if empty or twice:
         faults = [f"column {', '.join(empty[:5])} has no name in the first row"] if empty else []
-        faults += [f"column name {names(twice)} appears more than once"] if twice else []
+        shown = "of a column" if any(looks_like_value(str(name)) for name in twice) else names(twice)
+        faults += [f"column name {shown} appears more than once"] if twice else []
         raise FileError(f"{path}: {'; '.join(faults)}; give each column a name of its own in the first row")
     return [str(name) for name in header]
 
 
 def write_excel(table: Table, path: str | Path, *, sheet: str = "data") -> None:
     """Write a table as one sheet; text is never taken for a formula."""
+    write_sheets({sheet: table}, path)
+
+
+def write_sheets(tables: Mapping[str, Table], path: str | Path) -> None:
+    """Write tables as the sheets of one workbook."""
     try:
         import xlsxwriter  # noqa: PLC0415 (an extra)
     except ImportError:
         raise MissingExtraError("xlsxwriter", "files", "write Excel files") from None
-    frame = _fitting(table, path)
+    frames = {sheet: _fitting(table, path) for sheet, table in tables.items()}
     options = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
     with replacing(path) as temporary:
         book = xlsxwriter.Workbook(str(temporary), options)
         book.set_properties({"created": dt.datetime(2000, 1, 1)})  # the same data give the same bytes
-        places: dict[Any, Any] = {s.name: _places(table, s.name) for s in frame if s.dtype == pl.Float64}
-        frame.write_excel(book, sheet, column_formats=places, dtype_formats={pl.Int64: "0"}, autofilter=False)
+        for sheet, frame in frames.items():
+            places: dict[Any, Any] = {
+                s.name: _places(tables[sheet], s.name) for s in frame if s.dtype == pl.Float64
+            }
+            frame.write_excel(
+                book, sheet, column_formats=places, dtype_formats={pl.Int64: "0"}, autofilter=False
+            )
         book.close()
 
 

@@ -40,10 +40,10 @@ def plain_frame(table: Table, where: str, what: str) -> pl.DataFrame:
 
 def _plain_series(name: str, vector: Vector) -> pl.Series:
     if vector.column.kind is Kind.DATETIME:
-        found = moments(vector) if vector.column.format is None else None
-        if found is None:
+        dates = moments(vector) if vector.column.format is None else None
+        if dates is None:
             return polars_series(name, vector, pl.String)
-        data, gaps, unit = found
+        data, gaps, unit = dates
         series = (
             pl.Series(name, data).cast(pl.Datetime("ns" if unit == "ns" else "us")).cast(pl.Datetime("us"))
         )

@@ -30,6 +30,29 @@ PEEK = 200
 ZONE_END = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 
 
+GROUPED = r"^[+-]?(?:[0-9]{{1,3}}(?:{0}[0-9]{{3}})+|[0-9]+)(?:{1}[0-9]*)?$"
+"""A number with a sign between thousands, as the dialect has it."""
+
+
+def ungrouped(texts: pl.Series, decimal: str, thousands: str) -> pl.Series | None:
+    """Numbers without the sign between their thousands; None where the column is no such column.
+
+    Examples
+    --------
+    >>> ungrouped(pl.Series(["3.535,34", "12,50"]), ",", ".").to_list()
+    ['3535,34', '12,50']
+    >>> ungrouped(pl.Series(["01.02.2020", "3.535,34"]), ",", ".") is None
+    True
+    """
+    filled = texts.drop_nulls()
+    form = GROUPED.format(re.escape(thousands), re.escape(decimal))
+    if not len(filled) or not filled.head(PEEK).str.contains(form).all():
+        return None
+    if not filled.str.contains(thousands, literal=True).any() or not filled.str.contains(form).all():
+        return None
+    return texts.str.replace_all(thousands, "", literal=True)
+
+
 def raw_from_text(name: str, texts: pl.Series, decimal: str = ".", column: Column | None = None) -> Raw:
     """Type one text column: as the schema says, otherwise as it is written.
 
@@ -67,18 +90,82 @@ def _numbers(name: str, texts: pl.Series, decimal: str) -> Raw | None:
     if not len(filled) or not filled.head(PEEK).str.contains(NUMBER).all():
         return None
     state = _gaps(texts)
-    whole = texts.cast(pl.Int64, strict=False)
-    if whole.null_count() == texts.null_count() and (whole.cast(pl.String) == texts).all():
-        return Raw(name, "integer", whole.fill_null(0).to_numpy(), state)
-    plain = bool(filled.str.contains(PLAIN_NUMBER).all())
-    if not plain and (not filled.str.contains(NUMBER).all() or filled.str.contains(LONG_WHOLE).any()):
-        return None
+    if not filled.head(PEEK).str.contains("[.eE]").any():
+        whole = texts.cast(pl.Int64, strict=False)
+        if whole.null_count() == texts.null_count() and written_plainly(
+            filled, whole.drop_nulls().to_numpy()
+        ):
+            return Raw(name, "integer", whole.fill_null(0).to_numpy(), state)
     floats = texts.cast(pl.Float64, strict=False)
     if floats.null_count() != texts.null_count():
+        return None
+    places = plain_places(filled, floats.drop_nulls().to_numpy())
+    if places is not None:
+        return Raw(name, "float", floats.fill_null(0.0).to_numpy(), state, decimals=places or None)
+    plain = bool(filled.str.contains(PLAIN_NUMBER).all())
+    if not plain and (not filled.str.contains(NUMBER).all() or filled.str.contains(LONG_WHOLE).any()):
         return None
     if not plain and (floats.is_infinite() & ~texts.str.contains("(?i)inf")).any():
         return None  # 1e400 is a number that a float cannot hold, not infinity
     return Raw(name, "float", floats.fill_null(0.0).to_numpy(), state, decimals=_places(filled, plain))
+
+
+def written_plainly(texts: pl.Series, values: AnyArray) -> bool:
+    """Whether whole numbers that were read from texts are written as these texts, without zeros or signs in front.
+
+    No text can be shorter than the number it says, so that equal lengths in all are equal texts in each.
+
+    Examples
+    --------
+    >>> [written_plainly(pl.Series(each), np.array([7, -12])) for each in (["7", "-12"], ["07", "-12"])]
+    [True, False]
+    """
+    if len(values) and values.min() == np.iinfo(np.int64).min:  # has no absolute value
+        return bool((pl.Series(values).cast(pl.String) == texts).all())
+    return int(texts.str.len_bytes().sum()) == int(
+        _digits(np.abs(values)).sum() + np.count_nonzero(values < 0)
+    )
+
+
+def _digits(sizes: AnyArray) -> AnyArray:
+    """Digits before the point of numbers without a sign."""
+    found = np.ones(len(sizes), np.int8)
+    for power in range(1, len(str(int(sizes.max()))) if len(sizes) else 0):
+        found += sizes >= 10**power
+    return found
+
+
+EXACT_DIGITS = 15
+"""Numbers of so many digits are told apart by a double."""
+
+
+def plain_places(texts: pl.Series, values: AnyArray) -> int | None:
+    """Most decimals of numbers that are all written plainly; None where one look at their lengths cannot tell.
+
+    A number is plain when nothing but a minus and its digits stands before the point: no exponent, no zeros in front.
+
+    Examples
+    --------
+    >>> plain_places(pl.Series(["1.50", "-0.2"]), np.array([1.5, -0.2]))
+    2
+    >>> plain_places(pl.Series(["01.11", "2.5"]), np.array([1.11, 2.5])) is None
+    True
+    """
+    if not len(values) or not np.isfinite(values).all():
+        return None
+    sizes, lengths = np.abs(values), texts.str.len_bytes()
+    points = texts.str.find(".", literal=True)
+    places = int((lengths - points - 1).max() or 0)  # type: ignore[arg-type]
+    if len(str(int(min(sizes.max(), 1e18)))) + places > EXACT_DIGITS:
+        return None
+    before = (points.fill_null(lengths) if points.null_count() else points).to_numpy()
+    if not np.array_equal(before, _digits(sizes) + np.signbit(values)):
+        return None
+    if points.null_count():  # 1e2 is as long as 100
+        hundreds = texts.filter(pl.Series(points.is_null().to_numpy() & (sizes >= 100) & (sizes % 100 == 0)))
+        if hundreds.str.contains("[eE]").any():
+            return None
+    return places
 
 
 def _places(filled: pl.Series, plain: bool) -> int | None:
@@ -115,12 +202,16 @@ def _number(text: str, decimal: str) -> Level:
 def _moments(raw: Raw) -> Raw:
     """Dates and times in ISO 8601, what we write when the schema gives no format."""
     texts = [str(text) for text in raw.levels or ()]
+    moments = [_iso(text) for text in texts]
+    known = [moment for moment in moments if moment is not None]
+    if len(known) < len(texts):
+        mixed = tuple(moment or text for moment, text in zip(moments, texts, strict=True))
+        return Raw(raw.name, raw.storage, raw.data, raw.state, mixed)
+    # Nanoseconds reach from 1678 to 2261; a date beyond leaves microseconds to all.
     fine = any(len(text.partition(".")[2].rstrip("Z")) > 6 for text in texts)
+    fine = fine and all(1678 <= moment.year <= 2261 for moment in known)
     values = np.zeros(max(len(texts), 1), np.int64)
-    for i, text in enumerate(texts):
-        moment = _iso(text)
-        if moment is None:
-            return Raw(raw.name, raw.storage, raw.data, raw.state, tuple(_iso(t) or t for t in texts))
+    for i, (moment, text) in enumerate(zip(known, texts, strict=True)):
         values[i] = moment_count(moment, text, fine)
     data = np.where(raw.present, values[raw.data], 0)
     return Raw(raw.name, "datetime", data, raw.state, decimals=9 if fine else None)
@@ -148,14 +239,14 @@ def _matched(raw: Raw, column: Column, decimal: str) -> Raw:
     declared = {level_text(v): v for v in (*(column.levels or ()), *column.special)}
     by_value = {level_key(v): v for v in declared.values()}
     truths = {text.lower(): v for text, v in declared.items() if isinstance(v, bool)}
-    found: list[Level] = []
+    levels: list[Level] = []
     for text in map(str, raw.levels or ()):
         if text in declared:
-            found.append(declared[text])
+            levels.append(declared[text])
             continue
         spelled = {"1": "true", "0": "false"}.get(text, text.lower())
-        found.append(truths.get(spelled, by_value.get(level_key(_number(text, decimal)), text)))
-    return Raw(raw.name, "mixed", raw.data, raw.state, tuple(found))
+        levels.append(truths.get(spelled, by_value.get(level_key(_number(text, decimal)), text)))
+    return Raw(raw.name, "mixed", raw.data, raw.state, tuple(levels))
 
 
 def level_text(value: Any) -> str:
@@ -176,11 +267,15 @@ def level_text(value: Any) -> str:
 
 
 def text_from_vector(
-    vector: Vector, decimal: str = ".", zoned: bool = False, text: Callable[[str], str] = str
+    vector: Vector,
+    decimal: str = ".",
+    zoned: bool = False,
+    text: Callable[[str], str] = str,
+    thousands: str = "",
 ) -> pl.Series:
     """One column as it is written to a text file; null where the cell stays empty.
 
-    ``text`` says how a value is written that is text itself.
+    ``text`` says how a value is written that is text itself, ``thousands`` what stands between groups of digits.
 
     Examples
     --------
@@ -188,7 +283,7 @@ def text_from_vector(
     >>> text_from_vector(Table.from_frame({"a": [1.25, 3.5, None]})["a"]).to_list()
     ['1.25', '3.50', None]
     """
-    if vector.column.kind is Kind.INTEGER and vector.state is None:
+    if vector.column.kind is Kind.INTEGER and vector.state is None and not thousands:
         return pl.Series(vector.column.name, vector.data).cast(pl.String)
     if vector.is_number:
         values = vector.values
@@ -197,6 +292,8 @@ def text_from_vector(
             values.view(np.int64) if values.dtype == np.float64 else values, return_inverse=True
         )
         texts = _number_texts(distinct.view(values.dtype), vector.column, decimal, zoned)
+        if thousands:
+            texts = [_in_groups(text, decimal, thousands) for text in texts]
         positions = np.zeros(len(vector), np.int64)
         positions[vector.present] = codes
     else:
@@ -232,6 +329,13 @@ def _number_texts(distinct: AnyArray, column: Column, decimal: str, zoned: bool)
     else:
         texts = [f"{value:.{column.decimals}f}" for value in values]
     return [_commas(text) for text in texts] if decimal == "," else texts
+
+
+def _in_groups(text: str, decimal: str, thousands: str) -> str:
+    """A number with a sign between its thousands."""
+    whole, mark, rest = text.partition(decimal)
+    sign, digits = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+    return f"{sign}{int(digits):,}".replace(",", thousands) + mark + rest if digits.isdigit() else text
 
 
 def _commas(text: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from dalenius.core.kernels import njit
 
 
 @njit(cache=True, parallel=True)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
-from dalenius.core.option import at_least
+from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -31,29 +31,27 @@ from dalenius.risk.sampling import SEED
 
 
 @measure(
-    MeasureInfo(
-        name="linkability",
-        title="Linkability",
-        family="risk",
-        dimension="singling out",
-        meaning="How much more often two halves of a record are joined through the protected file for people in the "
-        "data than for people outside it.",
-        better="lower",
-        bounds=(-100, 100),
-        unit="%",
-        reference="Article 29 WP216; attack of our own",
-        default=False,
-        random=True,
-    )
+    name="linkability",
+    title="Linkability",
+    family="risk",
+    dimension="singling out",
+    meaning="How much more often two halves of a record are joined through the protected file for people in the "
+    "data than for people outside it.",
+    better="lower",
+    bounds=(-100, 100),
+    unit="%",
+    reference="Article 29 WP216; attack of our own",
+    default=False,
+    random=True,
 )
 def linkability(
     pair: Pair,
     first: Sequence[str] | None = None,
     second: Sequence[str] | None = None,
     attacks: int = 2000,
-    lineup: int = 50,
-    bridges: int = 5,
-    sure: float = SURE,
+    lineup: Annotated[int, Option(at_least=2)] = 50,
+    bridges: Annotated[int, Option(at_least=1)] = 5,
+    sure: Annotated[float, Option(above=0, at_most=1)] = SURE,
     seed: Seed = SEED,
     records: bool = False,
 ) -> Result:
@@ -86,8 +84,6 @@ def linkability(
     two = list(second) if second is not None else names[1::2]
     if not one or not two or set(one) & set(two):
         raise OptionError("linkability needs two halves of at least one column each and none in common")
-    at_least("lineup", lineup, 2)
-    at_least("bridges", bridges, 1)
     left, right = Space.of(pair, one), Space.of(pair, two)
     size = min(lineup, *(len(p) for p in (left.original, left.holdout) if p is not None))
     limit = sure_distance(Index(right, right.protected), right.protected, sure, seed)

@@ -16,7 +16,6 @@ from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray
 
 CLASSIFIERS = ("naive-bayes", "svm", "knn", "tree", "forest", "logistic", "boosted")
-REGRESSORS = ("linear", "knn", "tree", "forest", "boosted")
 WIDE = ("svm", "knn", "logistic", "linear")
 """Models that see one-hot columns."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.intervals import wilson
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.data.vector import AnyArray
 
 CONTROLS = 4
@@ -80,7 +80,7 @@ class Outcome:
     @property
     def _association(self) -> float:
         """Correlation of success on members and outsiders where both are tried with the same attack."""
-        if self.both is None or self.control_hits is None:
+        if self.both is None or self.control_hits is None or self.controls != self.attacks:
             return 0.0
         n, a, c = self.attacks, self.hits, self.control_hits
         spread = a * (n - a) * c * (n - c)
@@ -163,17 +163,22 @@ class Outcome:
             yardsticks={"nothing learnt": 0.0},
             values={"members": 100 * self.success, **yardsticks},
             table=table,
+            counts=WHOLE,
             trusted=control is not None and self.beaten,
             records=records,
         )
 
 
 def outcome_table(rows: list[dict[str, object]]) -> pl.DataFrame:
-    """Outcomes of several targets, the worst first.
+    """Outcomes of several targets, first the one to which being in the data adds most people.
+
+    Not the one of the highest risk: where outsiders nearly always succeed, one person more is all that is left to gain.
 
     Examples
     --------
-    >>> outcome_table([Outcome(3, 4, None, 0, 0.5).row(target="x")])["risk"].to_list()
-    [50.0]
+    >>> everybody, few = Outcome(99.5, 100, 99, 100, 0.5), Outcome(30, 100, 10, 100, 0.05)
+    >>> outcome_table([everybody.row(target="x"), few.row(target="y")])["target"].to_list()
+    ['y', 'x']
     """
-    return pl.DataFrame(rows, schema_overrides={"outsiders": pl.Float64}).sort("risk", descending=True)
+    added = pl.col("members") - pl.coalesce("outsiders", "naive")
+    return pl.DataFrame(rows, schema_overrides={"outsiders": pl.Float64}).sort(added, descending=True)

@@ -8,13 +8,14 @@ Naive is the commonest value (for numbers: the interval of that width that holds
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.option import Option
 from dalenius.core.random import Seed
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -30,30 +31,28 @@ from dalenius.risk.within import within
 
 
 @measure(
-    MeasureInfo(
-        name="inference",
-        covered=True,
-        title="Inference of a secret",
-        family="risk",
-        dimension="attribution",
-        meaning="How much more often a secret is inferred from everything else for people in the data than for people "
-        "outside it (worst secret).",
-        better="lower",
-        bounds=(-100, 100),
-        unit="%",
-        reference="Article 29 WP216; attack of our own",
-        needs=frozenset({"targets"}),
-        default=False,
-        random=True,
-    )
+    name="inference",
+    covered=True,
+    title="Inference of a secret",
+    family="risk",
+    dimension="attribution",
+    meaning="How much more often a secret is inferred from everything else for people in the data than for people "
+    "outside it (worst secret).",
+    better="lower",
+    bounds=(-100, 100),
+    unit="%",
+    reference="Article 29 WP216; attack of our own",
+    needs=frozenset({"targets"}),
+    default=False,
+    random=True,
 )
 def inference(
     pair: Pair,
     targets: Sequence[str] | None = None,
     known: Sequence[str] | None = None,
     attacks: int = 2000,
-    tolerance: float = 0.05,
-    sure: float = SURE,
+    tolerance: Annotated[float, Option(at_least=0, below=1)] = 0.05,
+    sure: Annotated[float, Option(above=0, at_most=1)] = SURE,
     seed: Seed = SEED,
     records: bool = False,
 ) -> Result:
@@ -84,15 +83,13 @@ def inference(
     wanted = chosen_targets(pair, targets)
     if known is not None and set(known) & set(wanted):
         raise OptionError(
-            "a target is among the known columns; an intruder cannot know what he wants to learn"
+            "a target is among the known columns; an intruder cannot already know what is to be learnt"
         )
-    if not 0 <= tolerance < 1:
-        raise OptionError("the tolerance is a share of the number, from 0 to below 1")
     outcomes = {t: _attack(pair, t, known, attacks, tolerance, sure, seed) for t in wanted}
     table = outcome_table([o.row(secret=name) for name, (o, _) in outcomes.items()])
     worst = str(table["secret"][0])
-    found, told = outcomes[worst]
-    return found.result(
+    outcome, told = outcomes[worst]
+    return outcome.result(
         "inference",
         f"Inferring {worst!r} from everything else",
         table,

@@ -3,21 +3,21 @@
 The intruder takes a protected record and describes it, value by value, until the description is narrow (by margins
 alone it would fit one person in two hundred files of this size) and fits no other protected record. He bets that
 exactly one person in the data fits it. Narrow descriptions are seldom right by chance, so that a bet that is won tells
-something. The same bets are tried on equally many people who are not in the data; the naive guesser wins with
-probability n w (1 - w)^(n-1), w the weight of the description (D'Acquisto et al. 2024, eq. 1).
+something. The same bets are tried on equally many people who are not in the data; where these are fewer, on each of
+several equal parts of the data, so that everybody in it is looked at. The naive guesser wins with probability
+n w (1 - w)^(n-1), w the weight of the description (D'Acquisto et al. 2024, eq. 1).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import OptionError
-from dalenius.core.option import at_least
+from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator, some_rows
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -36,24 +36,26 @@ TRIED = 4
 
 
 @measure(
-    MeasureInfo(
-        name="singling-out",
-        covered=True,
-        title="Singling out",
-        family="risk",
-        dimension="singling out",
-        meaning="How much more often a description that fits one protected record fits exactly one person in the data "
-        "than exactly one person outside it.",
-        better="lower",
-        bounds=(-100, 100),
-        unit="%",
-        reference="Article 29 WP216; D'Acquisto, Cohen, Naldi and Nissim 2024 for the baseline",
-        default=False,
-        random=True,
-    )
+    name="singling-out",
+    covered=True,
+    title="Singling out",
+    family="risk",
+    dimension="singling out",
+    meaning="How much more often a description that fits one protected record fits exactly one person in the data "
+    "than exactly one person outside it.",
+    better="lower",
+    bounds=(-100, 100),
+    unit="%",
+    reference="Article 29 WP216; D'Acquisto, Cohen, Naldi and Nissim 2024 for the baseline",
+    default=False,
+    random=True,
 )
 def singling_out(
-    pair: Pair, attacks: int = 2000, narrow: float = 0.005, seed: Seed = SEED, records: bool = False
+    pair: Pair,
+    attacks: Annotated[int, Option(at_least=1)] = 2000,
+    narrow: Annotated[float, Option(above=0)] = 0.005,
+    seed: Seed = SEED,
+    records: bool = False,
 ) -> Result:
     """Singling-out attack.
 
@@ -62,7 +64,8 @@ def singling_out(
     attacks
         Bets placed.
     narrow
-        People that margins alone would let a description fit, at most, among as many as are in the data.
+        People that margins alone would let a description fit, at most, among as many as are in the data; a
+        description that fits nobody cannot be bet on.
     records
         Give one row per bet too: the protected record that is described, and whether the bet is won (confidential).
 
@@ -74,32 +77,42 @@ def singling_out(
     >>> singling_out(Pair(people, people, draw())).value > 90
     True
     """
-    if narrow <= 0:
-        raise OptionError("narrow must be above 0: a description that fits nobody cannot be bet on")
-    at_least("attacks", attacks, 1)
     inside, outside = pair.units, pair.holdout_units
-    size = min(inside.count, outside.count or inside.count, MOST_PEOPLE)
-    bets = _bets(pair, attacks, narrow / size, seed)
+    people = min(inside.count, MOST_PEOPLE)
+    parts = -(-people // min(outside.count or people, people))
+    bets = _bets(pair, attacks, narrow / people, seed)
     if not len(bets.rows):
         text = "No description is unique in the protected file, so there is no bet: not trusted."
         return Result("singling-out", 0.0, text, unit="%", trusted=False)
-    won = bets.won(pair, "original", inside, inside.rows_of_some(size, seed, "members"))
+    members = inside.rows_of_some(people, seed, "members")
+    part = (generator(seed, "parts").permutation(inside.count) % parts)[inside.owners_of_rows[members]]
+    won = np.sum([bets.won(pair, "original", inside, members[part == k]) for k in range(parts)], axis=0)
     control = None
     if pair.holdout is not None:
-        control = bets.won(pair, "holdout", outside, outside.rows_of_some(size, seed, "outsiders"))
-    naive = float(isolation_probability(np.exp(bets.weights), size).mean())
+        strangers = outside.rows_of_some(people // parts, seed, "outsiders")
+        control = bets.won(pair, "holdout", outside, strangers)
+    naive = float(isolation_probability(np.exp(bets.weights), people).mean())
     table = pl.DataFrame({"bets": [len(bets.rows)], "columns in a description": [float(bets.depth.mean())]})
     told = (
         pl.DataFrame({"protected_row": bets.rows, "columns": bets.depth, "won": won == 1})
         if records
         else None
     )
-    return Outcome.of(won, control, naive, paired=True).result(
+    return _outcome(won, control, naive, parts).result(
         "singling-out",
         "Betting that a description of one protected record fits exactly one person",
         table,
         records=told,
     )
+
+
+def _outcome(won: AnyArray, control: AnyArray | None, naive: float, parts: int) -> Outcome:
+    """Bets won on all parts of the data together, beside so many times those won on strangers."""
+    if control is None or parts == 1:
+        return Outcome.of(won, control, naive, paired=True)
+    tries = max(len(control) // parts, 1)
+    hits = min(float(won.sum()), len(won))
+    return Outcome(hits, len(won), min(float(control.sum()), tries), tries, naive, both=0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalenius.core.errors import OptionError
 from dalenius.core.random import Seed, some_rows
 from dalenius.risk.distance.space import Index, Points
 
@@ -28,8 +27,6 @@ def sure_distance(index: Index, protected: Points, share: float, seed: Seed) -> 
     >>> sure_distance(Index(space, space.protected), space.protected, 0.5, 1)
     0.2
     """
-    if not 0 < share <= 1:
-        raise OptionError("the share of records that make an intruder sure lies above 0 and at most at 1")
     if share == 1 or len(protected) < 2:
         return float("inf")
     rows = some_rows(len(protected), ENOUGH, seed, "sure")

@@ -15,7 +15,6 @@ import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed, some_rows
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -137,22 +136,20 @@ class Attack:
 
 
 @measure(
-    MeasureInfo(
-        name="attacker",
-        covered=True,
-        title="Attribute inference by a trained attacker",
-        family="risk",
-        dimension="attribution",
-        meaning="How much more often a classifier trained on the protected file guesses the target from the keys for "
-        "people in the data than for people outside it (worst target).",
-        better="lower",
-        bounds=(-100, 100),
-        unit="%",
-        reference="Hittmeir, Mayer and Ekelhart 2020 (CODASPY); Slokom et al. 2024",
-        needs=frozenset({"keys", "targets"}),
-        default=False,
-        random=True,
-    )
+    name="attacker",
+    covered=True,
+    title="Attribute inference by a trained attacker",
+    family="risk",
+    dimension="attribution",
+    meaning="How much more often a classifier trained on the protected file guesses the target from the keys for "
+    "people in the data than for people outside it (worst target).",
+    better="lower",
+    bounds=(-100, 100),
+    unit="%",
+    reference="Hittmeir, Mayer and Ekelhart 2020 (CODASPY); Slokom et al. 2024",
+    needs=frozenset({"keys", "targets"}),
+    default=False,
+    random=True,
 )
 def attacker(
     pair: Pair,

@@ -16,8 +16,7 @@ import polars as pl
 from dalenius.core.compared import compared
 from dalenius.core.errors import DataError
 from dalenius.core.intervals import Share
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
@@ -214,20 +213,18 @@ def _neighbourhoods(cells: Cells, wanted: AnyArray) -> tuple[AnyArray, AnyArray]
 
 
 @measure(
-    MeasureInfo(
-        name="gcap",
-        title="Attribution by the nearest keys (GCAP)",
-        family="risk",
-        dimension="attribution",
-        meaning="Share of original records whose target value is the most frequent one among the protected records "
-        "nearest in the keys (worst target, relative to always guessing the commonest value).",
-        better="lower",
-        bounds=(-100, 100),
-        unit="%",
-        reference="Hittmeir, Mayer and Ekelhart 2020 (CODASPY)",
-        needs=frozenset({"keys", "targets"}),
-        default=False,
-    )
+    name="gcap",
+    title="Attribution by the nearest keys (GCAP)",
+    family="risk",
+    dimension="attribution",
+    meaning="Share of original records whose target value is the most frequent one among the protected records "
+    "nearest in the keys (worst target, relative to always guessing the commonest value).",
+    better="lower",
+    bounds=(-100, 100),
+    unit="%",
+    reference="Hittmeir, Mayer and Ekelhart 2020 (CODASPY)",
+    needs=frozenset({"keys", "targets"}),
+    default=False,
 )
 def gcap(
     pair: Pair,
@@ -266,7 +263,6 @@ def gcap(
     return Result(
         name="gcap",
         value=worst["gain"],
-        unit="%",
         sentence=text,
         level=worst["accuracy"],
         **told,
@@ -274,6 +270,7 @@ def gcap(
         | ({} if worst["holdout"] is None else {"holdout": _gain(worst["holdout"], base)}),
         values={row["target"]: row["gain"] for row in table.to_dicts()},
         table=table if pair.holdout is not None else table.drop("holdout", "added"),
+        counts=WHOLE,
         trusted=pair.holdout is not None,
         records=cap_scores(pair, known, worst["target"], grouped).records() if records else None,
     )

@@ -2,7 +2,8 @@
 
 AA(A, B) is the accuracy of a guess by nearest neighbour whether a record is of A or of B: 1 when the files are far
 apart, 1/2 when they are alike, 0 when each is a copy of the other. The privacy loss compares the file the protected
-records were made from with one they were not (Yale et al. 2020).
+records were made from with one they were not (Yale et al. 2020). With fewer people outside the data than in it only the
+people are asked, not the protected records: these would need as many strangers.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.random import Seed, some_rows
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Interval, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -46,20 +46,18 @@ def _nearer(far: AnyArray, near: AnyArray) -> AnyArray:
 
 
 @measure(
-    MeasureInfo(
-        name="adversarial-accuracy",
-        title="Nearest-neighbour adversarial accuracy, privacy loss",
-        family="risk",
-        dimension="membership",
-        meaning="How much better nearness tells protected records from outsiders than from the originals: 0 when "
-        "nothing is copied, 1/2 for a copy.",
-        better="lower",
-        bounds=(-1, 1),
-        reference="Yale et al. 2020 (Neurocomputing)",
-        needs=frozenset({"holdout"}),
-        default=False,
-        random=True,
-    )
+    name="adversarial-accuracy",
+    title="Nearest-neighbour adversarial accuracy, privacy loss",
+    family="risk",
+    dimension="membership",
+    meaning="How much better nearness tells protected records from outsiders than from the originals: 0 when "
+    "nothing is copied, 1/2 for a copy.",
+    better="lower",
+    bounds=(-1, 1),
+    reference="Yale et al. 2020 (Neurocomputing)",
+    needs=frozenset({"holdout"}),
+    default=False,
+    random=True,
 )
 def adversarial(
     pair: Pair, metric: Metric = "gower", most: int = 5000, seed: Seed = SEED, records: bool = False
@@ -76,25 +74,18 @@ def adversarial(
     need_holdout(pair, "adversarial accuracy")
     space = Space.of(pair, metric=metric)
     assert space.holdout is not None
-    inside, outside = pair.units, pair.holdout_units
-    size = min(inside.count, len(space.protected), outside.count)
-    protected = space.protected.take(some_rows(len(space.protected), size, seed, "protected"))
-    scores = []
-    for points, units, name in ((space.original, inside, "original"), (space.holdout, outside, "holdout")):
-        rows = units.rows_of_some(size, seed, name)
-        scores.append(
-            told_apart(space, points.take(rows), units.subset(rows), protected, most, seed, "queries")
-        )
+    size = min(pair.units.count, len(space.protected))
+    scores = (_both_sides if pair.holdout_units.count >= size else _people_only)(
+        pair, space, size, most, seed
+    )
     (train, train_back), (test, test_back) = scores
-    train_mean, test_mean = ((float(a.mean()) + float(b.mean())) / 2 for a, b in scores)
+    train_mean, test_mean = (float(np.mean([side.mean() for side in sides if len(side)])) for sides in scores)
     value = test_mean - train_mean
     # the same protected records are asked twice: their difference is paired
-    parts = (
-        train.var() / len(train),
-        test.var() / len(test),
-        (test_back - train_back).var() / len(test_back),
-    )
-    half = 1.96 * float(np.sqrt(sum(parts))) / 2
+    spread = train.var() / len(train) + test.var() / len(test)
+    if len(test_back):
+        spread = (spread + (test_back - train_back).var() / len(test_back)) / 4
+    half = 1.96 * float(np.sqrt(spread))
     return Result(
         name="adversarial-accuracy",
         value=value,
@@ -108,3 +99,40 @@ def adversarial(
         values={"against original": train_mean, "against holdout": test_mean},
         records=pl.DataFrame({"unit": np.arange(len(train)), "told_apart": train}) if records else None,
     )
+
+
+Sides = tuple[AnyArray, AnyArray]
+"""Who is told apart: people, protected records."""
+
+
+def _both_sides(pair: Pair, space: Space, size: int, most: int, seed: Seed) -> tuple[Sides, Sides]:
+    """Originals, then outsiders, against the protected file, all of one size."""
+    assert space.holdout is not None
+    protected = space.protected.take(some_rows(len(space.protected), size, seed, "protected"))
+    scores = []
+    for points, units, name in (
+        (space.original, pair.units, "original"), (space.holdout, pair.holdout_units, "holdout"),
+    ):  # fmt: skip
+        rows = units.rows_of_some(size, seed, name)
+        scores.append(
+            told_apart(space, points.take(rows), units.subset(rows), protected, most, seed, "queries")
+        )
+    return scores[0], scores[1]
+
+
+def _people_only(pair: Pair, space: Space, size: int, most: int, seed: Seed) -> tuple[Sides, Sides]:
+    """Whether a protected record or one of as many originals is nearer, asked of originals and of outsiders."""
+    assert space.holdout is not None
+    rows = pair.units.rows_of_some(size, seed, "original")
+    units, originals = pair.units.subset(rows), space.original.take(rows)
+    protected = space.protected.take(some_rows(len(space.protected), size, seed, "protected"))
+    inside, _ = told_apart(space, originals, units, protected, most, seed, "queries")
+    chosen = pair.holdout_units.rows_of_some(most, seed, "queries")
+    queries = space.holdout.take(chosen)
+    # an original has all others as fellows; an outsider gets as many
+    fellows = Index(space, originals.take(units.rows_of_some(max(units.count - 1, 1), seed, "fellows")))
+    told = _nearer(
+        Index(space, protected).search(queries).distance[:, 0], fellows.search(queries).distance[:, 0]
+    )
+    nobody = np.zeros(0)
+    return (inside, nobody), (pair.holdout_units.subset(chosen).mean(told), nobody)

@@ -16,8 +16,7 @@ from dalenius.core.compared import compared
 from dalenius.core.intervals import Share, clustered_mean
 from dalenius.core.later import altair as alt
 from dalenius.core.random import Seed, some_rows
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.core.style import HOLDOUT, ORIGINAL
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -32,21 +31,19 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5)
 
 
 @measure(
-    MeasureInfo(
-        name="dcr",
-        covered=True,
-        title="Distance to closest record (DCR share)",
-        family="risk",
-        dimension="copying",
-        meaning="Share of protected records that are closer to an original record than to a record of equally many "
-        "people who are not in the data; 50 % when nothing is copied.",
-        better="lower",
-        bounds=(0, 100),
-        unit="%",
-        reference="Platzer and Reutterer 2021 (Frontiers in Big Data)",
-        needs=frozenset({"holdout"}),
-        random=True,
-    )
+    name="dcr",
+    covered=True,
+    title="Distance to closest record (DCR share)",
+    family="risk",
+    dimension="copying",
+    meaning="Share of protected records that are closer to an original record than to a record of equally many "
+    "people who are not in the data; 50 % when nothing is copied.",
+    better="lower",
+    bounds=(0, 100),
+    unit="%",
+    reference="Platzer and Reutterer 2021 (Frontiers in Big Data)",
+    needs=frozenset({"holdout"}),
+    random=True,
 )
 def dcr(
     pair: Pair,
@@ -99,7 +96,6 @@ def dcr(
     return Result(
         name="dcr",
         value=share,
-        unit="%",
         sentence=f"{figure(share, '%')} of {len(rows):,} protected records are closer to an original than to one of "
         f"equally many {units.noun} not in the data; 50 % would say that originals are no closer than strangers.",
         interval=spread,
@@ -108,6 +104,7 @@ def dcr(
         added_interval=replace(spread, low=spread.low - 50, high=spread.high - 50),
         values={"median to original": float(np.median(near)), "median to holdout": float(np.median(far))},
         table=pl.DataFrame({"quantile": QUANTILES, **distances}),
+        counts=WHOLE,
         chart=lambda: _chart(near, far),
         records=pl.DataFrame({"protected_row": rows, "to_original": near, "to_holdout": far})
         if records
@@ -163,17 +160,16 @@ def _chart(near: AnyArray, far: AnyArray) -> alt.TopLevelMixin:
 
 
 @measure(
-    MeasureInfo(
-        name="identical-matches",
-        title="Identical rows",
-        family="risk",
-        dimension="copying",
-        meaning="Share of original records that occur whole, with every column alike, in the protected file.",
-        better="lower",
-        bounds=(0, 100),
-        unit="%",
-        reference="Platzer and Reutterer 2021 (identical match share); Francis 2024",
-    )
+    name="identical-matches",
+    added_covered=True,
+    title="Identical rows",
+    family="risk",
+    dimension="copying",
+    meaning="Share of original records that occur whole, with every column alike, in the protected file.",
+    better="lower",
+    bounds=(0, 100),
+    unit="%",
+    reference="Platzer and Reutterer 2021 (identical match share); Francis 2024",
 )
 def identical_matches(pair: Pair, records: bool = False) -> Result:
     """Original records that are found whole in the protected file, beside the same share of outsiders.
@@ -198,7 +194,6 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
     return Result(
         name="identical-matches",
         value=value,
-        unit="%",
         sentence=text,
         **told,
         yardsticks=yardsticks,
@@ -211,19 +206,17 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
 
 
 @measure(
-    MeasureInfo(
-        name="nndr",
-        title="Nearest-neighbour distance ratio",
-        family="risk",
-        dimension="copying",
-        meaning="Distance of a protected record to the closest original over that to the second closest: near 0 when "
-        "one original (of another unit than the second) stands out as its source (mean).",
-        better="higher",
-        bounds=(0, 1),
-        reference="Lu et al. 2019; used by several synthetic-data vendors",
-        default=False,
-        random=True,
-    )
+    name="nndr",
+    title="Nearest-neighbour distance ratio",
+    family="risk",
+    dimension="copying",
+    meaning="Distance of a protected record to the closest original over that to the second closest: near 0 when "
+    "one original (of another unit than the second) stands out as its source (mean).",
+    better="higher",
+    bounds=(0, 1),
+    reference="Lu et al. 2019; used by several synthetic-data vendors",
+    default=False,
+    random=True,
 )
 def nndr(
     pair: Pair, metric: Metric = "gower", most: int | None = 5000, seed: Seed = SEED, records: bool = False

@@ -13,7 +13,6 @@ from dalenius.core.errors import DataError
 from dalenius.core.intervals import Share
 from dalenius.core.option import one_of
 from dalenius.core.random import Seed
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -42,21 +41,19 @@ def inverse_entropy(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
 
 
 @measure(
-    MeasureInfo(
-        name="epsilon-identifiability",
-        covered=True,
-        title="ε-identifiability",
-        family="risk",
-        dimension="copying",
-        meaning="Share of original records whose closest protected record is closer than their closest fellow "
-        "original; fresh draws from the same population give m / (m + n - 1).",
-        better="lower",
-        bounds=(0, 100),
-        unit="%",
-        reference="Yoon, Drumright and van der Schaar 2020 (ADS-GAN); Miletic and Sariyar 2024",
-        default=False,
-        random=True,
-    )
+    name="epsilon-identifiability",
+    covered=True,
+    title="ε-identifiability",
+    family="risk",
+    dimension="copying",
+    meaning="Share of original records whose closest protected record is closer than their closest fellow "
+    "original; fresh draws from the same population give m / (m + n - 1).",
+    better="lower",
+    bounds=(0, 100),
+    unit="%",
+    reference="Yoon, Drumright and van der Schaar 2020 (ADS-GAN); Miletic and Sariyar 2024",
+    default=False,
+    random=True,
 )
 def epsilon_identifiability(
     pair: Pair,
@@ -107,7 +104,6 @@ def epsilon_identifiability(
     return Result(
         name="epsilon-identifiability",
         value=value,
-        unit="%",
         sentence=f"{figure(value, '%')} of the original {units.noun} have a protected record closer than any other "
         f"original{_beside(yardsticks)}.",
         **told,

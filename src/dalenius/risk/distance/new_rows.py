@@ -12,9 +12,8 @@ from dalenius.core.compared import compared
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import Share
 from dalenius.core.later import altair as alt
-from dalenius.core.option import at_least
+from dalenius.core.option import at_least, one_of
 from dalenius.core.random import Seed, some_rows
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import HOLDOUT, PROTECTED
 from dalenius.counts.measure import measure
@@ -42,8 +41,7 @@ def smallest_tolerance(
     equal. The tolerance is relative to s, so a zero meets only a zero; or to the range or the standard deviation of the
     original's column.
     """
-    if relative_to not in ("value", "range", "sd"):
-        raise OptionError(f"unknown relative_to {relative_to!r}; use 'value', 'range' or 'sd'")
+    one_of("relative_to", relative_to, ("value", "range", "sd"))
     used = list(columns) if columns is not None else pair.columns
     numbers = [n for n in used if pair.original[n].is_number]
     others = [n for n in used if n not in set(numbers)]
@@ -136,20 +134,18 @@ def new_row_curve(
 
 
 @measure(
-    MeasureInfo(
-        name="new-rows",
-        title="Protected rows that match an original",
-        family="risk",
-        dimension="copying",
-        meaning="Share of protected rows that agree with some original in every category and within 1 % in every "
-        "number.",
-        better="lower",
-        bounds=(0, 100),
-        unit="%",
-        reference="SDMetrics: NewRowSynthesis; Aghaddar et al. 2024",
-        default=False,
-        random=True,
-    )
+    name="new-rows",
+    title="Protected rows that match an original",
+    family="risk",
+    dimension="copying",
+    meaning="Share of protected rows that agree with some original in every category and within 1 % in every "
+    "number.",
+    better="lower",
+    bounds=(0, 100),
+    unit="%",
+    reference="SDMetrics: NewRowSynthesis; Aghaddar et al. 2024",
+    default=False,
+    random=True,
 )
 def new_rows(
     pair: Pair,
@@ -193,7 +189,6 @@ def new_rows(
     return Result(
         name="new-rows",
         value=value,
-        unit="%",
         sentence=f"{figure(value, '%')} of the protected rows agree with an original in every category and within "
         f"{figure(100 * tolerance, '%')}{'' if relative_to == 'value' else f' of the {relative_to}'} in every number."
         f"{text}",

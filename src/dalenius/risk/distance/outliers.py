@@ -20,8 +20,7 @@ from dalenius.core.compared import compared
 from dalenius.core.errors import DataError
 from dalenius.core.intervals import Share
 from dalenius.core.option import at_least, one_of
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.encode import level_key
@@ -149,15 +148,15 @@ def link_outliers(
 
 def _likeness(x: AnyArray, y: AnyArray, candidate: AnyArray, width: AnyArray) -> AnyArray:
     """Mean similarity of each row to its candidate (-1: none): offset and scale are half the tolerance each."""
-    found = np.full(len(x), np.nan)
+    likeness = np.full(len(x), np.nan)
     only = np.flatnonzero(candidate >= 0)
     gaps = np.abs(x[only] - y[candidate[only]])
     parts = [
         similarity(gap, w / 2, w / 2) if w > 0 else np.ones(len(only))
         for gap, w in zip(gaps.T, width.tolist(), strict=True)
     ]
-    found[only] = np.mean(parts, axis=0)
-    return found
+    likeness[only] = np.mean(parts, axis=0)
+    return likeness
 
 
 def drop_links(
@@ -181,8 +180,8 @@ def drop_links(
     99
     """
     while True:
-        found = link_outliers(left, right, tolerances, exact, candidates=candidates, rule=rule)
-        only = found.matched[found.candidates == 1]
+        linked = link_outliers(left, right, tolerances, exact, candidates=candidates, rule=rule)
+        only = linked.matched[linked.candidates == 1]
         if not len(only):
             return right
         right = right.take(np.delete(np.arange(right.rows), only))
@@ -257,16 +256,16 @@ def compare_outliers(
     rows = []
     for name, file in files.items():
         pair = Pair(original, file, holdout)
-        found = link_outliers(
+        linked = link_outliers(
             pair.original, pair.protected, tolerances, exact, candidates=candidates, rule=rule
         )
         row: dict[str, Any] = {
             "file": name,
-            "outliers": len(found.rows),
+            "outliers": len(linked.rows),
             "its own outliers": int(find_outliers(pair.protected, list(tolerances), rule).sum()),
-            "pairs": found.pairs,
-            "exactly one": found.unique,
-            "at least one": found.linked,
+            "pairs": linked.pairs,
+            "exactly one": linked.unique,
+            "at least one": linked.linked,
         }
         if pair.holdout is not None:
             strangers = np.flatnonzero(
@@ -287,19 +286,17 @@ def compare_outliers(
 
 
 @measure(
-    MeasureInfo(
-        name="outlier-linkage",
-        title="Outliers that can be linked",
-        family="risk",
-        dimension="singling out",
-        meaning="Share of the original's outliers for which a protected record agrees in every known category and lies "
-        "within 2 % of the range in every known number.",
-        better="lower",
-        bounds=(0, 100),
-        unit="%",
-        reference="Trindade et al. 2024, with a control group added",
-        default=False,
-    )
+    name="outlier-linkage",
+    title="Outliers that can be linked",
+    family="risk",
+    dimension="singling out",
+    meaning="Share of the original's outliers for which a protected record agrees in every known category and lies "
+    "within 2 % of the range in every known number.",
+    better="lower",
+    bounds=(0, 100),
+    unit="%",
+    reference="Trindade et al. 2024, with a control group added",
+    default=False,
 )
 def outlier_linkage(
     pair: Pair,
@@ -325,12 +322,12 @@ def outlier_linkage(
         return Result("outlier-linkage", float("nan"), text, trusted=False)
     width = {n: share * _range(pair.original, n) for n in numbers}
     exact = [n for n in used if n not in numbers]
-    found = link_outliers(pair.original, pair.protected, width, exact, candidates="all", rule=rule)
-    units = pair.units.subset(found.rows)
+    linked = link_outliers(pair.original, pair.protected, width, exact, candidates="all", rule=rule)
+    units = pair.units.subset(linked.rows)
     if units.count == 0:
         text = "The original has no outliers in the known numbers."
         return Result("outlier-linkage", 0.0, text, unit="%", trusted=False)
-    value, single = units.share(found.candidates > 0), units.share(found.candidates == 1)
+    value, single = units.share(linked.candidates > 0), units.share(linked.candidates == 1)
     yardsticks, outside = {}, None
     beside = "without a holdout it cannot be told how many would by chance"
     if pair.holdout is not None:
@@ -343,21 +340,21 @@ def outlier_linkage(
     return Result(
         name="outlier-linkage",
         value=value,
-        unit="%",
         sentence=f"{figure(value, '%')} of {units.count:,} outliers among the original {units.noun} have a protected "
         f"record like them, {figure(single, '%')} exactly one; {beside}.",
-        **compared(_alone(units, found.candidates > 0), outside),
+        **compared(_alone(units, linked.candidates > 0), outside),
         yardsticks=yardsticks,
         values={
             "exactly one": single,
-            "pairs": float(found.pairs),
+            "pairs": float(linked.pairs),
             "outliers": float(units.count),
             "outliers linked, % of everybody": value * units.count / pair.units.count,
-            "mean similarity of the only candidate": found.unique_similarity[0],
+            "mean similarity of the only candidate": linked.unique_similarity[0],
         },
-        table=found.by_knowledge,
+        table=linked.by_knowledge,
+        counts=WHOLE,
         trusted=bool(yardsticks),
-        records=pl.DataFrame({"row": found.rows, "candidates": found.candidates}) if records else None,
+        records=pl.DataFrame({"row": linked.rows, "candidates": linked.candidates}) if records else None,
     )
 
 

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.intervals import wilson
 from dalenius.core.random import Seed, some_rows
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.space import Metric, Points, Space
@@ -119,22 +119,22 @@ def shared_neighbour_profile(
     files = {"original": space.original, "protected": space.protected, "holdout": space.holdout}
     drawn = {n: some_rows(len(f), most, seed, n) for n, f in files.items() if f is not None}
     points = {name: f.take(drawn[name]) for name, f in files.items() if f is not None}
-    found = {k: _found(space, points["original"], points["protected"], k, rule) for k in neighbours}
+    shares = {k: _found(space, points["original"], points["protected"], k, rule) for k in neighbours}
     outside = {}
     if "holdout" in points:
         outside = {k: _found(space, points["original"], points["holdout"], k, rule).value for k in neighbours}
-    shown = 5 if 5 in found else neighbours[0]
-    value, rows = 100 * found[shown].value, drawn["protected"]
+    shown = 5 if 5 in shares else neighbours[0]
+    value, rows = 100 * shares[shown].value, drawn["protected"]
     yardsticks = {"holdout": 100 * outside[shown]} if outside else {}
     table = pl.DataFrame(
         {
             "neighbours": list(neighbours),
-            "protected": [100 * found[k].value for k in neighbours],
+            "protected": [100 * shares[k].value for k in neighbours],
             **({"holdout": [100 * outside[k] for k in neighbours]} if outside else {}),
-            "noise": [100 * found[k].noise for k in neighbours],
+            "noise": [100 * shares[k].noise for k in neighbours],
         }
     )
-    flags = found[shown].risky[len(points["original"]) :]
+    flags = shares[shown].risky[len(points["original"]) :]
     return Result(
         name="shared-neighbours",
         value=value,
@@ -145,6 +145,7 @@ def shared_neighbour_profile(
         interval=wilson(float(flags.sum()), len(rows), scale=100),
         yardsticks=yardsticks,
         table=table,
+        counts=WHOLE,
         trusted=bool(yardsticks),
         records=pl.DataFrame({"protected_row": rows, "at_risk": flags}) if records else None,
     )

@@ -34,21 +34,3 @@ def similarity(distance: AnyArray, offset: float, scale: float, decay: Decay = "
     if decay == "step":
         return (e == 0).astype(float)
     raise OptionError(f"unknown decay {decay!r}; use gauss, exp, linear, squared or step")
-
-
-def levenshtein(a: str, b: str) -> float:
-    """Similarity of two words: 1 - edits / length of the longer one.
-
-    Examples
-    --------
-    >>> levenshtein("RENT", "OWN"), levenshtein("x", "x")
-    (0.25, 1.0)
-    """
-    if a == b:
-        return 1.0
-    line = list(range(len(b) + 1))
-    for i, first in enumerate(a, 1):
-        before, line[0] = line[0], i
-        for j, second in enumerate(b, 1):
-            before, line[j] = line[j], min(line[j] + 1, line[j - 1] + 1, before + (first != second))
-    return 1 - line[-1] / max(len(a), len(b))

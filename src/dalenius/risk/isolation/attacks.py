@@ -105,13 +105,13 @@ def marginal_bootstrap(
     """
     published = {frozenset(columns): (columns, cells) for columns, cells in tables.items()}
     everything = sorted(set().union(*published)) if published else []
-    found: dict[tuple[tuple[str, Any], ...], Reconstructed] = {}
+    distinct: dict[tuple[tuple[str, Any], ...], Reconstructed] = {}
     for columns, cells in tables.items():
         for cell, count in cells.items():
             if count == 1:
                 made = _extended(dict(zip(columns, cell, strict=True)), everything, published)
-                found.setdefault(tuple(sorted(made.record.items(), key=lambda item: item[0])), made)
-    return sorted(found.values(), key=lambda made: -len(made.record))
+                distinct.setdefault(tuple(sorted(made.record.items(), key=lambda item: item[0])), made)
+    return sorted(distinct.values(), key=lambda made: -len(made.record))
 
 
 def _extended(
@@ -201,11 +201,11 @@ def adaptive_isolation(
     regions: list[tuple[tuple[Condition, ...], AnyArray, int]] = [
         ((), np.arange(table.rows), query(Predicate()))
     ]
-    found = []
+    isolating = []
     while regions:
         conditions, rows, count = regions.pop()
         if count == 1:
-            found.append(Predicate(conditions))
+            isolating.append(Predicate(conditions))
         if count < 2 or asked >= budget:
             continue
         parts = splitter.split(rows)
@@ -216,4 +216,4 @@ def adaptive_isolation(
         asked += 1
         regions.append(((*conditions, first), mine, inside))
         regions.append(((*conditions, second), others, count - inside))
-    return AdaptiveIsolation(tuple(found), asked)
+    return AdaptiveIsolation(tuple(isolating), asked)

@@ -13,7 +13,7 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.later import stats
 from dalenius.core.random import Seed, sequence
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, BoolArray
@@ -124,6 +124,7 @@ class EmpiricalGain:
             yardsticks={"chance": 1.0},
             values={"success": self.success, "baseline": self.baseline, "identifying": self.identifying},
             table=pl.DataFrame({"quantile of weights": [0.0, 0.25, 0.5, 0.75, 1.0], "weight": quantiles}),
+            counts=WHOLE,
             trusted=self.independent,
         )
 

@@ -15,8 +15,7 @@ import polars as pl
 from dalenius.core.errors import DataError
 from dalenius.core.option import at_least
 from dalenius.core.random import Seed, generator
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.units import Units
@@ -29,19 +28,17 @@ from dalenius.risk.sampling import SEED
 
 
 @measure(
-    MeasureInfo(
-        name="membership-distance",
-        covered=True,
-        title="Membership inference by distance (AUC)",
-        family="risk",
-        dimension="membership",
-        meaning="Chance that a person in the data is closer to a protected record than a person outside it.",
-        better="lower",
-        bounds=(0, 1),
-        reference="Chen et al. 2020 (GAN-Leaks), black-box distance attack",
-        needs=frozenset({"holdout"}),
-        random=True,
-    )
+    name="membership-distance",
+    covered=True,
+    title="Membership inference by distance (AUC)",
+    family="risk",
+    dimension="membership",
+    meaning="Chance that a person in the data is closer to a protected record than a person outside it.",
+    better="lower",
+    bounds=(0, 1),
+    reference="Chen et al. 2020 (GAN-Leaks), black-box distance attack",
+    needs=frozenset({"holdout"}),
+    random=True,
 )
 def membership_distance(
     pair: Pair, metric: Metric = "gower", most: int = 5000, seed: Seed = SEED, records: bool = False
@@ -72,21 +69,19 @@ def membership_distance(
 
 
 @measure(
-    MeasureInfo(
-        name="membership-density",
-        covered=True,
-        title="Membership inference by density ratio (AUC)",
-        family="risk",
-        dimension="membership",
-        meaning="Chance that protected records are denser, relative to people outside, around a person in the data "
-        "than around a person outside it.",
-        better="lower",
-        bounds=(0, 1),
-        reference="van Breugel et al. 2023 (DOMIAS); Homer et al. 2008 for margins",
-        needs=frozenset({"holdout"}),
-        default=False,
-        random=True,
-    )
+    name="membership-density",
+    covered=True,
+    title="Membership inference by density ratio (AUC)",
+    family="risk",
+    dimension="membership",
+    meaning="Chance that protected records are denser, relative to people outside, around a person in the data "
+    "than around a person outside it.",
+    better="lower",
+    bounds=(0, 1),
+    reference="van Breugel et al. 2023 (DOMIAS); Homer et al. 2008 for margins",
+    needs=frozenset({"holdout"}),
+    default=False,
+    random=True,
 )
 def membership_density(
     pair: Pair,
@@ -175,5 +170,6 @@ def _result(name: str, by: str, curve: Curve, records: pl.DataFrame | None) -> R
         added_interval=replace(spread, low=spread.low - 0.5, high=spread.high - 0.5),
         values={"members found at 1 % false positives": found, "at 10 %": curve.tpr_at(0.1)},
         table=curve.table(),
+        counts=WHOLE,
         records=records,
     )

@@ -16,7 +16,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed, generator, sequence
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
@@ -93,6 +93,7 @@ class ShadowAudit:
                 "share exposed": exposed,
             },
             table=self.curve.table(),
+            counts=WHOLE,
         )
 
 

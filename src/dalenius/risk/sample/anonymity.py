@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, Vector
@@ -35,23 +35,24 @@ def k_anonymity(
     >>> k_anonymity({"sex": ["f", "m", "m"]}, ["sex"]).table.select("k", "rows below").rows()
     [(2, 1), (3, 3), (5, 3), (10, 3)]
     """
-    found = frequencies(data, keys)
-    rows, noun = found.units.count, found.units.noun
+    groups = frequencies(data, keys)
+    rows, noun = groups.units.count, groups.units.noun
     table = pl.DataFrame(
         [
-            {"k": k, "rows below": found.violations(k), "per cent": 100 * found.violations(k) / rows}
+            {"k": k, "rows below": groups.violations(k), "per cent": 100 * groups.violations(k) / rows}
             for k in levels
         ]
     )
-    smallest = float(found.fk.min())
+    smallest = float(groups.fk.min())
     return Result(
         name="k-anonymity",
         value=smallest,
         sentence=f"The rarest combination of keys has {figure(smallest)} of the {noun}, so that the file is "
-        f"{int(smallest)}-anonymous, and {found.unique:,} of {rows:,} {noun} are alone with their keys.",
-        values={"unique rows": float(found.unique), "classes": float(KeyCodes.of(data, keys).groups()[1])},
+        f"{int(smallest)}-anonymous, and {groups.unique:,} of {rows:,} {noun} are alone with their keys.",
+        values={"unique rows": float(groups.unique), "classes": float(KeyCodes.of(data, keys).groups()[1])},
         table=table,
-        records=pl.DataFrame({"row": np.arange(len(found.fk)), "same_keys": found.fk}) if records else None,
+        counts=WHOLE,
+        records=pl.DataFrame({"row": np.arange(len(groups.fk)), "same_keys": groups.fk}) if records else None,
     )
 
 

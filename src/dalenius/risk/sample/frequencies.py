@@ -51,7 +51,8 @@ def frequencies(
 
     An empty key matches everything: a complete row gains ``alpha`` times the incomplete rows that match it, an
     incomplete row counts its own group, all complete rows that match it, and ``alpha`` times other incomplete ones. A
-    row without any key gets everybody, and adds nothing to complete rows (unless there is one key only).
+    row without any key gets everybody, and adds nothing to complete rows (unless there is one key only). Where people
+    have several rows they are counted, not rows; empty keys need ``alpha=0`` then, and are a value of their own.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def frequencies(
     codes = KeyCodes.of(data, keys)
     weights = column_values(data, weight, Role.WEIGHT)
     w = np.ones(len(codes)) if weights is None else weights
-    if codes.complete.all():
+    if codes.complete.all() or (codes.units.codes is not None and alpha == 0):
         ids, size = codes.groups()
         first = _once(ids, codes.units)
         counts = np.bincount(ids[first], minlength=size)[ids].astype(float)
@@ -79,7 +80,8 @@ def frequencies(
         )
     if codes.units.codes is not None:
         raise DataError(
-            "frequencies of units need complete keys; fill or drop the empty keys, or take the entity role away"
+            "frequencies of units need complete keys; fill or drop the empty keys, take the entity role away, "
+            "or say alpha=0: a gap protects nobody but its own row"
         )
     counts = _matched(codes, np.ones(len(codes)), alpha)
     return Frequencies(counts, _matched(codes, w, alpha), weights is not None, codes.units)

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy.special import hyp2f1
 
-from dalenius.core.errors import OptionError
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.option import one_of
+from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.data.schema import Role
 from dalenius.data.vector import AnyArray
 from dalenius.risk.sample.frequencies import Frequencies, frequencies
@@ -22,7 +22,7 @@ ACCEPTED = 0.09
 """Risk that the European Medicines Agency and Health Canada accept for clinical reports."""
 
 
-def individual_risk(found: Frequencies, method: Method = "approximate") -> AnyArray:
+def individual_risk(groups: Frequencies, method: Method = "approximate") -> AnyArray:
     """Chance that a row is re-identified: the mean of 1/F given f, F negative binomial with p = f/F.
 
     Closed forms for f = 1 and 2 (Benedetti and Franconi 1998; Franconi and Polettini 2004). For more, sdcMicro's
@@ -34,10 +34,9 @@ def individual_risk(found: Frequencies, method: Method = "approximate") -> AnyAr
     >>> individual_risk(found).round(3).tolist()
     [0.256, 0.036, 0.036]
     """
-    if method not in ("approximate", "exact"):
-        raise OptionError(f"unknown method {method!r}; use 'approximate' or 'exact'")
-    f, big = found.fk, found.Fk
-    if not found.weighted:
+    one_of("method", method, ("approximate", "exact"))
+    f, big = groups.fk, groups.Fk
+    if not groups.weighted:
         return 1 / f
     p = np.minimum(f / big, 1.0)
     whole = p >= 1
@@ -96,14 +95,14 @@ class SampleRisk:
 
     def records(self) -> pl.DataFrame:
         """One row per record: who shares its keys, in the file and among all people, and its risk (confidential)."""
-        found = {
+        columns = {
             "row": np.arange(len(self.risk)),
             "same_keys": self.frequencies.fk,
             "same_keys_population": self.frequencies.Fk,
             "risk": self.risk,
             "flagged": self.flagged(),
         }
-        return pl.DataFrame(found | ({} if self.household is None else {"household_risk": self.household}))
+        return pl.DataFrame(columns | ({} if self.household is None else {"household_risk": self.household}))
 
     def _interval(self) -> Interval:
         """Where the share of re-identified rows lies when each is re-identified by its own chance, independently."""
@@ -148,6 +147,7 @@ class SampleRisk:
             },
             values=values,
             table=pl.DataFrame({"figure": list(levels), units.noun: list(levels.values())}),
+            counts=WHOLE,
             records=self.records() if records else None,
         )
 
@@ -174,11 +174,11 @@ def sample_risk(
     >>> round(sample_risk({"sex": ["f", "m", "m"]}, ["sex"]).expected, 1)
     2.0
     """
-    found = frequencies(data, keys, weight=weight, alpha=alpha)
-    if population is not None and not found.weighted:
-        check_population(population, found.units.count)
-        found = replace(found, Fk=found.fk * population / found.units.count, weighted=True)
-    risk = individual_risk(found, method)
+    groups = frequencies(data, keys, weight=weight, alpha=alpha)
+    if population is not None and not groups.weighted:
+        check_population(population, groups.units.count)
+        groups = replace(groups, Fk=groups.fk * population / groups.units.count, weighted=True)
+    risk = individual_risk(groups, method)
     owners = column_values(data, household, Role.HOUSEHOLD)
     shared = None if owners is None else household_risk(risk, owners)
-    return SampleRisk(found, risk, shared, KeyCodes.of(data, keys).names)
+    return SampleRisk(groups, risk, shared, KeyCodes.of(data, keys).names)

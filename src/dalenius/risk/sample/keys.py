@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.errors import DataError, OptionError, no_column
 from dalenius.counts.keys import distinct, ravel
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
@@ -47,7 +47,7 @@ class KeyCodes:
             raise OptionError("a key is named twice; name each key once")
         absent = [name for name in wanted if name not in table]
         if absent:
-            raise DataError(f"no column {names(absent)}; there are {names(table.names)}")
+            raise DataError(no_column(absent, table.names))
         if not table.rows:
             raise DataError("the file has no rows; there is nothing to measure")
         columns = [table[name].categories for name in wanted]

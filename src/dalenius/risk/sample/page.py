@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
 from dalenius.risk.page import RiskPage
@@ -89,20 +89,20 @@ def sample_page(
 
 def _diversity(table: Table, keys: Sequence[str], sensitive: str, records: bool) -> Result:
     """How many different values people with the same keys have."""
-    found, units = l_diversity(table, keys, sensitive), KeyCodes.of(table, keys).units
-    certain = units.share(found["distinct"].to_numpy() == 1)
-    kinds = list(found.columns)
+    diversity, units = l_diversity(table, keys, sensitive), KeyCodes.of(table, keys).units
+    certain = units.share(diversity["distinct"].to_numpy() == 1)
+    kinds = list(diversity.columns)
     return Result(
         name="l-diversity",
-        value=float(found["distinct"].min()),  # type: ignore[arg-type]
+        value=float(diversity["distinct"].min()),  # type: ignore[arg-type]
         sentence=f"{figure(certain, '%')} of the {units.noun} share their keys only with people of the same "
         f"{sensitive!r}: who knows the keys knows it.",
         values={"nothing left to guess, %": certain},
         table=pl.DataFrame(
-            {"l-diversity": kinds, "smallest": [found[k].min() for k in kinds],
-             "median": [found[k].median() for k in kinds]}, strict=False,
-        ),
-        records=found.with_row_index("row") if records else None,
+            {"l-diversity": kinds, "smallest": [diversity[k].min() for k in kinds],
+             "median": [diversity[k].median() for k in kinds]}, strict=False,
+        ), counts=WHOLE,
+        records=diversity.with_row_index("row") if records else None,
     )  # fmt: skip
 
 

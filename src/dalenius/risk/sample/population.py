@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, gammaln
 
 from dalenius.core.errors import OptionError
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.counts.ipf import fit_dense
 from dalenius.data.schema import Role
 from dalenius.data.vector import AnyArray
@@ -75,6 +75,7 @@ class PopulationUniques:
             yardsticks={"unique in the file": float(self.sample_uniques)},
             values=dict(self.estimates),
             table=table,
+            counts=WHOLE,
         )
 
 

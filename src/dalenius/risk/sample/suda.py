@@ -20,7 +20,7 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import wilson
 from dalenius.core.option import at_least
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.pair import Pair
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
@@ -45,6 +45,8 @@ class Suda:
         Per row and column: the share of the score that comes from MSUs with this column.
     sizes
         Number of MSUs of each size, per row.
+    codes, labels
+        The keys of each row, and what their codes mean.
 
     Examples
     --------
@@ -58,6 +60,26 @@ class Suda:
     contribution: AnyArray
     sizes: AnyArray
     units: Units
+    codes: AnyArray
+    labels: tuple[Sequence[Any], ...]
+
+    def by_level(self) -> pl.DataFrame:
+        """Per column, how the score that comes from MSUs with it is spread over its levels, in per cent (confidential).
+
+        Examples
+        --------
+        >>> suda({"a": [1, 1, 2], "b": [1, 2, 1]}, ["a", "b"]).by_level().filter(column="a")["contribution"].to_list()
+        [50.0, 50.0]
+        """
+        told = []
+        for j, name in enumerate(self.keys):
+            labels = self.labels[j]
+            points = np.bincount(
+                self.codes[:, j], self.contribution[:, j] * self.score, minlength=len(labels)
+            )
+            shares = 100 * points / points.sum() if points.sum() else np.zeros(len(labels))
+            told += [(name, str(label), float(share)) for label, share in zip(labels, shares, strict=True)]
+        return pl.DataFrame(told, schema=["column", "level", "contribution"], orient="row")
 
     def by_column(self) -> pl.DataFrame:
         """Share of the total score that comes from MSUs with each column, in per cent."""
@@ -71,10 +93,10 @@ class Suda:
 
     def records(self) -> pl.DataFrame:
         """One row per record: its scores, its MSUs by size, and what each key contributes (confidential)."""
-        found = {"row": np.arange(len(self.score)), "suda": self.score, "dis_suda": self.dis}
-        found |= {f"msu_of_{k + 1}": self.sizes[:, k] for k in range(self.sizes.shape[1])}
+        columns = {"row": np.arange(len(self.score)), "suda": self.score, "dis_suda": self.dis}
+        columns |= {f"msu_of_{k + 1}": self.sizes[:, k] for k in range(self.sizes.shape[1])}
         return pl.DataFrame(
-            found | {f"part_of_{n}": self.contribution[:, j] for j, n in enumerate(self.keys)}
+            columns | {f"part_of_{n}": self.contribution[:, j] for j, n in enumerate(self.keys)}
         )
 
     def result(self, records: bool = False) -> Result:
@@ -93,6 +115,7 @@ class Suda:
             interval=self.units.interval(value),
             values={"mean DIS-SUDA": mean, "largest DIS-SUDA": float(self.dis.max())},
             table=self.by_column(),
+            counts=WHOLE,
             records=self.records() if records else None,
         )
 
@@ -130,7 +153,8 @@ def suda(
         sizes[rows, k - 1] += 1
         part[rows[:, None], columns] += points
     share = np.divide(part, score[:, None], out=np.zeros_like(part), where=score[:, None] > 0)
-    return Suda(codes.names, score, _dis(codes, score, dis_fraction), share, sizes, codes.units)
+    dis = _dis(codes, score, dis_fraction)
+    return Suda(codes.names, score, dis, share, sizes, codes.units, codes.codes, codes.labels)
 
 
 def minimal_uniques(codes: KeyCodes, max_size: int | None = None) -> Iterator[tuple[list[int], AnyArray]]:
@@ -163,7 +187,7 @@ def _unique_rows(codes: KeyCodes, columns: Sequence[int]) -> AnyArray:
 
 
 def _dis(codes: KeyCodes, score: AnyArray, fraction: float) -> AnyArray:
-    """DIS-SUDA (Elliot 2005): spread the chance that a unique match is right over rows by their score."""
+    """DIS-SUDA (Elliot et al. 2005): spread the chance that a unique match is right over rows by their score."""
     ids, size = codes.groups()
     counts = codes.units.owners(ids, size)
     uniques, in_pairs = np.count_nonzero(counts == 1), 2 * np.count_nonzero(counts == 2)

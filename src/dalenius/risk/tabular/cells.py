@@ -115,16 +115,20 @@ def count_cells(pair: Pair, keys: Sequence[str], target: str, grouped: bool = Fa
     >>> count_cells(pair, ["k"], "k")
     Traceback (most recent call last):
     ...
-    dalenius.core.errors.OptionError: target 'k' is among the keys; an intruder cannot know what he wants to learn
+    dalenius.core.errors.OptionError: target 'k' is among the keys; an intruder cannot already know what is to be learnt
     """
     check_keys(pair, keys, target)
     groups = pair.groups(keys, grouped)
     (order_d, starts_d), (order_s, starts_s), (order_h, starts_h) = _orders(groups)
     aligned = pair.categories(target, grouped)
-    held = aligned.holdout.codes if aligned.holdout is not None else np.zeros(0, np.uint8)
+    held = aligned.holdout.codes if aligned.holdout is not None else np.zeros(0, np.int32)
+    # one type, for which the kernel is compiled
+    codes = [
+        np.require(c, np.int32, ("C", "W")) for c in (aligned.original.codes, aligned.protected.codes, held)
+    ]
     group, level, d, s, h, cell_of_row = _kernels.count_cells(
-        starts_d, order_d, aligned.original.codes, starts_s, order_s, aligned.protected.codes,
-        starts_h, order_h, held, len(aligned.original.labels),
+        starts_d, order_d, codes[0], starts_s, order_s, codes[1], starts_h, order_h, codes[2],
+        len(aligned.original.labels),
     )  # fmt: skip
     key_labels = tuple(pair.categories(key, grouped).original.labels for key in keys)
     return Cells(

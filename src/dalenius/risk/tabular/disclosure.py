@@ -146,18 +146,20 @@ def disclosure(
 
 
 def _warnings(cells: Cells, identity: dict[str, float], attribute: dict[str, float]) -> list[str]:
-    found = []
+    warnings = []
     rows = int(cells.d.sum())
     if identity["UiO"] == 100 and rows > 1:
-        found.append("every original record is unique on the keys; they are too fine to say anything")
+        warnings.append("every original record is unique on the keys; they are too fine to say anything")
     if attribute["iS"] < 5:
-        found.append(
+        warnings.append(
             "fewer than 5 % of the original records have their keys in the protected file; check the coding"
         )
     fine = [k for k, labels in zip(cells.keys, cells.key_labels, strict=True) if len(labels) > rows / 2 > 25]
     if fine:
-        found.append(f"key {', '.join(map(repr, fine))} has more levels than half of the records; group it")
-    return found
+        warnings.append(
+            f"key {', '.join(map(repr, fine))} has more levels than half of the records; group it"
+        )
+    return warnings
 
 
 def specific_risk(inside: float, outside: float) -> float:

@@ -83,21 +83,21 @@ class Exclusions:
 
     def reason(self, cells: Cells, counts: AnyArray, with_target: bool = True) -> AnyArray:
         """Say why each cell is left out of a table with these counts: 1 … 5 as in `REASONS`, or 0."""
-        found = np.zeros(len(cells.level), np.int8)
+        reasons = np.zeros(len(cells.level), np.int8)
         if with_target:
             self._mark(
-                found,
+                reasons,
                 1,
                 np.isin(cells.level, [_code(cells.labels, x, cells.target) for x in self.target_levels]),
             )
             if self.missing_target:
-                self._mark(found, 2, np.isin(cells.level, gap_codes(cells.labels)))
+                self._mark(reasons, 2, np.isin(cells.level, gap_codes(cells.labels)))
         for key in self._keys_without_gaps(cells):
             at = cells.keys.index(key)
             missing = np.isin(cells.groups.codes(key), gap_codes(cells.key_labels[at]))
-            self._mark(found, 3, missing[cells.group])
+            self._mark(reasons, 3, missing[cells.group])
         if not with_target:
-            return found
+            return reasons
         for key, key_level, target_level in self.pairs:
             if key not in cells.keys:
                 raise OptionError(
@@ -105,10 +105,10 @@ class Exclusions:
                 )
             wanted = _code(cells.key_labels[cells.keys.index(key)], key_level, key)
             level = _code(cells.labels, target_level, cells.target)
-            self._mark(found, 4, (cells.groups.codes(key) == wanted)[cells.group] & (cells.level == level))
+            self._mark(reasons, 4, (cells.groups.codes(key) == wanted)[cells.group] & (cells.level == level))
         if self.denom_lim is not None:
-            self._mark(found, 5, counts > self.denom_lim)
-        return found
+            self._mark(reasons, 5, counts > self.denom_lim)
+        return reasons
 
     @staticmethod
     def _mark(found: AnyArray, reason: int, hit: AnyArray) -> None:

@@ -20,11 +20,11 @@ from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique
 from dalenius.synth.base import register
-from dalenius.synth.joint.base import Task
 from dalenius.synth.joint.margins import cells_of, refuse_large
-from dalenius.synth.joint.measured import LOOK, MarginalSynthesizer, Measured, say_accuracy
+from dalenius.synth.joint.measured import LOOK, MarginalSynthesizer, Measured
 from dalenius.synth.joint.merged import Merged
 from dalenius.synth.joint.model import JointModel
+from dalenius.synth.joint.task import Task
 
 CHOICE = 0.1
 """Share of a round that goes to the choice, the rest to the measurement (as in the paper)."""
@@ -47,9 +47,7 @@ class AIM(MarginalSynthesizer):
     Parameters
     ----------
     order
-        Margins that may be chosen cross 2 to so many columns.
-    max_cells
-        Cells of the junction tree; larger models fit better and take longer.
+        Margins that may be chosen cross 2 to so many columns; with a workload, those within its tables may be chosen.
     rounds
         Rounds planned at the start; fewer are needed when the method spends faster. Default: 4 for each column.
     max_iter
@@ -91,17 +89,20 @@ class AIM(MarginalSynthesizer):
             # No margin fits in memory: measure the columns again with what is left.
             for v in range(columns):
                 measured.measure((v,), rest / columns)
-        say_accuracy(task, {m: t.shape for m, t in measured.tables.items()}, measured.variances)
         table = measured.fit(3 * self.max_iter)
+        measured.say_accuracy(table)
         task.note(f"{taken} rounds; largest clique {table.tree.largest:,} cells, {table.tree.cells:,} in all")
         return Merged(table, measured.mergings)
 
     def _rounds(self, measured: Measured, rest: float, each: float) -> tuple[float, int]:
         """Choose, measure and fit until the budget is spent; what is left of it, and how many rounds there were."""
         task, columns = measured.task, len(measured.sizes)
-        candidates = [
-            m for k in range(2, min(self.order, columns) + 1) for m in combinations(range(columns), k)
-        ]
+        workload = self._wanted(task.names) or dict.fromkeys(
+            [m for k in range(2, min(self.order, columns) + 1) for m in combinations(range(columns), k)], 1.0
+        )
+        candidates = sorted({p for m in workload for k in range(2, len(m) + 1) for p in combinations(m, k)})
+        if measured.records is not None:
+            measured.records.prepare(candidates)
         table, taken = measured.fit(2), 0
         while rest > 1e-9 * task.share:
             # Too little for two more rounds: put it all into this one.
@@ -111,7 +112,7 @@ class AIM(MarginalSynthesizer):
             if not open_margins:
                 break
             expected = measured.expected(table, candidates, taken)
-            margin = self._choose(measured, open_margins, expected, price)
+            margin = self._choose(measured, open_margins, expected, workload, price)
             noise = float(np.sqrt(measured.measure(margin, (1 - CHOICE) * price)))
             rest, taken = rest - price, taken + 1
             table = measured.fit(self.max_iter)
@@ -121,15 +122,17 @@ class AIM(MarginalSynthesizer):
         return rest, taken
 
     def _choose(
-        self, measured: Measured, margins: list[Clique], expected: dict[Clique, FloatArray], price: float
-    ) -> Clique:
+        self, measured: Measured, margins: list[Clique], expected: dict[Clique, FloatArray],
+        workload: dict[Clique, float], price: float,
+    ) -> Clique:  # fmt: skip
         """Exponential mechanism on how wrong the model is, less what noise would add."""
-        weights = np.array([float(sum(len(set(m) & set(other)) for other in expected)) for m in margins])
+        weights = np.array([sum(w * len(set(m) & set(t)) for t, w in workload.items()) for m in margins])
         weights /= weights.max()
         noise = measured.task.deviation((1 - CHOICE) * price)
         wrong = np.array([measured.distance(m, expected[m]) for m in margins])
         penalty = np.array([MEAN_NOISE * noise * cells_of(m, measured.sizes) for m in margins])
-        scores = weights * (wrong - penalty)
+        # Where noise prevails all scores are negative, and a weight on them would be one against what is wanted.
+        scores = weights * wrong - penalty if self.workload else weights * (wrong - penalty)
         return margins[measured.choose("choice of a margin", scores, 1.0, CHOICE * price)]
 
     def cost(self, shape: Shape) -> Cost:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -16,27 +15,29 @@ from dalenius.core.option import Option
 from dalenius.core.random import Seed
 from dalenius.data.declared import declared_origin
 from dalenius.data.exit import releasable
+from dalenius.data.frames import Origin
 from dalenius.data.grouping import Method
+from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.data.units import owner_column
-from dalenius.data.vector import AnyArray, IntArray
-from dalenius.dp.accuracy import normal_within
+from dalenius.data.vector import IntArray
 from dalenius.dp.budget import Budget, Neighbours
 from dalenius.dp.contributions import bound_units
 from dalenius.dp.ledger import open_ledger
-from dalenius.dp.noise import add_gaussian, add_laplace
 from dalenius.dp.repair import simplex
 from dalenius.synth.base import Synthesizer, absent
+from dalenius.synth.counted import StreamTable
 from dalenius.synth.joint.coding import Coding, Groups, refuse_undeclared
 from dalenius.synth.joint.model import Distribution, JointModel, Stratum
+from dalenius.synth.joint.records import Coded, Records, Tallied
 from dalenius.synth.joint.structure import Rule, Structure
+from dalenius.synth.joint.task import Task
 
-LOG = logging.getLogger("dalenius")
 Domain = Literal["declared", "from-data"]
 Total = Literal["public", "noised", "invariant"]
 Drawing = Literal["independent", "even"]
-Part: TypeAlias = tuple[tuple[int, ...], list[IntArray], int]
-"""One stratum: codes of the stratifying columns, codes of the other columns, and its number of rows."""
+Part: TypeAlias = tuple[tuple[int, ...], Records, int]
+"""One stratum: codes of the stratifying columns, its rows in codes of the other columns, and how many there are."""
 Prior = Annotated[
     float,
     Option(
@@ -51,136 +52,11 @@ PRIVATE = (
     "The method comes with a mathematical promise (differential privacy): whatever comes out would hardly change if "
     "any one person were not in the data. How strong it is stands in its privacy budget."
 )
-EXAMPLE_COUNT = 500
-"""Count for which the notes say how far it may be off."""
 TOTAL_SHARE = 0.05
 """Share of the budget that a noised number of records costs."""
 READ_OFF = 'the levels, bounds and breaks, which were read off the confidential data (domain="from-data")'
 MOST_STRATA = 2**16
 """Combinations of strata, each of which is a model of its own."""
-
-
-@dataclass(repr=False)
-class Task:
-    """One stratum to be fitted.
-
-    Attributes
-    ----------
-    names, sizes, codes
-        Columns, their numbers of codes, and the codes of the rows.
-    rows
-        Rows there are (confidential when the total is noised).
-    total
-        Number of records the model may know: the public one, or a noisy one.
-    structure
-        Impossible cells.
-    budget, share, part
-        The privacy budget, how much of it this fit may spend (in the budget's unit), and which stratum to write
-        in the ledger.
-    notes
-        Lines for the reader; the fit adds its own.
-    seed
-        For what needs chance but no secrecy.
-    exact
-        Tables (positions of columns) that are kept exactly and not protected.
-    unsure
-        Variance of the total; 0 where it is known.
-    even, spread, accuracy
-        Whether rows are drawn evenly, the variance of a noisy cell where there is one table, and how far a count of 500
-        may be off in each table that was measured.
-    """
-
-    names: list[str]
-    sizes: tuple[int, ...]
-    codes: list[IntArray]
-    rows: int
-    total: float
-    structure: Structure
-    budget: Budget | None
-    share: float
-    part: tuple[str, str] | None
-    seed: Seed
-    notes: list[str] = field(default_factory=list)
-    exact: list[tuple[int, ...]] = field(default_factory=list)
-    unsure: float = 0.0
-    even: bool = False
-    spread: float = math.inf
-    accuracy: dict[str, float] = field(default_factory=dict)
-
-    def note(self, text: str, warn: bool = False) -> None:
-        """Tell the reader, once; a warning is logged too."""
-        if text not in self.notes:
-            self.notes.append(text)
-            if warn:
-                LOG.warning(text)
-
-    def spend(self, what: str, price: float, noise: str) -> Budget:
-        """Write a spend (ε, or ρ under zCDP) into the ledger, before anything is drawn for it."""
-        if self.budget is None:
-            raise OptionError("there is no privacy budget to spend")
-        rho = self.budget.accounting == "zcdp"
-        self.budget.spend(
-            what, epsilon=0.0 if rho else price, rho=price if rho else 0.0, noise=noise, part=self.part
-        )
-        return self.budget
-
-    def deviation(self, price: float) -> float:
-        """Standard deviation of the noise on a table that is measured for ``price``."""
-        scale, gaussian = self._noise(price)
-        return scale if gaussian else float(np.sqrt(laplace_variance(scale)))
-
-    def measure(self, what: str, table: IntArray, price: float) -> tuple[IntArray, float]:
-        """A table of counts with noise for ``price`` (ε, or ρ under zCDP), and the variance of the noise."""
-        scale, gaussian = self._noise(price)
-        self.spend(what, price, f"discrete {'Gaussian' if gaussian else 'Laplace'}, scale {scale:.4g}")
-        noisy = add_gaussian(table, scale) if gaussian else add_laplace(table, scale)
-        return noisy, self.deviation(price) ** 2
-
-    def accurate(self, what: str, variance: float, kept: float = 1.0) -> None:
-        """Say how far a count of 500 in a table of the released file is from the truth.
-
-        ``variance`` is that of a noisy cell, of which the share ``kept`` is left after all cells were made to add up;
-        rows that are drawn one by one add their own chance.
-        """
-        expected = kept * EXAMPLE_COUNT
-        drawn = 0.0 if self.even else expected * max(1 - expected / max(self.total, expected), 0.0)
-        within = normal_within(math.sqrt(kept**2 * variance + drawn + 1 / 12), expected - EXAMPLE_COUNT)
-        self.accuracy[what] = within
-        self.note(
-            f"a count of {EXAMPLE_COUNT} in table {what} of the file is within ±{within:.3g} in 95 % of draws"
-        )
-
-    def learn_total(self, tables: Iterable[AnyArray], variances: Iterable[float]) -> None:
-        """Every noisy table has a sum, which says something about a noised total too: the weighted mean of all."""
-        if not self.unsure:
-            return
-        held = [(self.total, self.unsure)]
-        held += [(float(t.sum()), t.size * v) for t, v in zip(tables, variances, strict=True)]
-        weights = np.array([1 / variance for _, variance in held])
-        self.total = float(
-            max(round(float(np.dot(weights, [total for total, _ in held]) / weights.sum())), 0)
-        )
-        self.unsure = float(1 / weights.sum())
-
-    def _noise(self, price: float) -> tuple[float, bool]:
-        """Scale of the noise, and whether it is Gaussian: ρ = s² / (2 σ²) for an L2 sensitivity of s; ε = s / scale."""
-        if self.budget is None:
-            raise OptionError("there is no privacy budget to spend")
-        if self.budget.accounting == "zcdp":
-            return float(np.sqrt(self.budget.squared_sensitivity / (2 * price))), True
-        return self.budget.sensitivity / price, False
-
-
-def laplace_variance(scale: float) -> float:
-    """Variance of discrete Laplace noise.
-
-    Examples
-    --------
-    >>> round(laplace_variance(10.0) / (2 * 10.0**2), 2)
-    1.0
-    """
-    p = float(np.exp(-1 / scale))
-    return 2 * p / (1 - p) ** 2
 
 
 @dataclass(frozen=True)
@@ -267,6 +143,7 @@ class JointSynthesizer(Synthesizer):
     structural_zeros: Sequence[Rule] = ()
 
     uses_units = True
+    reads_counts = True
     model: ClassVar[type[JointModel]]
 
     def conflicts(self) -> list[str]:
@@ -280,7 +157,7 @@ class JointSynthesizer(Synthesizer):
             wrong.append("delta is given without epsilon; give both, or neither")
         if self.epsilon is None and self.contribution is not None:
             wrong.append("contribution bounds the records of a unit under a budget; give epsilon too")
-        if self.epsilon is None and self.ledger is not None:
+        if not self.private and self.ledger is not None:
             wrong.append("a ledger pays for a budget; give epsilon too")
         if self.epsilon is None and self.invariants:
             wrong.append("invariants are kept exactly under a budget; give epsilon too")
@@ -351,19 +228,54 @@ class JointSynthesizer(Synthesizer):
         coding = self._coding(kept, budget)
         split = self._split(coding)
         parts = _parts(coding, coding.encode(kept), split, kept.rows)
+        return self._fit_parts(kept, coding, budget, parts, seed, said, table.origin)
+
+    def _fit_stream(self, stream: StreamTable, seed: Seed) -> JointModel:
+        budget = self._budget()
+        if self._declared:
+            refuse_undeclared(stream.schema, self._groups)
+            coding = Coding.declared(stream.empty, self._groups)
+        else:
+            if budget is not None:
+                budget.assume(READ_OFF)
+            known = stream.guarded(numbers_alone=True) if self.private else stream.guarded()
+            coding = Coding.from_counted(known, self._groups, keep_values=not self.private)
+        leaves = stream.guarded(budget=self.private)
+        encoders = stream.encoders({c.column.name: c.encode for c in coding.columns}, budget=self.private)
+        records = Tallied(coding.sizes, stream.counter(coding.names, encoders, coding.sizes))
+        return self._fit_parts(
+            stream, coding, budget, [((), records, stream.rows)], seed, [], stream.origin(leaves)
+        )
+
+    def stream_faults(self, schema: Schema) -> list[str]:
+        """What cannot be done without rows."""
+        named = {"strata": self._strata, "structural_zeros": self.structural_zeros}
+        wrong = [
+            f"{option} need rows in memory; leave them out, or read the file"
+            for option, held in named.items()
+            if held
+        ]
+        return [*super().stream_faults(schema), *wrong]
+
+    def _fit_parts(
+        self, kept: Table | StreamTable, coding: Coding, budget: Budget | None, parts: Sequence[Part], seed: Seed,
+        said: Sequence[str], origin: Origin,
+    ) -> JointModel:  # fmt: skip
+        split = self._split(coding)
         inner = Coding(tuple(c for i, c in enumerate(coding.columns) if i not in split))
         structure = Structure.of(inner, self.structural_zeros)
         exact = self._exact(coding, split, inner.names)
         notes = [*(self._say_strata(parts) if split else ()), *said]
-        if budget is not None and self.ledger is not None:
+        stated = self._stated(budget)
+        if stated is not None and self.ledger is not None:
             pays = self.ledger if isinstance(self.ledger, Budget) else open_ledger(self.ledger)
-            pays.charge(budget, f"{self.info.name}: {', '.join(coding.names)}", "synthetic file")
+            pays.charge(stated, f"{self.info.name}: {', '.join(coding.names)}", "synthetic file")
         strata = []
-        for place, codes, rows in parts:
+        for place, records, rows in parts:
             task = Task(
-                inner.names, inner.sizes, codes, rows, float(rows), structure, budget, budget.total if budget else 0.0,
-                ("strata", "/".join(map(str, place))) if split else None, seed, notes, exact,
-                even=self.drawing == "even",
+                inner.names, inner.sizes, records, rows, float(rows), structure, budget,
+                budget.total if budget else 0.0, ("strata", "/".join(map(str, place))) if split else None, seed, notes,
+                exact, even=self.drawing == "even",
             )  # fmt: skip
             strata.append(self._fit_stratum(task, place))
         if budget is not None:
@@ -375,7 +287,7 @@ class JointSynthesizer(Synthesizer):
         return self.model(
             schema, self._rows(strata) if self.private else kept.rows, coding, strata, split=split,
             notes=[*notes, *(budget.assumptions if budget else [])], ledger=str(budget) if budget else "",
-            origin=declared_origin(table.origin, schema) if self._declared else table.origin,
+            origin=declared_origin(origin, schema) if self._declared else origin,
             poisson=self._poisson(), even=self.drawing == "even",
         )  # fmt: skip
 
@@ -384,6 +296,10 @@ class JointSynthesizer(Synthesizer):
             return None
         return Budget(self.epsilon, self.delta, self.protects, records=self.contribution or 1)
 
+    def _stated(self, budget: Budget | None) -> Budget | None:
+        """What a ledger pays."""
+        return budget
+
     def _exact(self, coding: Coding, split: tuple[int, ...], inner: Sequence[str]) -> list[tuple[int, ...]]:
         """Tables that are kept exactly, as positions among the columns within a stratum."""
         strata = {coding.names[i] for i in split}
@@ -391,7 +307,7 @@ class JointSynthesizer(Synthesizer):
         for table in self.invariants:
             absent = [name for name in table if name not in coding.names]
             if absent or not table:
-                raise OptionError(f"invariants name {names(absent)}, which is no column of the data")
+                raise OptionError(f"invariants name {names(absent)}, which is not a column of the data")
             inside = tuple(sorted({inner.index(name) for name in table if name not in strata}))
             if inside and strata - set(table):
                 raise OptionError(
@@ -477,14 +393,15 @@ class JointSynthesizer(Synthesizer):
         return tuple(coding.names.index(name) for name in wanted)
 
     def _fit_stratum(self, task: Task, place: tuple[int, ...]) -> Stratum:
-        if not self.private:
-            task.structure.refuse_contradiction(task.codes)
+        coded = task.records if isinstance(task.records, Coded) else None
+        if not self.private and coded is not None:
+            task.structure.refuse_contradiction(coded.codes)
         if task.budget is not None:
             self._know_size(task, task.budget)
-        if task.structure.masks and self.private:
+        if task.structure.masks and self.private and coded is not None:
             # An error would tell that somebody is in an impossible cell: under a guarantee such records are left out.
-            possible = task.structure.allows(task.codes)
-            task.codes = [codes[possible] for codes in task.codes]
+            possible = task.structure.allows(coded.codes)
+            task.records = coded.where(possible)
             task.rows = int(np.count_nonzero(possible))
         table = self._fit_task(task)  # may learn more about the total
         return Stratum(place, int(task.total), table)
@@ -507,17 +424,18 @@ class JointSynthesizer(Synthesizer):
 def _parts(coding: Coding, codes: list[IntArray], split: tuple[int, ...], rows: int) -> list[Part]:
     """Rows of every combination of the strata, as codes of the other columns."""
     others = [codes[i] for i in range(len(codes)) if i not in split]
+    inner = tuple(size for i, size in enumerate(coding.sizes) if i not in split)
     if not split:
-        return [((), others, rows)]
+        return [((), Coded(others, inner), rows)]
     sizes = [coding.sizes[i] for i in split]
     key = (
         np.ravel_multi_index(tuple(codes[i].astype(np.int64) for i in split), sizes)
         if rows
         else np.zeros(0, np.int64)
     )
-    result = []
+    result: list[Part] = []
     for cell in range(int(np.prod(sizes))):
         inside = key == cell
         place = tuple(int(p) for p in np.unravel_index(cell, sizes))
-        result.append((place, [c[inside] for c in others], int(np.count_nonzero(inside))))
+        result.append((place, Coded([c[inside] for c in others], inner), int(np.count_nonzero(inside))))
     return result

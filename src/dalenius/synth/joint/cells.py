@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.counts.keys import distinct, ravel, unravel
-from dalenius.data.vector import AnyArray, BoolArray, IntArray
+from dalenius.data.vector import BoolArray, IntArray
+from dalenius.synth._store import stored
 from dalenius.synth.joint.structure import Structure
 
 FloatArray = npt.NDArray[np.float64]
@@ -19,6 +19,7 @@ _LISTED = 2**20
 """Below so many cells the empty ones are listed; above, they are found by trial."""
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     """Cells with weights, and a mass spread evenly over all other possible cells.
@@ -105,27 +106,6 @@ class Cells:
         every = np.flatnonzero(open_cells)
         possible = self.structure.allows([unravel(every, self.sizes, i) for i in range(len(self.sizes))])
         return every[possible]
-
-    def parts(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Everything, as JSON data and arrays."""
-        columns, masks = self.structure.parts()
-        held = {f"cell.{i}": c for i, c in enumerate(self.codes)}
-        facts = {
-            "kind": "cells",
-            "sizes": list(self.sizes),
-            "elsewhere": self.elsewhere,
-            "masks": columns,
-        }
-        return facts, {**held, **masks, "weights": self.weights}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Cells:
-        """Rebuild from `parts`."""
-        sizes = tuple(facts["sizes"])
-        return cls(
-            sizes, [arrays[f"cell.{i}"] for i in range(len(sizes))], arrays["weights"], float(facts["elsewhere"]),
-            Structure.from_parts(facts["masks"], arrays),
-        )  # fmt: skip
 
 
 def _among(keys: IntArray, known: IntArray, sizes: Sequence[int]) -> BoolArray:

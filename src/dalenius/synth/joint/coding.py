@@ -18,11 +18,13 @@ from dalenius.core.option import real_number, whole_number
 from dalenius.core.random import Seed, generator
 from dalenius.data.declared import declared_bounds
 from dalenius.data.exit import NEVER_RELEASED
-from dalenius.data.grouping import Grouping, Method
+from dalenius.data.grouping import Grouping, Method, breaks_of_counted
 from dalenius.data.rare import without_rare_numbers
 from dalenius.data.schema import Column, Kind, Level, Schema
 from dalenius.data.table import Table
 from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, BoolArray, IntArray, Vector, compact
+from dalenius.synth._store import stored
+from dalenius.synth.counted import Counted
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -49,6 +51,7 @@ class Groups:
                 real_number(f"a value in the breaks of column {name!r}", value)
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnCode:
     """One column as codes: levels or groups first, then the states that are no ordinary value.
@@ -63,6 +66,8 @@ class ColumnCode:
         States (special code, missing, NaN) that have a code of their own, in order.
     pool, starts
         Values a group may become, sorted, and where each group begins among them; None draws within the edges.
+    ends
+        Where the places of each value of the pool end, for values that are listed once with their counts.
     """
 
     column: Column
@@ -70,6 +75,7 @@ class ColumnCode:
     states: tuple[int, ...]
     pool: AnyArray | None = None
     starts: IntArray | None = None
+    ends: IntArray | None = None
 
     @property
     def base(self) -> int:
@@ -125,6 +131,8 @@ class ColumnCode:
         if self.pool is not None and self.starts is not None:
             low, high = self.starts[groups], self.starts[groups + 1]
             inside = low + (rng.random(len(groups)) * (high - low)).astype(np.int64)
+            if self.ends is not None:
+                inside = np.searchsorted(self.ends, inside, side="right")
             if np.all(high > low):
                 return self.pool[inside]
             if len(self.pool):
@@ -148,6 +156,7 @@ class ColumnCode:
         return _rounded(drawn, self.column.decimals, low, high, closed=groups == len(edges) - 2)
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Coding:
     """The codes of all columns.
@@ -177,6 +186,34 @@ class Coding:
         )
         _known(table, groups.values, "values")
         return cls(tuple(_from_data(table[name], grouping, groups, keep_values) for name in table.names))
+
+    @classmethod
+    def from_counted(cls, columns: Sequence[Counted], groups: Groups, keep_values: bool = True) -> Coding:
+        """Codes read off distinct entries and their counts; the same as from the rows.
+
+        Examples
+        --------
+        >>> ages = Table.from_frame({"age": [31, 64, 12, 40]})["age"]
+        >>> Coding.from_counted([Counted(ages, np.ones(4, np.int64))], Groups(groups=2)).sizes
+        (2,)
+        """
+        vectors = [each.vector for each in columns]
+        alone = Table.from_vectors([vector.take(np.zeros(0, np.int64)) for vector in vectors], 0)
+        given = _known(alone, groups.breaks)
+        _known(alone, groups.values, "values")
+        found = {
+            each.vector.column.name: breaks_of_counted(
+                each.vector.values, each.present_times, groups.method, groups.groups
+            )
+            for each in columns
+            if each.vector.is_number and each.vector.column.name not in given
+        }
+        grouping = Grouping({**found, **Grouping.fit(breaks=given, columns=[]).breaks})
+        return cls(
+            tuple(
+                _from_data(each.vector, grouping, groups, keep_values, each.present_times) for each in columns
+            )
+        )
 
     @classmethod
     def declared(cls, table: Table, groups: Groups) -> Coding:
@@ -212,29 +249,6 @@ class Coding:
             column.decode(held, generator(seed, "value", column.column.name))
             for column, held in zip(self.columns, codes, strict=True)
         ]
-
-    def parts(self) -> tuple[list[dict[str, Any]], dict[str, AnyArray]]:
-        """Everything but the schema, as JSON data and arrays."""
-        arrays: dict[str, AnyArray] = {}
-        for i, column in enumerate(self.columns):
-            for word, held in (("edges", column.edges), ("pool", column.pool), ("starts", column.starts)):
-                if held is not None:
-                    arrays[f"coding.{i}.{word}"] = held
-        return [{"states": list(column.states)} for column in self.columns], arrays
-
-    @classmethod
-    def from_parts(
-        cls, schema: Sequence[Column], facts: Sequence[Mapping[str, Any]], arrays: Mapping[str, AnyArray]
-    ) -> Coding:
-        """Rebuild from `parts`."""
-        held = [
-            ColumnCode(
-                column, arrays.get(f"coding.{i}.edges"), tuple(fact["states"]),
-                arrays.get(f"coding.{i}.pool"), arrays.get(f"coding.{i}.starts"),
-            )
-            for i, (column, fact) in enumerate(zip(schema, facts, strict=True))
-        ]  # fmt: skip
-        return cls(tuple(held))
 
 
 def _shared_numbers(table: Table) -> list[Vector]:
@@ -283,7 +297,9 @@ def _rounded(
     return np.where(first <= last, inside, near)
 
 
-def _from_data(vector: Vector, grouping: Grouping, groups: Groups, keep_values: bool) -> ColumnCode:
+def _from_data(
+    vector: Vector, grouping: Grouping, groups: Groups, keep_values: bool, times: IntArray | None = None
+) -> ColumnCode:
     states = [SPECIAL + j for j in range(len(vector.column.special))]
     if vector.state is not None:
         states = [s for s in states if np.any(vector.state == s)]
@@ -300,7 +316,13 @@ def _from_data(vector: Vector, grouping: Grouping, groups: Groups, keep_values: 
         return ColumnCode(vector.column, edges, tuple(states), *_pool(chosen, edges))
     if not keep_values:
         return ColumnCode(vector.column, edges, tuple(states))
-    return ColumnCode(vector.column, edges, tuple(states), *_pool(vector.values, edges))
+    if times is None:
+        return ColumnCode(vector.column, edges, tuple(states), *_pool(vector.values, edges))
+    order = np.argsort(vector.values, kind="stable")
+    pool, ends = vector.values[order], np.cumsum(times[order])
+    inner = np.append(0, ends)[np.searchsorted(pool, edges[1:-1], side="left")]
+    starts = np.concatenate([[0], inner, ends[-1:] if len(ends) else [0]]).astype(np.int64)
+    return ColumnCode(vector.column, edges, tuple(states), pool, starts, ends)
 
 
 def _pool(values: AnyArray, edges: FloatArray) -> tuple[AnyArray, IntArray]:
@@ -329,7 +351,7 @@ def refuse_undeclared(schema: Schema, groups: Groups) -> None:
         raise DataError(
             f"column {names(lacking, len(lacking))}: not declared, and what is read off the confidential data would "
             "leak; give a schema with 'domain: declared' for them (kind and codes, with levels, bounds or breaks), or "
-            'write domain="from-data" to accept the leak'
+            "accept the leak with the option domain=from-data"
         )
 
 

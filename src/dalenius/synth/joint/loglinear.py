@@ -23,17 +23,19 @@ from dalenius.counts.tree_table import TreeFit, TreeTable, fit_tree
 from dalenius.data.vector import IntArray
 from dalenius.dp.repair import clip, consistent, simplex
 from dalenius.synth.base import register
-from dalenius.synth.joint.base import JointSynthesizer, Prior, Task
+from dalenius.synth.joint.base import JointSynthesizer, Prior
 from dalenius.synth.joint.margins import (
+    Weighted,
     asked_for,
     cells_of,
-    count_margins,
+    named_columns,
     refuse_large,
     strongest,
     with_all_columns,
 )
 from dalenius.synth.joint.measured import EXACT, say_accuracy
 from dalenius.synth.joint.model import JointModel
+from dalenius.synth.joint.task import Task
 
 Adjust = Literal["clip", "simplex", "consistent"]
 DENSE_CELLS = 2**20
@@ -87,7 +89,7 @@ class LogLinear(JointSynthesizer):
 
     margins: str | int | Sequence[Sequence[str]] = "auto"
     prior: Prior = 1.0
-    shares: Annotated[Mapping[tuple[str, ...] | str, float] | None, Option(above=0)] = None
+    shares: Annotated[Weighted | None, Option(above=0)] = None
     adjust: Adjust = "consistent"
     floor: Annotated[float, Option(at_least=0)] = 0.0
     tol: Annotated[float | None, Option(above=0)] = None
@@ -115,7 +117,7 @@ class LogLinear(JointSynthesizer):
             return TreeTable.uniform(tree)
         # The order of the tree makes news travel little, and gives both engines the same fit where margins contradict.
         margins = sorted(margins, key=lambda m: (tree.home(m), m))
-        counted = count_margins(task.codes, task.sizes, margins)
+        counted = task.records.count(margins)
         targets = self._targets(task, margins, counted)
         return self._fitted(task, tree, margins, targets)
 
@@ -151,10 +153,10 @@ class LogLinear(JointSynthesizer):
             )
             noisy[margin] = measured * mask + extra
         task.learn_total(noisy.values(), variances.values())
-        say_accuracy(task, {m: t.shape for m, t in noisy.items()}, variances)
         total = max(task.total, 1.0)
         if self.adjust == "consistent":
             repaired = consistent(noisy, variances, total)
+            say_accuracy(task, noisy, variances, repaired, shrink=True)
         elif self.adjust == "simplex":
             repaired = {m: simplex(t, total) for m, t in noisy.items()}
         else:
@@ -166,7 +168,7 @@ class LogLinear(JointSynthesizer):
         named = [frozenset(columns[v] for v in margin) for margin in margins]
         weights = dict.fromkeys(named, 1.0)
         for held, weight in (self.shares or {}).items():
-            margin = frozenset({held} if isinstance(held, str) else held)
+            margin = frozenset(named_columns(held, columns))
             if margin not in weights:
                 raise OptionError(
                     f"shares name {' × '.join(sorted(margin))}, which is not fitted; name margins of the model"

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
 from dalenius.core.option import whole_number
 from dalenius.counts.junction import Clique, JunctionTree
-from dalenius.counts.memory import count_codes
-from dalenius.data.vector import Categories, IntArray
-from dalenius.synth.joint.base import Task
+from dalenius.data.vector import IntArray
+from dalenius.synth.joint.records import Coded
+from dalenius.synth.joint.task import Task
 
 WORDS: Mapping[str, int] = {"one-way": 1, "two-way": 2, "three-way": 3, "four-way": 4}
 PAIR_CELLS = 2**18
@@ -52,6 +53,23 @@ def asked_for(margins: str | int | Sequence[Sequence[str]], columns: Sequence[st
     return found
 
 
+Weighted: TypeAlias = Mapping[tuple[str, ...] | str, float]
+"""Weights of tables, by their columns: a tuple of names, or a text such as "sex × age" or "sex,age"."""
+
+
+def named_columns(table: Sequence[str] | str, columns: Sequence[str]) -> list[str]:
+    """Columns of a table that is named by a list, by a text with × or commas, or by its only column.
+
+    Examples
+    --------
+    >>> named_columns("sex × age", ["sex", "age"]), named_columns("sex", ["sex"])
+    (['sex', 'age'], ['sex'])
+    """
+    if not isinstance(table, str):
+        return list(table)
+    return [table] if table in columns else [part.strip() for part in table.replace("×", ",").split(",")]
+
+
 def with_all_columns(margins: list[Clique], task: Task) -> list[Clique]:
     """Margins completed by a one-way margin for every column that is in none; the notes name them."""
     covered = {v for margin in margins for v in margin}
@@ -71,15 +89,14 @@ def cells_of(margin: Clique, sizes: Sequence[int]) -> int:
 def count_margins(
     codes: Sequence[IntArray], sizes: Sequence[int], margins: Sequence[Clique]
 ) -> list[IntArray]:
-    """Full tables of counts over some columns each; the only step that sees the rows.
+    """Full tables of counts over some columns each.
 
     Examples
     --------
     >>> [t.tolist() for t in count_margins([np.array([0, 1, 1])], [2], [(0,)])]
     [[1, 2]]
     """
-    held = [Categories(c, range(max(size, 1))) for c, size in zip(codes, sizes, strict=True)]
-    return [count_codes([str(v) for v in margin], [held[v] for v in margin]).dense() for margin in margins]
+    return Coded(list(codes), tuple(sizes)).count(margins)
 
 
 def refuse_large(tree: JunctionTree, task: Task, limit: int) -> None:
@@ -125,9 +142,7 @@ def strongest(task: Task, limit: int) -> list[Clique]:
 
 def _information(task: Task, pair: Clique) -> float:
     """Mutual information of two columns, less what chance alone gives: (r-1)(c-1) / 2N."""
-    table = count_margins([task.codes[v] for v in pair], [task.sizes[v] for v in pair], [(0, 1)])[0] / max(
-        task.rows, 1
-    )
+    table = task.records.count([pair])[0] / max(task.rows, 1)
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     inside = table > 0
     expected = np.outer(rows, columns)

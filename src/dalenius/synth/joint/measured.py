@@ -13,12 +13,17 @@ from dalenius.core.random import generator
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique, JunctionTree
 from dalenius.counts.tree_table import TreeTable, fit_tree
-from dalenius.data.vector import IntArray
+from dalenius.data.exit import releasable
+from dalenius.data.table import Table
+from dalenius.data.vector import BoolArray, IntArray
 from dalenius.dp.noise import choose
-from dalenius.dp.repair import cell_variances, consistent
-from dalenius.synth.joint.base import JointSynthesizer, Task
-from dalenius.synth.joint.margins import count_margins
+from dalenius.dp.repair import cell_errors, consistent
+from dalenius.synth.base import absent
+from dalenius.synth.joint.base import JointSynthesizer
+from dalenius.synth.joint.margins import Weighted, count_margins, named_columns
 from dalenius.synth.joint.merged import Merging
+from dalenius.synth.joint.records import Records
+from dalenius.synth.joint.task import Task
 
 EXACT = 1e-6
 """Variance that stands for no noise, on tables that are kept exactly because the user said so."""
@@ -28,7 +33,17 @@ LOOK = 200_000
 
 @dataclass(frozen=True)
 class MarginalSynthesizer(JointSynthesizer):
-    """Options of the methods that choose margins within the budget."""
+    """Options of the methods that choose margins within the budget.
+
+    Parameters
+    ----------
+    workload
+        Tables that matter: a list of lists of columns, or weights by table (``{"sex × age": 5, "sex × job": 1}``).
+        They are chosen first and measured best; other tables only as far as the model needs them. Default: all pairs
+        alike.
+    max_cells
+        Cells of the junction tree; larger models fit better and take longer.
+    """
 
     epsilon: Annotated[
         float | None,
@@ -40,7 +55,26 @@ class MarginalSynthesizer(JointSynthesizer):
         ),
     ] = 1.0
     delta: float = 1e-9
+    workload: Annotated[Sequence[Sequence[str]] | Weighted | None, Option(above=0)] = None
     max_cells: Annotated[int, Option(at_least=1)] = 2**17
+
+    def faults_for(self, table: Table) -> list[str]:
+        """Tables of the workload whose columns are not there."""
+        kept = releasable(table)
+        wanted = {name for held in self.workload or () for name in named_columns(held, kept.names)}
+        return [*super().faults_for(table), *absent("workload", sorted(wanted), kept)]
+
+    def _wanted(self, columns: Sequence[str]) -> dict[Clique, float]:
+        """Weights of the tables that matter; empty where all matter alike."""
+        given = self.workload or {}
+        weights = given.items() if isinstance(given, Mapping) else [(tuple(held), 1.0) for held in given]
+        # Columns that are strata are not within the model.
+        inner = [
+            ([c for c in named_columns(held, columns) if c in columns], weight) for held, weight in weights
+        ]
+        return {
+            tuple(sorted({columns.index(c) for c in held})): float(weight) for held, weight in inner if held
+        }
 
     def conflicts(self) -> list[str]:
         """A budget is needed."""
@@ -56,8 +90,8 @@ class Measured:
     ----------
     task
         The columns, the rows and the budget.
-    mergings, sizes, codes
-        How levels were merged, and the columns after it.
+    mergings, sizes, records
+        How levels were merged, and the columns and rows after it.
     tables, variances
         Noisy tables and the variance of their noise.
     """
@@ -65,7 +99,7 @@ class Measured:
     task: Task
     mergings: list[Merging] = field(default_factory=list)
     sizes: tuple[int, ...] = ()
-    codes: list[IntArray] = field(default_factory=list)
+    records: Records | None = None
     tables: dict[Clique, FloatArray] = field(default_factory=dict)
     variances: dict[Clique, float] = field(default_factory=dict)
     counted: dict[Clique, IntArray] = field(default_factory=dict)
@@ -79,7 +113,7 @@ class Measured:
         made = cls(task)
         raw: list[tuple[IntArray, float]] = []
         ruled = {v for columns in (*task.structure.masks, *task.exact) for v in columns}
-        singles = count_margins(task.codes, task.sizes, [(v,) for v in range(len(task.sizes))])
+        singles = task.records.count([(v,) for v in range(len(task.sizes))])
         for v, table in enumerate(singles):
             if (v,) in task.exact:
                 noisy, variance = table, EXACT
@@ -94,10 +128,7 @@ class Measured:
             made.variances[(v,)] = variance
             raw.append((noisy, variance))
         made.sizes = tuple(m.size for m in made.mergings)
-        made.codes = [
-            m.into[c].astype(np.uint16 if m.size < 2**16 else np.int64)
-            for m, c in zip(made.mergings, task.codes, strict=True)
-        ]
+        made.records = task.records.merged([m.into for m in made.mergings], made.sizes)
         task.learn_total(*zip(*raw, strict=True))
         for margin in task.exact:
             made.tables[margin] = made.true_counts(margin).astype(np.float64)
@@ -107,7 +138,8 @@ class Measured:
     def true_counts(self, margin: Clique) -> IntArray:
         """Confidential counts of a margin; for scores and measurements only."""
         if margin not in self.counted:
-            self.counted[margin] = count_margins(self.codes, self.sizes, [margin])[0]
+            assert self.records is not None
+            self.counted[margin] = self.records.count([margin])[0]
         return self.counted[margin]
 
     def measure(self, margin: Clique, price: float) -> float:
@@ -157,6 +189,11 @@ class Measured:
         """L1 distance of the confidential counts from what is expected; a score, with a sensitivity of 1."""
         return float(np.abs(self.true_counts(margin) - expected).sum())
 
+    def say_accuracy(self, table: TreeTable) -> None:
+        """Say how far the measured tables of a model may be off."""
+        final = {margin: self.task.total * table.margin(margin) for margin in self.tables}
+        say_accuracy(self.task, self.tables, self.variances, final, shrink=False)
+
     def fit(self, max_iter: int) -> TreeTable:
         """Model of what was measured: the nearest consistent tables, fitted on the junction tree."""
         total = max(self.task.total, 1.0)
@@ -173,9 +210,32 @@ class Measured:
 
 
 def say_accuracy(
-    task: Task, shapes: Mapping[Clique, tuple[int, ...]], variances: Mapping[Clique, float]
-) -> None:
-    """Say for the widest tables that were measured how far a count may be off."""
-    found = cell_variances(shapes, variances, task.unsure)
-    for margin in [m for m in shapes if not any(set(m) < set(other) for other in shapes)]:
-        task.accurate(" × ".join(task.names[v] for v in margin), found[margin])
+    task: Task, noisy: Mapping[Clique, FloatArray], variances: Mapping[Clique, float],
+    final: Mapping[Clique, FloatArray], *, shrink: bool,
+) -> None:  # fmt: skip
+    """Say for the widest tables that were measured how far a count of the ``final`` ones may be off."""
+    # Levels that nobody has are known to be nearly empty, once no cell is negative: their noise is gone.
+    held = noisy if shrink else _without_empty(final, variances)
+    errors = cell_errors(held, variances, task.unsure, task.peaked(task.share), shrink)
+    agreed = consistent(noisy, variances, task.total, rounds=0, shrink=shrink)
+    for margin in [m for m in noisy if not any(set(m) < set(other) for other in noisy)]:
+        # What making all cells positive took off the large ones, which it adds to the small ones.
+        large = np.maximum(agreed[margin], 0.0)
+        shift = float((large * (final[margin] - agreed[margin])).sum() / max(large.sum(), 1.0))
+        task.accurate(" × ".join(task.names[v] for v in margin), *errors[margin], shift)
+
+
+def _without_empty(
+    tables: Mapping[Clique, FloatArray], variances: Mapping[Clique, float]
+) -> dict[Clique, FloatArray]:
+    """Tables without the levels that hold less in each of them than noise would give them."""
+    kept: dict[int, BoolArray] = {}
+    for margin, table in tables.items():
+        for axis, column in enumerate(margin):
+            held = table.sum(axis=tuple(a for a in range(table.ndim) if a != axis))
+            clear = held > np.sqrt(variances[margin] * table.size / len(held))
+            kept[column] = kept.get(column, np.zeros(len(held), bool)) | clear
+    places = {
+        column: np.flatnonzero(clear) if clear.any() else np.arange(1) for column, clear in kept.items()
+    }
+    return {margin: table[np.ix_(*(places[c] for c in margin))] for margin, table in tables.items()}

@@ -7,20 +7,21 @@ Miklau and Sheldon 2021, MST.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dalenius.counts.ipf import FloatArray
 from dalenius.counts.tree_table import TreeTable
 from dalenius.data.vector import AnyArray, IntArray
+from dalenius.synth._store import stored
 
 THRESHOLD = 3.0
 """Levels below so many standard deviations of the noise are merged."""
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Merging:
     """How one column's levels were merged.
@@ -93,6 +94,7 @@ class Merging:
         return full
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Merged:
     """A tree of tables over merged levels.
@@ -113,19 +115,3 @@ class Merged:
         """Codes of each column for so many rows; see `TreeTable.sample`."""
         drawn = self.table.sample(rows, rng, even=even)
         return [merging.unfold(codes, rng) for merging, codes in zip(self.mergings, drawn, strict=True)]
-
-    def parts(self) -> dict[str, AnyArray]:
-        """Arrays of the mergings."""
-        arrays: dict[str, AnyArray] = {}
-        for i, merging in enumerate(self.mergings):
-            for word in ("into", "kept", "rest", "shares"):
-                arrays[f"merged.{i}.{word}"] = getattr(merging, word)
-        return arrays
-
-    @classmethod
-    def from_parts(cls, table: TreeTable, arrays: Mapping[str, AnyArray]) -> Merged:
-        """Rebuild from `parts`."""
-        words = ("into", "kept", "rest", "shares")
-        count = len(table.tree.sizes)
-        held: list[dict[str, Any]] = [{w: arrays[f"merged.{i}.{w}"] for w in words} for i in range(count)]
-        return cls(table, [Merging(**each) for each in held])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,15 +14,19 @@ from dalenius.counts.tree_table import TreeTable
 from dalenius.data.frames import Origin
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import AnyArray, IntArray
-from dalenius.synth.base import Arrays, Model
+from dalenius.data.vector import IntArray
+from dalenius.synth._store import stored
+from dalenius.synth.base import Model
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.coding import Coding
 from dalenius.synth.joint.merged import Merged
 
+stored(JunctionTree)
+stored(TreeTable)
 Distribution: TypeAlias = Cells | TreeTable | Merged
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Stratum:
     """One part of the records: codes of the stratifying columns, its size, and the table of the other columns."""
@@ -51,6 +55,8 @@ class JointModel(Model):
         Whether cells get their expected number of rows, rounded by chance, instead of independent draws.
     """
 
+    keeps = ("coding", "strata", "split", "poisson", "even", "notes", "ledger")
+
     def __init__(
         self, schema: Schema, rows: int, coding: Coding, strata: Sequence[Stratum], *, split: Sequence[int] = (),
         poisson: bool = False, even: bool = False, notes: Sequence[str] = (), ledger: str = "",
@@ -65,12 +71,17 @@ class JointModel(Model):
         self.notes = list(notes)
         self.ledger = ledger
 
+    @property
+    def divisible(self) -> bool:
+        """Not where each cell gets its share of all rows, or their number is drawn."""
+        return not self.even and not self.poisson
+
     def _draw(self, rows: int, seed: Seed) -> Table:
         rng = generator(seed, "codes")
         wanted = int(rng.poisson(rows)) if self.poisson else rows
         sizes = self._sizes(wanted, rng)
         drawn = [self._stratum_codes(s, n, rng) for s, n in zip(self.strata, sizes, strict=True)]
-        codes = [np.concatenate(each) for each in zip(*drawn, strict=True)]
+        codes = drawn[0] if len(drawn) == 1 else [np.concatenate(each) for each in zip(*drawn, strict=True)]
         if len(self.strata) > 1:
             order = rng.permutation(wanted)
             codes = [c[order] for c in codes]
@@ -93,56 +104,3 @@ class JointModel(Model):
             np.full(rows, fixed[i], dtype=np.int64) if i in fixed else next(inner)
             for i in range(len(self.coding.columns))
         ]
-
-    def parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Codes, tables and notes."""
-        coding, arrays = self.coding.parts()
-        strata = []
-        for i, stratum in enumerate(self.strata):
-            facts, held = _table_parts(stratum.table)
-            strata.append({"codes": list(stratum.codes), "rows": stratum.rows, "table": facts})
-            arrays |= {f"{i}.{name}": array for name, array in held.items()}
-        whole = {
-            "coding": coding, "strata": strata, "split": list(self.split), "poisson": self.poisson, "even": self.even,
-            "notes": self.notes, "ledger": self.ledger,
-        }  # fmt: skip
-        return whole, arrays
-
-    @classmethod
-    def from_parts(cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays) -> JointModel:
-        """Rebuild codes, tables and notes."""
-        coding = Coding.from_parts(list(schema), facts["coding"], arrays)
-        strata = []
-        for i, held in enumerate(facts["strata"]):
-            own = {name.removeprefix(f"{i}."): a for name, a in arrays.items() if name.startswith(f"{i}.")}
-            strata.append(Stratum(tuple(held["codes"]), int(held["rows"]), _table_from(held["table"], own)))
-        return cls(
-            schema, rows, coding, strata, split=facts["split"], poisson=bool(facts["poisson"]),
-            even=bool(facts["even"]), notes=facts["notes"], ledger=facts["ledger"],
-        )  # fmt: skip
-
-
-def _table_parts(table: Distribution) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    if isinstance(table, Cells):
-        return table.parts()
-    if isinstance(table, Merged):
-        facts, arrays = _table_parts(table.table)
-        return {**facts, "kind": "merged"}, {**arrays, **table.parts()}
-    tree = table.tree
-    facts = {
-        "sizes": list(tree.sizes),
-        "cliques": [list(c) for c in tree.cliques],
-        "parents": list(tree.parents),
-    }
-    return {**facts, "kind": "tree"}, {f"clique.{i}": t for i, t in enumerate(table.tables)}
-
-
-def _table_from(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Distribution:
-    if facts["kind"] == "cells":
-        return Cells.from_parts(facts, arrays)
-    tree = JunctionTree(
-        tuple(facts["sizes"]), tuple(tuple(c) for c in facts["cliques"]), tuple(facts["parents"])
-    )
-    table = TreeTable(tree, [arrays[f"clique.{i}"] for i in range(len(tree.cliques))], [])
-    table.separators = [table.margin(s) if s else np.ones(()) for s in tree.separators]
-    return Merged.from_parts(table, arrays) if facts["kind"] == "merged" else table

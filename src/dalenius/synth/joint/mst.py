@@ -8,7 +8,7 @@ the pairs that the tree gets most wrong are chosen and measured too, as many as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated
@@ -22,14 +22,17 @@ from dalenius.counts.ipf import FloatArray
 from dalenius.counts.junction import Clique
 from dalenius.counts.tree_table import TreeTable
 from dalenius.synth.base import register
-from dalenius.synth.joint.base import Task
 from dalenius.synth.joint.margins import refuse_large
-from dalenius.synth.joint.measured import MarginalSynthesizer, Measured, say_accuracy
+from dalenius.synth.joint.measured import MarginalSynthesizer, Measured
 from dalenius.synth.joint.merged import Merged
 from dalenius.synth.joint.model import JointModel
+from dalenius.synth.joint.task import Task
 
 ONE_WAY, TREE_CHOICE, MORE_CHOICE = 0.15, 0.1, 0.1
 """Shares of the budget for the columns alone and for the two choices; the rest is for the chosen tables."""
+
+OTHERS = 0.05
+"""Weight of a pair that no table of a workload holds, beside the heaviest: it may still be needed to join columns."""
 
 
 class MSTModel(JointModel):
@@ -49,8 +52,6 @@ class MST(MarginalSynthesizer):
     more
         Pairs measured beyond the spanning tree, where the tree is most wrong. Default: as many as there are columns.
         0 is the method of the paper, with a third of the budget for each of its three steps.
-    max_cells
-        Cells of the junction tree that these pairs may make.
 
     Examples
     --------
@@ -90,12 +91,13 @@ class MST(MarginalSynthesizer):
         if columns > 1:
             tables = (1 - one_way - choice - second) * task.share
             each = tables / (columns - 1 + more)
-            for edge in choose_tree(measured, choice * task.share):
-                measured.measure(edge, each)
+            weights = self._weights(columns, task.names)
+            edges = choose_tree(measured, choice * task.share, weights)
+            _measure(measured, edges, each * len(edges), weights)
             if more:
-                self._look_again(measured, more, second * task.share, each * more)
-        say_accuracy(task, {m: t.shape for m, t in measured.tables.items()}, measured.variances)
+                self._look_again(measured, more, second * task.share, each * more, weights)
         table = measured.fit(max_iter=20)
+        measured.say_accuracy(table)
         pairs = [" × ".join(task.names[v] for v in m) for m in measured.tables if len(m) == 2]
         task.note(
             f"{len(pairs)} two-way tables, largest clique {table.tree.largest:,} cells"
@@ -103,13 +105,25 @@ class MST(MarginalSynthesizer):
         )
         return Merged(table, measured.mergings)
 
-    def _look_again(self, measured: Measured, more: int, choice: float, price: float) -> None:
+    def _weights(self, columns: int, names: list[str]) -> dict[Clique, float]:
+        """How much each pair matters: 1 for those of the heaviest table of the workload."""
+        wanted = self._wanted(names)
+        most = max(wanted.values(), default=1.0)
+        other = OTHERS if wanted else 1.0
+        return {
+            pair: max([w / most for table, w in wanted.items() if {*pair} <= {*table}], default=other)
+            for pair in combinations(range(columns), 2)
+        }
+
+    def _look_again(
+        self, measured: Measured, more: int, choice: float, price: float, weights: Mapping[Clique, float]
+    ) -> None:
         """Choose the pairs that the tree gets most wrong, one by one, and measure them together."""
         pairs: list[Clique] = [
             p for p in combinations(range(len(measured.sizes)), 2) if p not in measured.tables
         ]
         expected = measured.expected(measured.fit(max_iter=20), pairs)
-        scores = {pair: measured.distance(pair, expected[pair]) for pair in pairs}
+        scores = {pair: weights[pair] * measured.distance(pair, expected[pair]) for pair in pairs}
         room = max(self.max_cells, measured.tree().cells)
         chosen: list[Clique] = []
         while len(chosen) < more:
@@ -121,8 +135,7 @@ class MST(MarginalSynthesizer):
         # Where memory ends the list early, what is left sharpens the tables there are.
         again = chosen or [m for m in measured.tables if len(m) == 2]
         rest = price + choice * (1 - len(chosen) / more)
-        for pair in again:
-            measured.measure(pair, rest / len(again))
+        _measure(measured, again, rest, weights)
 
     def cost(self, shape: Shape) -> Cost:
         """Counting all pairs of columns, a draw of noise per cell of the chosen tables, and a fit."""
@@ -139,21 +152,30 @@ class MST(MarginalSynthesizer):
 def one_way_chances(measured: Measured) -> list[FloatArray]:
     """Distribution of each column from its noisy table."""
     table: TreeTable = Measured(
-        measured.task, measured.mergings, measured.sizes, [],
+        measured.task, measured.mergings, measured.sizes, None,
         {m: t for m, t in measured.tables.items() if len(m) == 1}, measured.variances,
     ).fit(max_iter=2)  # fmt: skip
     return [table.margin((v,)) for v in range(len(measured.sizes))]
 
 
-def choose_tree(measured: Measured, price: float) -> list[Clique]:
+def _measure(
+    measured: Measured, pairs: Sequence[Clique], price: float, weights: Mapping[Clique, float]
+) -> None:
+    """Measure pairs for ``price`` together, split so that the weighted sum of their noise is least."""
+    shares = np.array([weights[pair] for pair in pairs]) ** (2 / 3)
+    for pair, share in zip(pairs, shares / shares.sum(), strict=True):
+        measured.measure(pair, float(share) * price)
+
+
+def choose_tree(measured: Measured, price: float, weights: Mapping[Clique, float]) -> list[Clique]:
     """Spanning tree of the pairs that independence explains worst, edge by edge with the exponential mechanism.
 
-    The score of a pair is the L1 distance between its table and the product of its columns; one record changes it by at
-    most 1, because the product is already public.
+    The score of a pair is the L1 distance between its table and the product of its columns, times a weight of at most
+    1; one record changes it by at most 1, because the product is already public.
     """
     columns, alone, total = len(measured.sizes), one_way_chances(measured), measured.task.total
     scores: dict[Clique, float] = {
-        (a, b): measured.distance((a, b), total * np.outer(alone[a], alone[b]))
+        (a, b): weights[a, b] * measured.distance((a, b), total * np.outer(alone[a], alone[b]))
         for a, b in combinations(range(columns), 2)
     }
     component = list(range(columns))

@@ -13,16 +13,17 @@ from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.keys import unravel
-from dalenius.counts.memory import tally
 from dalenius.data.table import Table
 from dalenius.data.units import owner_column
+from dalenius.dp.budget import Budget
 from dalenius.dp.count_laws import CountLaw, NegativeBinomial, Poisson, PoissonInverseGaussian
 from dalenius.dp.count_privacy import calibrate_alpha, delta, delta_without_zeros, reading
 from dalenius.synth.base import register
-from dalenius.synth.joint.base import READ_OFF, Domain, JointSynthesizer, Task
+from dalenius.synth.joint.base import READ_OFF, Domain, JointSynthesizer
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
+from dalenius.synth.joint.task import Task
 
 Size = Literal["fixed", "poisson"]
 Law = Literal["poisson", "negative-binomial", "poisson-inverse-gaussian"]
@@ -59,7 +60,7 @@ class PoissonCounts(JointSynthesizer):
         their groups. How many records there are is drawn as well, so ``seed`` does not repeat such a file.
     calibrate
         (ε, δ) wanted: α is then the smallest that gives it (exact differential privacy).
-    copies
+    draws
         Tables drawn at the fit, for files that are to vary as the law says: δ is that of all of them together.
     size
         "fixed": as many rows as asked for; "poisson": their number is drawn too (as it always is with α above 0).
@@ -91,7 +92,7 @@ class PoissonCounts(JointSynthesizer):
         ),
     ] = 0.0
     calibrate: tuple[float, float] | None = None
-    copies: Annotated[int, Option(at_least=1)] = 1
+    draws: Annotated[int, Option(at_least=1)] = 1
     size: Size = "fixed"
 
     epsilon: float | None = None  # no knobs here: the noise is the law's own
@@ -104,7 +105,7 @@ class PoissonCounts(JointSynthesizer):
         guarantee="none with alpha = 0; above it an (ε, δ) statement, with a δ usually too large for a guarantee",
         plain="The program counts every combination of answers, numbers put into groups, and replaces each count by a "
         "random one near it.",
-        reference="Jackson, Mitra, Francis and Dove 2024; 2022 (JRSS A)",
+        reference="Jackson, Mitra, Francis and Dove 2024; Jackson, Mitra, Francis and Dove 2022 (JRSS A)",
     )
     model = PoissonModel
 
@@ -117,8 +118,10 @@ class PoissonCounts(JointSynthesizer):
         wrong = super().conflicts()
         if self.calibrate is not None and self.alpha:
             wrong.append("give alpha or calibrate, not both")
-        if self.copies > 1 and (not self.private or self.law != "poisson"):
-            wrong.append("copies are accounted for with the Poisson law and alpha above 0; leave copies out")
+        if self.draws > 1 and (not self.private or self.law != "poisson"):
+            wrong.append(
+                "several draws are accounted for with the Poisson law and alpha above 0; leave draws out"
+            )
         return wrong
 
     @property
@@ -135,6 +138,20 @@ class PoissonCounts(JointSynthesizer):
         """Whether an (ε, δ) statement is made."""
         return self.alpha > 0 or self.calibrate is not None
 
+    @property
+    def _alpha(self) -> float:
+        return self.alpha or calibrate_alpha(
+            *(self.calibrate or (1.0, 1.0)), law=self.count_law, copies=self.draws
+        )
+
+    def _stated(self, budget: Budget | None) -> Budget | None:
+        """The (ε, δ) that was asked for, or the first that is told about α."""
+        if not self.private:
+            return None
+        epsilon = self.calibrate[0] if self.calibrate is not None else SHOWN_EPSILONS[0]
+        least = delta(epsilon, self._alpha, law=self.count_law, copies=self.draws)
+        return Budget(epsilon, least, accounting="approximate" if least else "pure")
+
     def _poisson(self) -> bool:
         return self.size == "poisson" and not self.private
 
@@ -150,7 +167,7 @@ class PoissonCounts(JointSynthesizer):
         if self.domain == "from-data":
             model.notes.append(f"no (ε, δ) statement covers {READ_OFF}")
         model.even = True  # the table that was drawn is the file; nothing is drawn a second time
-        model.rows = round(model.rows / self.copies)
+        model.rows = round(model.rows / self.draws)
         return model
 
     def _fit_task(self, task: Task) -> Cells:
@@ -172,8 +189,8 @@ class PoissonCounts(JointSynthesizer):
     def _drawn(self, task: Task, possible: int) -> Cells:
         """The table as it is released: a count drawn for every cell, with randomness that nobody can repeat."""
         law = self.count_law
-        alpha = self.alpha or calibrate_alpha(*(self.calibrate or (1.0, 1.0)), law=law, copies=self.copies)
-        listed = possible if self.law != "poisson" else self.copies * alpha * possible
+        alpha = self._alpha
+        listed = possible if self.law != "poisson" else self.draws * alpha * possible
         if listed > LISTED_CELLS:
             raise DataError(
                 f"the full table has {possible:,} cells ({largest_columns(task)}); α = {alpha:g} would draw for about "
@@ -181,10 +198,10 @@ class PoissonCounts(JointSynthesizer):
             )
         rng = np.random.default_rng()  # fresh entropy of the operating system: a seed could be tried out
         cells = _counted(task)
-        drawn = law.draw(self.copies * (cells.weights + alpha), rng)
+        drawn = law.draw(self.draws * (cells.weights + alpha), rng)
         empty = possible - len(cells.weights)
         if self.law == "poisson":
-            others = cells.empty_cells(int(rng.poisson(self.copies * alpha * empty)) if empty else 0, rng)
+            others = cells.empty_cells(int(rng.poisson(self.draws * alpha * empty)) if empty else 0, rng)
             more = np.ones(len(others[0]))
         else:
             others = cells.empty_cells(empty, rng, different=True)
@@ -196,13 +213,13 @@ class PoissonCounts(JointSynthesizer):
         return Cells(task.sizes, [c[weights > 0] for c in codes], weights[weights > 0], 0.0, task.structure)
 
     def _say(self, task: Task, alpha: float, possible: int) -> None:
-        drawn = f", {self.copies} tables together" if self.copies > 1 else ""
+        drawn = f", {self.draws} tables together" if self.draws > 1 else ""
         task.note(
             f"{self.law} counts with α = {alpha:g} on {possible:,} cells{drawn}: about {alpha * possible:.3g} records "
             "of each file come from α alone"
         )
         for epsilon in SHOWN_EPSILONS if self.calibrate is None else self.calibrate[:1]:
-            task.note(reading(epsilon, delta(epsilon, alpha, law=self.count_law, copies=self.copies)))
+            task.note(reading(epsilon, delta(epsilon, alpha, law=self.count_law, copies=self.draws)))
 
     def _say_bare(self, task: Task, possible: int, occupied: int, smallest: int) -> None:
         task.note(f"{self.law} counts with α = 0 on {possible:,} cells")
@@ -226,6 +243,6 @@ def _counted(task: Task) -> Cells:
         return Cells(
             task.sizes, [np.zeros(0, np.int64) for _ in task.sizes], np.zeros(0), 0.0, task.structure
         )
-    keys, counts = tally(task.codes, task.sizes, task.rows, None)
+    keys, counts = task.records.cells()
     codes = [unravel(keys, task.sizes, i) for i in range(len(task.sizes))]
     return Cells(task.sizes, codes, counts.astype(np.float64), 0.0, task.structure)

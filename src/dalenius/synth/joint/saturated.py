@@ -13,20 +13,22 @@ from dalenius.core.errors import OptionError
 from dalenius.core.option import Option
 from dalenius.core.registry import MethodInfo
 from dalenius.counts.ipf import FloatArray
-from dalenius.counts.keys import product, ravel, unravel
-from dalenius.counts.memory import tally
+from dalenius.counts.keys import product, unravel
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.dp.repair import clip, simplex
 from dalenius.synth.base import register
-from dalenius.synth.joint.base import JointSynthesizer, Prior, Task
+from dalenius.synth.joint.base import JointSynthesizer, Prior
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
 from dalenius.synth.joint.sparse_noise import find_threshold, noisy_cells, refuse_unlistable
+from dalenius.synth.joint.task import EXAMPLE_COUNT, Task
 
 Size = Literal["fixed", "poisson"]
 NOISED_CELLS = 2**18
 """Up to so many cells each gets its own draw of noise; beyond, only those that reach a threshold are drawn."""
+CELLS_PER_ROW = 10
+"""With more possible cells than this for each record most records are alone in theirs, and a draw repeats them."""
 INVENTED = 0.05
 """Share of the records that noise on empty cells may invent when the threshold is chosen."""
 
@@ -99,9 +101,7 @@ class Saturated(JointSynthesizer):
             raise OptionError(
                 "saturated keeps no tables exactly but those of the strata; use loglinear, mst or aim"
             )
-        keys, counts = (
-            tally(task.codes, task.sizes, task.rows, None) if task.codes[0].size else _nothing(task)
-        )
+        keys, counts = task.records.cells()
         possible = task.structure.cells(task.sizes)
         if possible == 0 and task.structure.masks:
             raise OptionError("structural zeros leave no possible cell; allow at least one combination")
@@ -118,24 +118,34 @@ class Saturated(JointSynthesizer):
 
     def _private(self, task: Task, keys: IntArray, counts: AnyArray, possible: int) -> Cells:
         cells = product(task.sizes)
-        if possible > NOISED_CELLS or cells > 4 * NOISED_CELLS:
-            kept, noisy = self._sparse(task, keys, counts, cells)
-        else:
-            kept, noisy = self._listed(task, keys, counts, cells)
-        if not np.any(noisy > 0):
+        sparse = possible > NOISED_CELLS or cells > 4 * NOISED_CELLS
+        kept, noisy = (self._sparse if sparse else self._listed)(task, keys, counts, cells)
+        positive = np.where(noisy >= (self.threshold or 1), noisy, 0).astype(np.float64)
+        if not np.any(positive > 0):
             task.note("the noise left no positive cell: the model is uniform", warn=True)
             return Cells(task.sizes, _columns(kept[:0], task.sizes), np.zeros(0), 1.0, task.structure)
-        raised = noisy + self.prior / possible
+        raised = positive + self.prior / possible
         fair = clip(raised) if self.adjust == "clip" else simplex(raised, max(task.total, 1.0))
         elsewhere = self.prior * (1 - len(kept) / possible)
-        if math.isfinite(task.spread):
-            share = max(task.total, 1.0) / max(float(fair.sum()) + elsewhere, 1.0)
-            task.accurate("of all columns", task.spread, share)
+        if not sparse:
+            self._say_accuracy(task, noisy, fair)
         return Cells(task.sizes, _columns(kept, task.sizes), fair, elsewhere, task.structure)
 
-    def _listed(
-        self, task: Task, keys: IntArray, counts: AnyArray, cells: int
-    ) -> tuple[IntArray, FloatArray]:
+    def _say_accuracy(self, task: Task, noisy: IntArray, fair: FloatArray) -> None:
+        """A cell has noise of its own; making all cells positive adds records, which the others lose again."""
+        variance, total = task.deviation(task.share) ** 2, max(task.total, 1.0)
+        left = 1.0
+        if self.adjust == "clip":
+            left = total / (total + float(fair.sum() - noisy.sum()))
+            shift = EXAMPLE_COUNT * (left - 1)
+        else:
+            large = fair * (fair > np.sqrt(variance))
+            moved = fair - noisy - (total - noisy.sum()) / noisy.size
+            shift = float((large * moved).sum() / max(large.sum(), 1.0))
+        fourth = task.peaked(task.share) * (left * variance) ** 2
+        task.accurate("of all columns", left**2 * variance, left**2 * fourth, shift)
+
+    def _listed(self, task: Task, keys: IntArray, counts: AnyArray, cells: int) -> tuple[IntArray, IntArray]:
         """Every possible cell with noise of its own."""
         full = np.zeros(cells, np.int64)
         full[keys] = counts
@@ -143,12 +153,9 @@ class Saturated(JointSynthesizer):
         kept = every[task.structure.allows(_columns(every, task.sizes))] if task.structure.masks else every
         noisy, variance = task.measure("full table", full[kept], task.share)
         task.learn_total([noisy], [variance])
-        task.spread = variance
-        return kept, np.where(noisy >= (self.threshold or 1), noisy, 0).astype(np.float64)
+        return kept, noisy
 
-    def _sparse(
-        self, task: Task, keys: IntArray, counts: AnyArray, cells: int
-    ) -> tuple[IntArray, FloatArray]:
+    def _sparse(self, task: Task, keys: IntArray, counts: AnyArray, cells: int) -> tuple[IntArray, IntArray]:
         """The cells that reach a threshold, without drawing noise for the others."""
         if task.budget is None or task.budget.accounting == "zcdp":
             raise OptionError(
@@ -168,7 +175,12 @@ class Saturated(JointSynthesizer):
         if task.structure.masks:
             possible = task.structure.allows(_columns(kept, task.sizes))
             kept, noisy = kept[possible], noisy[possible]
-        return kept, noisy.astype(np.float64)
+        return kept, noisy
+
+    @classmethod
+    def suits(cls, shape: Shape) -> bool:
+        """Whether records share the cells of the full table, numbers grouped."""
+        return math.prod(min(size, cls.groups + 2) for size in shape.levels) <= CELLS_PER_ROW * shape.rows
 
     def cost(self, shape: Shape) -> Cost:
         """A sort of the rows; with a budget also a draw of noise per cell."""
@@ -181,8 +193,3 @@ class Saturated(JointSynthesizer):
 
 def _columns(keys: IntArray, sizes: tuple[int, ...]) -> list[IntArray]:
     return [unravel(keys, sizes, i) for i in range(len(sizes))]
-
-
-def _nothing(task: Task) -> tuple[IntArray, AnyArray]:
-    empty = [np.zeros(0, np.int64) for _ in task.sizes]
-    return ravel(empty, task.sizes, 0), np.zeros(0, np.int64)

@@ -14,7 +14,8 @@ from dalenius.core.errors import DataError, OptionError
 from dalenius.counts.junction import Clique
 from dalenius.data.encode import level_key
 from dalenius.data.schema import Kind
-from dalenius.data.vector import AnyArray, BoolArray, IntArray
+from dalenius.data.vector import BoolArray, IntArray
+from dalenius.synth._store import stored
 from dalenius.synth.joint.coding import Coding, ColumnCode
 
 Rule: TypeAlias = Mapping[str, Any]
@@ -23,6 +24,7 @@ Rule: TypeAlias = Mapping[str, Any]
 _LARGEST = 2**24
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Structure:
     """Which cells are possible: one mask (1 possible, 0 not) per set of columns.
@@ -47,7 +49,7 @@ class Structure:
             where = f"structural zero {number}"
             unknown = [name for name in rule if name not in coding.names]
             if unknown or not rule:
-                said = f"{unknown[0]!r}, which is no column to synthesize" if unknown else "no column"
+                said = f"{unknown[0]!r}, which is not a column to synthesize" if unknown else "no column"
                 raise OptionError(f"{where} names {said}; use columns of the data")
             columns = tuple(sorted(coding.names.index(name) for name in rule))
             shape = tuple(coding.sizes[v] for v in columns)
@@ -104,15 +106,6 @@ class Structure:
                 "impossible; correct the rules or the data"
             )
 
-    def parts(self) -> tuple[list[list[int]], dict[str, AnyArray]]:
-        """Columns of the masks, and the masks."""
-        return [list(c) for c in self.masks], {f"mask.{i}": m for i, m in enumerate(self.masks.values())}
-
-    @classmethod
-    def from_parts(cls, columns: Sequence[Sequence[int]], arrays: Mapping[str, AnyArray]) -> Structure:
-        """Rebuild from `parts`."""
-        return cls({tuple(c): arrays[f"mask.{i}"] for i, c in enumerate(columns)})
-
 
 def _codes(column: ColumnCode, wanted: Any, where: str) -> list[int]:
     """Codes a rule means in one column."""
@@ -123,7 +116,7 @@ def _codes(column: ColumnCode, wanted: Any, where: str) -> list[int]:
     lost = [value for value in chosen if level_key(value) not in labels]
     if lost:
         raise OptionError(
-            f"{where}, column {column.column.name!r}: {len(lost)} of the {len(chosen)} values are no level of it; "
+            f"{where}, column {column.column.name!r}: {len(lost)} of the {len(chosen)} values are not levels of it; "
             "use its levels, 'missing', or (low, high) for numbers"
         )
     return [labels[level_key(value)] for value in chosen]

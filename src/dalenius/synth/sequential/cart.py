@@ -6,8 +6,8 @@ of its leaf (Reiter 2005, Using CART to generate partially synthetic public use 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,11 +17,7 @@ from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import (
     ColumnMethod,
     Job,
-    Parts,
     column_method,
-    nest,
-    nest_all,
-    nested,
     put_together,
     smallest,
 )
@@ -29,6 +25,7 @@ from dalenius.synth.sequential.trees import Tree
 
 
 @column_method
+@dataclass(eq=False, repr=False)
 class Cart(ColumnMethod):
     """One tree with its donors in leaf order."""
 
@@ -36,9 +33,8 @@ class Cart(ColumnMethod):
     summary = "classification and regression tree, donors from leaves"
     tested: ClassVar[bool] = False
 
-    def __init__(self, tree: Tree, donors: AnyArray) -> None:
-        self.tree = tree
-        self.donors = donors
+    tree: Tree
+    donors: AnyArray
 
     @classmethod
     def fit(cls, job: Job) -> Cart:
@@ -49,16 +45,6 @@ class Cart(ColumnMethod):
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Value of a random donor of the same leaf."""
         return self.tree.donated(self.donors, design, rows, generator(seed, "donor"))
-
-    def parts(self) -> Parts:
-        """The tree and its donors."""
-        facts, arrays = nest("tree", self.tree.parts())
-        return facts, arrays | {"donors": self.donors}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Cart:
-        """Rebuild a saved tree."""
-        return cls(Tree.from_parts(*nested("tree", facts, arrays)), arrays["donors"])
 
 
 @column_method
@@ -74,14 +60,14 @@ class ConditionalTree(Cart):
 
 
 @column_method
+@dataclass(eq=False, repr=False)
 class Bagging(ColumnMethod):
     """Trees grown on resampled rows; a synthetic row takes its donor from a random one of them."""
 
     name = "bag"
     summary = "bagged trees, donors from the leaves of a random tree"
 
-    def __init__(self, trees: list[Cart]) -> None:
-        self.trees = trees
+    trees: list[Cart]
 
     @classmethod
     def fit(cls, job: Job) -> Bagging:
@@ -108,16 +94,6 @@ class Bagging(ColumnMethod):
                 for i, (mine, tree) in enumerate(zip(chosen, self.trees, strict=True))
             ],
         )
-
-    def parts(self) -> Parts:
-        """All trees."""
-        facts, arrays = nest_all(self.trees)
-        return facts | {"trees": len(self.trees)}, arrays
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Bagging:
-        """Rebuild saved trees."""
-        return cls([Cart.from_parts(*nested(str(i), facts, arrays)) for i in range(int(facts["trees"]))])
 
 
 @column_method

@@ -7,7 +7,6 @@ on any answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from dalenius.data.schema import Kind
 from dalenius.data.vector import SPECIAL, AnyArray, Vector
+from dalenius.synth._store import stored
 
 BINS = 240
 """Bins of a number: a cut is never further than 0.4 % of the rows from where it should be, and codes fit a byte."""
@@ -25,6 +25,7 @@ LEVELS = 60_000
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Coder:
     """How one column is coded.
@@ -86,26 +87,6 @@ class Coder:
             codes[gap] = vector.state[gap] - 1
         return codes
 
-    def parts(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """JSON facts and arrays, for a saved model."""
-        arrays: dict[str, AnyArray] = {}
-        if self.edges is not None:
-            arrays["edges"] = self.edges
-        if self.folded is not None:
-            arrays["folded"] = self.folded
-        return {"unordered": self.unordered, "gaps": self.gaps, "size": self.size}, arrays
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Coder:
-        """Rebuild a saved coder."""
-        return cls(
-            arrays.get("edges"),
-            arrays.get("folded"),
-            bool(facts["unordered"]),
-            int(facts["gaps"]),
-            int(facts["size"]),
-        )
-
 
 def _edges(values: AnyArray) -> npt.NDArray[np.float64]:
     """Cut points between bins: midpoints of neighbouring values, so that rounding cannot move a value across."""
@@ -135,8 +116,8 @@ def distinct_counts(values: AnyArray) -> tuple[AnyArray, npt.NDArray[np.int64]]:
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * len(values):
             times = np.bincount(values - low)
-            found = np.flatnonzero(times)
-            return found + low, times[found]
+            places = np.flatnonzero(times)
+            return places + low, times[places]
     distinct, times = np.unique(values, return_counts=True)
     return distinct, times.astype(np.int64)
 

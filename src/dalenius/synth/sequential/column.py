@@ -7,9 +7,8 @@ Missing cells are therefore predicted from the other columns like any answer, ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +16,17 @@ import numpy.typing as npt
 from dalenius.core.random import Seed, sequence
 from dalenius.data.schema import Column, Kind
 from dalenius.data.vector import SPECIAL, AnyArray, BoolArray, IntArray, Vector, compact
+from dalenius.synth._store import stored
 from dalenius.synth.sequential.design import Design, Floats
 from dalenius.synth.sequential.finishing import Finish, Smoothing
 from dalenius.synth.sequential.fitted import (
     Fitted,
     Job,
-    Parts,
     Target,
     Tuning,
-    fitted_parts,
     method_named,
-    nest,
-    nested,
 )
-from dalenius.synth.sequential.grouped import Grouped, fitted_from
+from dalenius.synth.sequential.grouped import Grouped
 from dalenius.synth.sequential.marginal import Sample
 
 SPIKE = 256
@@ -113,6 +109,7 @@ class Recipe:
     tuning: Tuning = field(default_factory=Tuning)
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnModel:
     """A fitted column.
@@ -154,13 +151,13 @@ class ColumnModel:
             value = _fit(recipe.method, recipe, job(target, rows, "value"))
             return cls(vector.column, place, None, np.zeros(0, np.int16), value, None, none)
         marks = _marks(vector, recipe.spikes)
-        found, classes = np.unique(marks[rows], return_inverse=True)
+        kinds, classes = np.unique(marks[rows], return_inverse=True)
         split = None
-        if len(found) > 1 or (len(found) == 1 and found[0] != 0):
+        if len(kinds) > 1 or (len(kinds) == 1 and kinds[0] != 0):
             full = np.zeros(len(vector), np.int32)
             full[rows] = classes
             split = _fit(
-                recipe.split_method, recipe, job(Target(full, len(found), False, weights), rows, "split")
+                recipe.split_method, recipe, job(Target(full, len(kinds), False, weights), rows, "split")
             )
         ordinary = rows[marks[rows] == 0]
         target = Target(vector.data, weights=weights)
@@ -168,7 +165,7 @@ class ColumnModel:
             target = replace(target, event=event.happened, beside=event.column)
         value = _fit(recipe.method, recipe, job(target, ordinary, "value"))
         finish = Finish.fit(vector, recipe.smoothing, recipe.observed, guarded=True)
-        return cls(vector.column, place, split, found, value, finish, np.array(recipe.spikes, np.float64))
+        return cls(vector.column, place, split, kinds, value, finish, np.array(recipe.spikes, np.float64))
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> Cells:
         """Cells for some rows of the synthetic design."""
@@ -208,42 +205,6 @@ class ColumnModel:
     def separated(self) -> bool:
         """Whether a regression of this column met a predictor that decides an answer completely."""
         return any(model is not None and model.separated for model in (self.split, self.value))
-
-    def parts(self) -> Parts:
-        """JSON facts and arrays, for a saved model."""
-        facts: dict[str, Any] = {"place": self.place}
-        arrays: dict[str, AnyArray] = {"marks": self.marks, "spikes": self.spikes}
-        for name in ("split", "value"):
-            model = getattr(self, name)
-            if model is not None:
-                more_facts, more_arrays = nest(name, fitted_parts(model))
-                facts |= more_facts
-                arrays |= more_arrays
-        if self.finish is not None:
-            more_facts, more_arrays = nest("finish", self.finish.parts())
-            facts |= more_facts
-            arrays |= more_arrays
-        return facts, arrays
-
-    @classmethod
-    def from_parts(
-        cls, column: Column, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]
-    ) -> ColumnModel:
-        """Rebuild a saved column."""
-        models = {
-            name: fitted_from(*nested(name, facts, arrays)) if name in facts else None
-            for name in ("split", "value")
-        }
-        finish = Finish.from_parts(*nested("finish", facts, arrays)) if "finish" in facts else None
-        return cls(
-            column,
-            int(facts["place"]),
-            models["split"],
-            arrays["marks"],
-            models["value"],
-            finish,
-            arrays["spikes"],
-        )
 
 
 def _fit(method: str, recipe: Recipe, job: Job) -> Fitted | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.data.vector import AnyArray, IntArray, Vector
+from dalenius.synth._store import stored
 from dalenius.synth.sequential.coding import Coder, Codes
 
 Floats = npt.NDArray[np.float64]
@@ -24,8 +24,7 @@ class Design:
     def __init__(self, coders: Sequence[Coder], rows: int) -> None:
         self.coders = list(coders)
         self.rows = rows
-        byte = all(coder.size <= 256 for coder in coders)
-        self.codes: Codes = np.zeros((len(coders), rows), np.uint8 if byte else np.uint16)
+        self.codes: Codes = np.zeros((len(coders), rows), np.uint16)
         self.vectors: dict[int, Vector] = {}
         self.sizes: IntArray = np.array([c.size for c in coders], np.int64)
         self.unordered: AnyArray = np.array([c.unordered for c in coders], bool)
@@ -39,6 +38,12 @@ class Design:
             self.codes[place, part] = self.coders[place].codes(
                 Vector(vector.column, vector.data[part], state)
             )
+
+    def keep(self, rows: IntArray) -> None:
+        """Go on with some rows only."""
+        self.rows = len(rows)
+        self.codes = np.ascontiguousarray(self.codes[:, rows])
+        self.vectors = {place: vector.take(rows) for place, vector in self.vectors.items()}
 
     def group_codes(self, places: Sequence[int]) -> npt.NDArray[np.int64]:
         """One number per row for the combination of some columns."""
@@ -60,6 +65,7 @@ def deviation(values: AnyArray) -> float:
     return float((values / largest).std() * largest) if largest > 1e100 else float(values.std())
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Terms:
     """How predictors enter a regression: numbers centred and scaled, categories as indicators.
@@ -107,14 +113,3 @@ class Terms:
             if self.levels[i]:
                 blocks.append((codes[:, None] == np.array(self.levels[i], np.uint16)).astype(np.float64))
         return np.hstack(blocks)
-
-    def parts(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """JSON facts and arrays, for a saved model."""
-        facts = {"places": list(self.places), "levels": [list(codes) for codes in self.levels]}
-        return facts, {"centre": self.centre, "scale": self.scale}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Terms:
-        """Rebuild saved terms."""
-        levels = tuple(tuple(int(c) for c in codes) for codes in facts["levels"])
-        return cls(tuple(int(p) for p in facts["places"]), arrays["centre"], arrays["scale"], levels)

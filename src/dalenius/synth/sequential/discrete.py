@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
@@ -15,34 +17,32 @@ from dalenius.synth.sequential.regression import Regression
 
 
 @column_method
+@dataclass(eq=False, repr=False)
 class Multinomial(Regression):
     """Multinomial logistic regression."""
 
     name = "polyreg"
     takes = "classes"
     summary = "multinomial logistic regression"
-    facts = ("separated",)
-    arrays = ("beta", "classes")
 
-    def __init__(self, terms: Terms, beta: Floats, classes: IntArray, separated: bool = False) -> None:
-        self.terms = terms
-        self.beta = beta  # one column per class but the first
-        self.classes = classes
-        self.separated = separated
+    terms: Terms
+    beta: Floats  # one column per class but the first
+    classes: IntArray
+    separated: bool = False
 
     @classmethod
     def fit(cls, job: Job) -> Fitted:
         """Fit (on resampled rows for a proper synthesis)."""
         chosen = job.proper()
-        found, y = np.unique(chosen.values, return_inverse=True)
+        classes, y = np.unique(chosen.values, return_inverse=True)
         terms = Terms.fit(chosen.design, chosen.use, chosen.rows)
         x = terms.matrix(chosen.design, chosen.rows)
         w, ridge = chosen.masses, chosen.tuning.ridge
-        if len(found) == 2:
+        if len(classes) == 2:
             beta = fit_logistic(x, y.astype(np.float64), w * (len(w) / w.sum()), ridge)[0][:, None]
         else:
-            beta = fit_multinomial(x, y, len(found), w / w.sum(), ridge)
-        return cls(terms, beta, found, separated(x, y))
+            beta = fit_multinomial(x, y, len(classes), w / w.sum(), ridge)
+        return cls(terms, beta, classes, separated(x, y))
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """A class by its chance."""
@@ -65,8 +65,8 @@ class Logistic(Multinomial):
     @classmethod
     def fit(cls, job: Job) -> Fitted:
         """Fit; more than two classes go to the multinomial model."""
-        found, y = np.unique(job.values, return_inverse=True)
-        if len(found) != 2:
+        classes, y = np.unique(job.values, return_inverse=True)
+        if len(classes) != 2:
             return Multinomial.fit(job)
         terms = Terms.fit(job.design, job.use, job.rows)
         x = terms.matrix(job.design, job.rows)
@@ -74,36 +74,35 @@ class Logistic(Multinomial):
         beta, covariance = fit_logistic(x, y.astype(np.float64), w, job.tuning.ridge)
         if job.tuning.proper:
             beta = beta + np.linalg.cholesky(covariance) @ job.rng("beta").standard_normal(len(beta))
-        return cls(terms, beta[:, None], found, separated(x, y))
+        return cls(terms, beta[:, None], classes, separated(x, y))
 
 
 @column_method
+@dataclass(eq=False, repr=False)
 class ProportionalOdds(Regression):
     """Cumulative logistic regression of an ordered category (McCullagh 1980)."""
 
     name = "polr"
     takes = "classes"
     summary = "proportional odds (ordered levels)"
-    arrays = ("beta", "cuts", "classes")
 
-    def __init__(self, terms: Terms, beta: Floats, cuts: Floats, classes: IntArray) -> None:
-        self.terms = terms
-        self.beta = beta
-        self.cuts = cuts
-        self.classes = classes
+    terms: Terms
+    beta: Floats
+    cuts: Floats
+    classes: IntArray
 
     @classmethod
     def fit(cls, job: Job) -> Fitted:
         """Fit (on resampled rows for a proper synthesis); two classes are a logistic regression."""
         chosen = job.proper()
-        found, y = np.unique(chosen.values, return_inverse=True)
-        if len(found) < 3:
+        classes, y = np.unique(chosen.values, return_inverse=True)
+        if len(classes) < 3:
             return Multinomial.fit(job)
         terms = Terms.fit(chosen.design, chosen.use, chosen.rows)
         x = terms.matrix(chosen.design, chosen.rows)[:, 1:]
         w = chosen.masses
-        cuts, beta = fit_proportional(x, y, len(found), w / w.sum(), chosen.tuning.ridge)
-        return cls(terms, beta, cuts, found)
+        cuts, beta = fit_proportional(x, y, len(classes), w / w.sum(), chosen.tuning.ridge)
+        return cls(terms, beta, cuts, classes)
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """A class by its chance."""

@@ -10,10 +10,11 @@ from threading import Lock
 import numpy as np
 
 from dalenius.core.errors import names
-from dalenius.core.random import Seed, sequence
+from dalenius.core.random import Seed, generator, sequence
+from dalenius.data.keyed import keyed
 from dalenius.data.rules import parse_rules
 from dalenius.data.table import Table
-from dalenius.data.vector import IntArray
+from dalenius.data.vector import IntArray, Vector
 from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.column import ColumnModel, Event, Recipe
 from dalenius.synth.sequential.design import Design, Floats
@@ -110,7 +111,7 @@ def fit_sequence(
         fitted = dict(zip(made, pool.map(fit_one, made), strict=True))
     columns = {n: f for n, (f, _) in fitted.items()}
     rescues = {n: r for n, (_, r) in fitted.items() if r is not None}
-    kept = {name: table[name] for name in plan.keep}
+    kept = _apart(table, plan.keep, seed) if plan.keep else {}
     notes = [*plan.notes, *_separation(columns)]
     return model(
         table.schema, table.rows, plan.visit, coders, columns, kept, plan.rules, rescues, plan.passive, plan.pairs,
@@ -118,13 +119,19 @@ def fit_sequence(
     )  # fmt: skip
 
 
+def _apart(table: Table, kept: Sequence[str], seed: Seed) -> dict[str, Vector]:
+    """Kept cells are the original's own: in an order of their own, so that no place tells whose row a row is."""
+    order = generator(keyed(seed, table), "kept").permutation(table.rows)
+    return {name: table[name].take(order) for name in kept}
+
+
 def _separation(columns: Mapping[str, ColumnModel]) -> list[str]:
     """A remark on columns of which some answers are certain: their odds are infinite, ours are not."""
-    found = [name for name, column in columns.items() if column.separated]
-    if not found:
+    separated = [name for name, column in columns.items() if column.separated]
+    if not separated:
         return []
     return [
-        f"separation: predictors decide some answers of {names(found)} completely; the shrinkage (option ridge) "
+        f"separation: predictors decide some answers of {names(separated)} completely; the shrinkage (option ridge) "
         "keeps the coefficients finite"
     ]
 

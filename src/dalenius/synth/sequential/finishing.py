@@ -7,9 +7,8 @@ the exit has taken out of it what one person has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from dalenius.core.random import Seed, generator
 from dalenius.data.rare import off_taken
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray, Vector
+from dalenius.synth._store import stored
 from dalenius.synth.sequential.coding import distinct_counts
 from dalenius.synth.sequential.design import Floats, deviation
 
@@ -30,6 +30,7 @@ UNIQUE_SHARE = 0.05
 MOST_DECIMALS = 12
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Finish:
     """How drawn numbers of one column are finished.
@@ -73,8 +74,8 @@ class Finish:
         """Read grid, range and rare values off one column of numbers, or off one that holds no rare values any more."""
         values = vector.values
         values = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-        found, times = distinct_counts(values)
-        distinct = found.astype(np.float64)
+        occurring, times = distinct_counts(values)
+        distinct = occurring.astype(np.float64)
         once = distinct[times == 1]
         chosen = _choose(vector, smoothing, len(once), len(values))
         low, high = (float(distinct[0]), float(distinct[-1])) if len(distinct) else (0.0, 0.0)
@@ -138,21 +139,6 @@ class Finish:
         # The largest whole numbers round up to one that no longer fits.
         limits = np.iinfo(kind)
         return np.clip(np.rint(numbers), float(limits.min), np.nextafter(float(limits.max), 0)).astype(kind)
-
-    def parts(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """JSON facts and arrays, for a saved model."""
-        facts = {
-            name: getattr(self, name)
-            for name in ("dtype", "step", "low", "high", "smoothing", "width", "exact")
-        }
-        held = ("heaps", "places", "uniques", "knots")
-        return facts, {name: getattr(self, name) for name in held}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Finish:
-        """Rebuild."""
-        held: dict[str, Any] = {name: arrays[name] for name in ("heaps", "places", "uniques", "knots")}
-        return cls(**facts, **held)
 
 
 def _choose(vector: Vector, smoothing: Smoothing, uniques: int, known: int) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from dalenius.core.errors import OptionError
 from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray, Vector
+from dalenius.synth._store import stored
 from dalenius.synth.sequential.design import Design, Floats
 
 Takes = Literal["number", "classes", "both"]
@@ -39,7 +40,6 @@ Diversity = Annotated[
         knob=True,
     ),
 ]
-Parts = tuple[dict[str, Any], dict[str, AnyArray]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,15 +160,6 @@ class Fitted(ABC):
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """One value for each of these rows of the design."""
 
-    @abstractmethod
-    def parts(self) -> Parts:
-        """Everything the model is, as JSON data and arrays."""
-
-    @classmethod
-    @abstractmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Fitted:
-        """Rebuild the model."""
-
 
 class ColumnMethod(Fitted):
     """A conditional model that can be chosen by name for a column."""
@@ -186,7 +177,7 @@ COLUMN_METHODS: dict[str, type[ColumnMethod]] = {}
 def column_method(cls: F) -> F:
     """Make a conditional model known by its name."""
     COLUMN_METHODS[cls.name] = cls
-    return cls
+    return stored(cls)
 
 
 def method_named(name: str) -> type[ColumnMethod]:
@@ -201,35 +192,6 @@ def method_named(name: str) -> type[ColumnMethod]:
     if name not in COLUMN_METHODS:
         raise OptionError(f"no column method {name!r}; there are {', '.join(sorted(COLUMN_METHODS))}")
     return COLUMN_METHODS[name]
-
-
-def nest(prefix: str, parts: Parts) -> Parts:
-    """Parts of a component under a prefix."""
-    facts, arrays = parts
-    return {prefix: facts}, {f"{prefix}.{key}": array for key, array in arrays.items()}
-
-
-def nested(prefix: str, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Parts:
-    """Parts that were put under a prefix by `nest`."""
-    start = f"{prefix}."
-    return dict(facts[prefix]), {k.removeprefix(start): a for k, a in arrays.items() if k.startswith(start)}
-
-
-def fitted_parts(model: Fitted) -> Parts:
-    """Parts of any conditional model, with its name."""
-    facts, arrays = model.parts()
-    return facts | {"model": model.name}, arrays
-
-
-def nest_all(models: Sequence[Fitted]) -> Parts:
-    """Parts of several models, each under its number."""
-    facts: dict[str, Any] = {}
-    arrays: dict[str, AnyArray] = {}
-    for i, model in enumerate(models):
-        more_facts, more_arrays = nest(str(i), fitted_parts(model))
-        facts |= more_facts
-        arrays |= more_arrays
-    return facts, arrays
 
 
 def put_together(size: int, pieces: Sequence[tuple[AnyArray, AnyArray]]) -> AnyArray:

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.random import Seed, sequence
 from dalenius.data.vector import AnyArray, IntArray
+from dalenius.synth._store import stored
 from dalenius.synth.sequential.design import Design
 from dalenius.synth.sequential.fitted import (
     ColumnMethod,
     Fitted,
     Job,
-    Parts,
-    method_named,
-    nest_all,
-    nested,
     put_together,
 )
 
 
+@stored
+@dataclass(eq=False, repr=False)
 class Grouped(Fitted):
     """One model per group, and one for all rows that serves groups without (enough) rows."""
 
     name = "grouped"
 
-    def __init__(self, places: Sequence[int], groups: npt.NDArray[np.int64], models: list[Fitted]) -> None:
-        self.places = tuple(places)
-        self.groups = groups
-        self.models = models  # one per group, the pooled one last
-        self.separated = any(model.separated for model in models)
+    places: tuple[int, ...]
+    groups: npt.NDArray[np.int64]
+    models: list[Fitted]  # one per group, the pooled one last
+    separated: bool = False
 
     @classmethod
     def fit_in(cls, method: type[ColumnMethod], places: Sequence[int], least: int, job: Job) -> Grouped:
@@ -51,7 +48,7 @@ class Grouped(Fitted):
             for i in large
         ]
         models.append(method.fit(replace(job, seed=sequence(job.seed, "all"))))
-        return cls(places, groups[large], models)
+        return cls(tuple(places), groups[large], models, any(model.separated for model in models))
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Each row from its own group's model."""
@@ -67,21 +64,3 @@ class Grouped(Fitted):
             group = int(self.groups[i]) if i < len(self.groups) else -1
             pieces.append((part, self.models[i].draw(design, rows[part], sequence(seed, "group", group))))
         return put_together(len(rows), pieces)
-
-    def parts(self) -> Parts:
-        """All models."""
-        facts, arrays = nest_all(self.models)
-        facts |= {"places": list(self.places), "models": len(self.models)}
-        return facts, arrays | {"groups": self.groups}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Grouped:
-        """Rebuild saved models."""
-        models = [fitted_from(*nested(str(i), facts, arrays)) for i in range(int(facts["models"]))]
-        return cls(facts["places"], arrays["groups"], models)
-
-
-def fitted_from(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Fitted:
-    """Rebuild any saved conditional model from facts that name it."""
-    kind: type[Fitted] = Grouped if facts["model"] == Grouped.name else method_named(facts["model"])
-    return kind.from_parts(facts, arrays)

@@ -75,8 +75,8 @@ def fit_multinomial(x: Floats, y: IntArray, classes: int, w: Floats, ridge: floa
     start = np.zeros((x.shape[1], classes - 1))
     start[0] = np.log(shares[1:] / shares[0])  # the margin, so that only relations are left to find
     options = {"maxiter": 200, "ftol": 1e-8, "gtol": 1e-6}
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x).reshape(x.shape[1], classes - 1)
+    optimum = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return np.asarray(optimum.x).reshape(x.shape[1], classes - 1)
 
 
 def separated(x: Floats, y: IntArray) -> bool:
@@ -124,10 +124,10 @@ def fit_proportional(
         gradient = np.concatenate([[tails[0]], tails[1:] * steps, by_beta])
         return float(-(w @ np.log(mass)) + 0.5 * ridge * beta @ beta), gradient
 
-    found = minimize(
+    optimum = minimize(
         loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-11, "gtol": 1e-7}
     )
-    cut, _, beta = unpack(np.asarray(found.x))
+    cut, _, beta = unpack(np.asarray(optimum.x))
     return cut, beta
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +14,8 @@ from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Floats, Terms
 from dalenius.synth.sequential.fitted import Job, Tuning, column_method
 from dalenius.synth.sequential.regression import Regression
+
+Scale = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,31 +54,22 @@ class Line:
 
 
 @column_method
+@dataclass(eq=False, repr=False)
 class Normal(Regression):
     """Linear regression with normal residuals, on the scale that a subclass chooses."""
 
     name = "norm"
     takes = "number"
-    facts = ("sigma", "shift")
     summary = "linear regression, normal residuals"
     floor: ClassVar[float | None] = None
     """Smallest number that the scale can take; smaller columns are moved up by a constant first."""
+    scale: ClassVar[tuple[Scale, Scale]] = (np.asarray, np.asarray)
+    """To the scale of the regression, and back."""
 
-    @staticmethod
-    def forward(y: Floats) -> Floats:
-        """To the scale of the regression."""
-        return y
-
-    @staticmethod
-    def backward(z: Floats) -> Floats:
-        """Back to the scale of the column."""
-        return z
-
-    def __init__(self, terms: Terms, beta: Floats, sigma: float, shift: float) -> None:
-        self.terms = terms
-        self.beta = beta
-        self.sigma = sigma
-        self.shift = shift
+    terms: Terms
+    beta: Floats
+    sigma: float
+    shift: float
 
     @classmethod
     def fit(cls, job: Job) -> Normal:
@@ -83,14 +77,14 @@ class Normal(Regression):
         y = job.values.astype(np.float64)
         y = np.nan_to_num(y, posinf=np.nanmax(y[np.isfinite(y)], initial=0.0), neginf=0.0)
         shift = max(0.0, cls.floor - float(y.min())) if cls.floor is not None else 0.0
-        terms, line = Line.of(job, cls.forward(y + shift))
+        terms, line = Line.of(job, cls.scale[0](y + shift))
         return cls(terms, line.beta, line.sigma, shift)
 
     def draw(self, design: Design, rows: IntArray, seed: Seed) -> AnyArray:
         """Prediction plus a normal residual, back on the original scale."""
         z = self.by_chunk(design, rows, lambda x, _: x @ self.beta)
         z += self.sigma * generator(seed, "residual").standard_normal(len(rows))
-        return type(self).backward(z) - self.shift
+        return self.scale[1](z) - self.shift
 
 
 @column_method
@@ -100,16 +94,7 @@ class LogNormal(Normal):
     name = "lognorm"
     summary = "linear regression of the logarithm"
     floor = 1.0
-
-    @staticmethod
-    def forward(y: Floats) -> Floats:
-        """Logarithm."""
-        return np.log(y)
-
-    @staticmethod
-    def backward(z: Floats) -> Floats:
-        """Exponential."""
-        return np.exp(np.minimum(z, 700))
+    scale = (np.log, lambda z: np.exp(np.minimum(z, 700)))
 
 
 @column_method
@@ -119,16 +104,7 @@ class SqrtNormal(Normal):
     name = "sqrtnorm"
     summary = "linear regression of the square root"
     floor = 0.0
-
-    @staticmethod
-    def forward(y: Floats) -> Floats:
-        """Square root."""
-        return np.sqrt(y)
-
-    @staticmethod
-    def backward(z: Floats) -> Floats:
-        """Square."""
-        return np.maximum(z, 0.0) ** 2
+    scale = (np.sqrt, lambda z: np.maximum(z, 0.0) ** 2)
 
 
 @column_method
@@ -137,19 +113,11 @@ class CubeRootNormal(Normal):
 
     name = "cubertnorm"
     summary = "linear regression of the cube root"
-
-    @staticmethod
-    def forward(y: Floats) -> Floats:
-        """Cube root."""
-        return np.cbrt(y)
-
-    @staticmethod
-    def backward(z: Floats) -> Floats:
-        """Cube."""
-        return z**3
+    scale = (np.cbrt, lambda z: z**3)
 
 
 @column_method
+@dataclass(eq=False, repr=False)
 class NormalRank(Regression):
     """Regression of normal scores of the ranks; the result has the column's own distribution.
 
@@ -159,15 +127,12 @@ class NormalRank(Regression):
     name = "normrank"
     takes = "number"
     summary = "linear regression of normal scores of ranks"
-    facts = ("sigma",)
-    arrays = ("beta", "values", "shares")
 
-    def __init__(self, terms: Terms, beta: Floats, sigma: float, values: AnyArray, shares: Floats) -> None:
-        self.terms = terms
-        self.beta = beta
-        self.sigma = sigma
-        self.values = values
-        self.shares = shares
+    terms: Terms
+    beta: Floats
+    sigma: float
+    values: AnyArray
+    shares: Floats
 
     @classmethod
     def fit(cls, job: Job) -> NormalRank:
@@ -190,21 +155,19 @@ class NormalRank(Regression):
 
 
 @column_method
+@dataclass(eq=False, repr=False)
 class MeanMatching(Regression):
     """Predictive mean matching: the value of an original row with nearly the same prediction (Little 1988)."""
 
     name = "pmm"
     takes = "number"
     summary = "predictive mean matching"
-    facts = ("donors",)
-    arrays = ("beta", "scores", "values")
 
-    def __init__(self, terms: Terms, beta: Floats, scores: Floats, values: AnyArray, donors: int) -> None:
-        self.terms = terms
-        self.beta = beta
-        self.scores = scores
-        self.values = values
-        self.donors = donors
+    terms: Terms
+    beta: Floats
+    scores: Floats
+    values: AnyArray
+    donors: int
 
     @classmethod
     def fit(cls, job: Job) -> MeanMatching:

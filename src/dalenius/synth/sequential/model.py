@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,13 +15,12 @@ from dalenius.data.derived import Derived
 from dalenius.data.rules import parse_rules
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import AnyArray, IntArray, Vector
-from dalenius.synth._store import vector_arrays, vector_from
-from dalenius.synth.base import Arrays, Model
+from dalenius.data.vector import MISSING, IntArray, Vector, states
+from dalenius.synth.base import Model
+from dalenius.synth.conditional import Condition, with_levels
 from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.column import UNDRAWN, Cells, ColumnModel
 from dalenius.synth.sequential.design import Design
-from dalenius.synth.sequential.fitted import nest, nested
 from dalenius.synth.sequential.restrict import Rescue, Restrictions
 
 TRIES = 8
@@ -56,6 +56,10 @@ class SequentialModel(Model):
         "columns; values of fewer than 3 units were drawn anew. Whoever has it can draw any number of files"
     )
 
+    keeps = (
+        "visit", "coders", "columns", "kept", "rules", "rescues", "passive", "pairs", "expansion", "notes",
+    )  # fmt: skip
+
     def __init__(
         self, schema: Schema, rows: int, visit: Sequence[str], coders: Sequence[Coder],
         columns: Mapping[str, ColumnModel], kept: Mapping[str, Vector] | None = None, rules: Sequence[str] = (),
@@ -76,6 +80,29 @@ class SequentialModel(Model):
         self.notes = list(notes)
 
     def _draw(self, rows: int, seed: Seed) -> Table:
+        return self._sequence(rows, seed, _Nothing())
+
+    def draw_block(self, rows: int, seed: Seed, conditions: Sequence[Condition] = ()) -> Table:
+        """Rows are left out as soon as the columns of a condition are drawn and break it."""
+        if self.kept:
+            raise OptionError("some columns are kept as they are, so rows cannot be drawn on conditions")
+        return self._sequence(rows, seed, _Rejecting(conditions))
+
+    def fill(self, given: Mapping[str, Vector], rows: int, seed: Seed) -> tuple[Table, IntArray]:
+        """Rows with the given cells put in, and how many columns of each hold until the first that would differ."""
+        if self.kept:
+            raise OptionError("some columns are kept as they are, so rows cannot be filled")
+        filling = _Filling(given, rows)
+        return self._sequence(rows, seed, filling), filling.held
+
+    def after(self, given: Mapping[str, Vector], rows: int, seed: Seed) -> Table:
+        """Rows that begin with these columns in place of those the model was fitted to keep; the others are drawn."""
+        beside = copy(self)
+        beside.kept, beside.rows = dict(given), rows
+        return beside._draw(rows, seed)
+
+    def _sequence(self, rows: int, seed: Seed, watch: _Nothing) -> Table:
+        """Draw the columns one after the other; ``watch`` may change a column, or leave rows out, after each."""
         if self.kept and rows != self.rows:
             raise OptionError(
                 f"some columns are kept as they are, so a sample has as many rows as the original ({self.rows:,}); "
@@ -89,7 +116,7 @@ class SequentialModel(Model):
             if name in self.kept:
                 vector = self.kept[name]
             elif name in self.passive:
-                so_far = _loose_table(list(design.vectors.values()), rows)
+                so_far = _loose_table(list(design.vectors.values()), design.rows)
                 vector = Derived.parse(name, self.passive[name]).compute(self.schema[name], so_far)
             else:
                 limits = Restrictions.at(name, self.visit[:place], rules)
@@ -98,10 +125,14 @@ class SequentialModel(Model):
                 )
                 if event is not None:
                     events[self.pairs[name]] = event
-            design.fill(place, vector)
-        found = {self.visit[place]: vector for place, vector in design.vectors.items()}
-        vectors = [found[name] for name in self.schema.names]
-        return Table.from_vectors(vectors, rows, self.origin, self.schema)
+            design.fill(place, watch.seen(name, vector, self.coders[place]))
+            stay = watch.stay(design, self.visit[: place + 1])
+            if stay is not None:
+                design.keep(stay)
+                events = {time: cells.take(stay) for time, cells in events.items()}
+        drawn = {self.visit[place]: vector for place, vector in design.vectors.items()}
+        vectors = [drawn[name] for name in self.schema.names]
+        return Table.from_vectors(vectors, design.rows, self.origin, self.schema)
 
     def _column(
         self, name: str, design: Design, limits: Restrictions, seed: np.random.SeedSequence, given: Cells | None
@@ -146,45 +177,63 @@ class SequentialModel(Model):
                     bad, Cells(*self.rescues[name].cell_of(design, bad, sequence(seed, "rescue", turn)))
                 )
 
-    def parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Coders, columns, kept columns and rules."""
-        facts: dict[str, Any] = {"visit": self.visit, "kept": list(self.kept), "rules": list(self.rules)}
-        facts |= {name: getattr(self, name) for name in ("passive", "pairs", "expansion", "notes")}
-        arrays: dict[str, AnyArray] = {}
-        groups: list[tuple[str, Mapping[str, Any]]] = [
-            ("coder", {str(i): c for i, c in enumerate(self.coders)}),
-            ("column", {str(self.visit.index(n)): c for n, c in self.columns.items()}),
-            ("rescue", {str(self.visit.index(n)): r for n, r in self.rescues.items()}),
-        ]
-        for word, held in groups:
-            facts[word] = {}
-            for key, thing in held.items():
-                more_facts, more_arrays = nest(key, thing.parts())
-                facts[word] |= more_facts
-                arrays |= {f"{word}.{k}": a for k, a in more_arrays.items()}
-        for i, vector in enumerate(self.kept.values()):
-            arrays |= vector_arrays(f"kept.{i}", vector)
-        return facts, arrays
 
-    @classmethod
-    def from_parts(
-        cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays
-    ) -> SequentialModel:
-        """Rebuild from a saved file."""
-        visit = list(facts["visit"])
+class _Nothing:
+    """Watches a sequence being drawn, and changes nothing."""
 
-        def rebuilt(word: str) -> dict[int, tuple[dict[str, Any], dict[str, AnyArray]]]:
-            own = nested(word, facts, arrays)
-            return {int(key): nested(key, *own) for key in own[0]}
+    def seen(self, name: str, vector: Vector, coder: Coder) -> Vector:
+        """A column that was drawn, as it is to go on."""
+        return vector
 
-        coders = [Coder.from_parts(*parts) for _, parts in sorted(rebuilt("coder").items())]
-        columns = {
-            visit[i]: ColumnModel.from_parts(schema[visit[i]], *p) for i, p in rebuilt("column").items()
-        }
-        rescues = {visit[i]: Rescue.from_parts(*p) for i, p in rebuilt("rescue").items()}
-        kept = {name: vector_from(f"kept.{i}", schema[name], arrays) for i, name in enumerate(facts["kept"])}
-        plain = [facts[name] for name in ("passive", "pairs", "expansion", "notes")]
-        return cls(schema, rows, visit, coders, columns, kept, facts["rules"], rescues, *plain)
+    def stay(self, design: Design, names: Sequence[str]) -> IntArray | None:
+        """Rows to go on with; None for all."""
+        return None
+
+
+class _Rejecting(_Nothing):
+    """Leaves out rows that break a condition, once its columns are there."""
+
+    def __init__(self, conditions: Sequence[Condition]) -> None:
+        self.open = list(conditions)
+
+    def stay(self, design: Design, names: Sequence[str]) -> IntArray | None:
+        """Rows that meet the conditions whose last column was just drawn."""
+        now = [c for c in self.open if set(c.columns) <= set(names)]
+        if not now:
+            return None
+        self.open = [c for c in self.open if c not in now]
+        so_far = _loose_table(list(design.vectors.values()), design.rows)
+        met = np.ones(design.rows, bool)
+        for condition in now:
+            met &= condition.met(so_far)
+        return np.flatnonzero(met)
+
+
+class _Filling(_Nothing):
+    """Puts given cells in, and notes for each row how far the model itself would have drawn the same."""
+
+    def __init__(self, given: Mapping[str, Vector], rows: int) -> None:
+        self.given = given
+        self.free = np.zeros(rows, bool)
+        self.alive = np.ones(rows, bool)
+        self.held: IntArray = np.zeros(rows, np.int64)
+
+    def seen(self, name: str, vector: Vector, coder: Coder) -> Vector:
+        """The column with its given cells."""
+        if name in self.given:
+            theirs = with_levels(self.given[name], vector.column)
+            there = states(theirs) != MISSING
+            known = theirs.is_number or theirs.levels == vector.levels
+            same = coder.codes(vector) == coder.codes(theirs) if known else np.zeros(len(vector), bool)
+            self.alive &= ~there | ~self.free | same
+            data = np.where(there, theirs.data, vector.data)
+            state = np.where(there, states(theirs), states(vector)).astype(np.uint8)
+            vector = Vector(vector.column, data, state).tidy() if known else vector
+            self.free |= ~there
+        else:
+            self.free[:] = True
+        self.held += self.alive
+        return vector
 
 
 def _drawn(

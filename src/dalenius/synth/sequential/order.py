@@ -102,8 +102,8 @@ def _information(table: Table, names: Sequence[str]) -> npt.NDArray[np.float64]:
 
 def _grouped(codes: Codes) -> npt.NDArray[np.int64]:
     """At most 20 groups of neighbouring codes with about as many rows each."""
-    found, inverse, times = np.unique(codes, return_inverse=True, return_counts=True)
-    if len(found) <= GROUPS:
+    levels, inverse, times = np.unique(codes, return_inverse=True, return_counts=True)
+    if len(levels) <= GROUPS:
         return inverse.astype(np.int64)
     middle = (np.cumsum(times) - times / 2) / len(codes)
     return np.minimum((middle * GROUPS).astype(np.int64), GROUPS - 1)[inverse]

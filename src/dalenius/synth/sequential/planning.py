@@ -170,10 +170,10 @@ def _nested_in(
 def _spikes(vector: Vector) -> list[float]:
     if not vector.is_number or len(vector.values) == 0:
         return []
-    found, times = np.unique(vector.values, return_counts=True)
-    if len(found) <= 2:
+    distinct, times = np.unique(vector.values, return_counts=True)
+    if len(distinct) <= 2:
         return []
-    return [float(v) for v in found[times >= SPIKE_SHARE * len(vector.values)]]
+    return [float(v) for v in distinct[times >= SPIKE_SHARE * len(vector.values)]]
 
 
 def option_faults(options: Sequential, table: Table) -> list[str]:
@@ -202,17 +202,17 @@ def option_faults(options: Sequential, table: Table) -> list[str]:
 
 def _method_faults(options: Sequential, table: Table) -> list[str]:
     """Models that do not suit their column."""
-    found = []
+    faults = []
     for name, method in options.methods.items():
         if name not in table:
             continue
         takes, number = COLUMN_METHODS[method].takes, table[name].is_number
         if (takes == "number" and not number) or (takes == "classes" and number):
-            found.append(
+            faults.append(
                 f"methods: {method!r} is for {'numbers' if takes == 'number' else 'categories'}, "
                 f"column {name!r} is {table[name].column.kind}"
             )
-    return found
+    return faults
 
 
 def _happened(vector: Vector) -> BoolArray:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Terms
-from dalenius.synth.sequential.fitted import ColumnMethod, Parts, nest, nested
+from dalenius.synth.sequential.fitted import ColumnMethod
 
 CHUNK = 50_000
 """Rows of a model matrix made at once, so that memory stays flat."""
@@ -52,15 +52,3 @@ class Regression(ColumnMethod):
                 for start in range(0, max(len(rows), 1), CHUNK)
             ]
         return np.concatenate(pieces)
-
-    def parts(self) -> Parts:
-        """Terms and coefficients."""
-        facts, arrays = nest("terms", self.terms.parts())
-        facts |= {name: getattr(self, name) for name in self.facts}
-        return facts, arrays | {name: getattr(self, name) for name in self.arrays}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Rebuild."""
-        held = {name: facts[name] for name in cls.facts} | {name: arrays[name] for name in cls.arrays}
-        return cls(Terms.from_parts(*nested("terms", facts, arrays)), **held)  # type: ignore[call-arg]

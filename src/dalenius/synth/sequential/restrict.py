@@ -8,7 +8,7 @@ agrees on the rule's other columns, and keeps the rule.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from dalenius.data.rules import Assignment, Rule
 from dalenius.data.schema import Column
 from dalenius.data.table import Table
 from dalenius.data.vector import MISSING, SPECIAL, AnyArray, BoolArray, Vector
+from dalenius.synth._store import stored
 from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.design import Design
 
@@ -54,10 +55,10 @@ class Restrictions:
 
     def fixed_rows(self, table: Table) -> BoolArray:
         """Rows whose value a rule fixes."""
-        found = np.zeros(table.rows, bool)
+        fixed = np.zeros(table.rows, bool)
         for assignment in self.fixed:
-            found |= assignment.rows(table)
-        return found
+            fixed |= assignment.rows(table)
+        return fixed
 
     def set_fixed(self, vector: Vector, table: Table) -> Vector:
         """The vector with the fixed rows set; where rules disagree the later one wins."""
@@ -70,10 +71,10 @@ class Restrictions:
 
     def broken(self, table: Table) -> BoolArray:
         """Rows that break a checked rule."""
-        found = np.zeros(table.rows, bool)
+        broken = np.zeros(table.rows, bool)
         for rule in self.checked:
-            found |= rule.violations(table)
-        return found
+            broken |= rule.violations(table)
+        return broken
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -108,6 +109,7 @@ def fixed_cell(assignment: Assignment, column: Column, dtype: npt.DTypeLike) -> 
     return keys.index(wanted), 0
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Rescue:
     """Original cells of a column by the other columns of its rules, for rows that cannot be drawn otherwise."""
@@ -134,15 +136,6 @@ class Rescue:
         low[none], high[none] = 0, len(self.keys)
         at = low + (generator(seed, "rescue").random(len(rows)) * (high - low)).astype(np.int64)
         return self.cells[at], self.states[at]
-
-    def parts(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """JSON facts and arrays, for a saved model."""
-        return {"places": list(self.places)}, {"keys": self.keys, "cells": self.cells, "states": self.states}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Rescue:
-        """Rebuild."""
-        return cls(tuple(facts["places"]), arrays["keys"], arrays["cells"], arrays["states"])
 
 
 def coders_fit(coders: Sequence[Coder]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,13 @@ import numpy.typing as npt
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.sequential.design import Design, Floats
-from dalenius.synth.sequential.fitted import ColumnMethod, Job, Parts, column_method, smallest
+from dalenius.synth.sequential.fitted import ColumnMethod, Job, column_method, smallest
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @column_method
+@dataclass(eq=False, repr=False)
 class SaturatedCells(ColumnMethod):
     """Draw from the original rows that agree on all predictors; from all rows where none does.
 
@@ -27,13 +28,10 @@ class SaturatedCells(ColumnMethod):
     name = "saturated"
     summary = "original rows of the same cell (few predictors with few levels)"
 
-    def __init__(
-        self, use: Sequence[int], keys: npt.NDArray[np.uint64], donors: AnyArray, mass: Floats
-    ) -> None:
-        self.use = tuple(use)
-        self.keys = keys
-        self.donors = donors
-        self.mass = mass
+    use: Sequence[int]
+    keys: npt.NDArray[np.uint64]
+    donors: AnyArray
+    mass: Floats
 
     @classmethod
     def fit(cls, job: Job) -> SaturatedCells:
@@ -53,15 +51,6 @@ class SaturatedCells(ColumnMethod):
         below = np.where(low > 0, self.mass[np.maximum(low - 1, 0)], 0.0)
         wanted = below + generator(seed, "donor").random(len(rows)) * (self.mass[high - 1] - below)
         return self.donors[np.clip(np.searchsorted(self.mass, wanted, side="right"), low, high - 1)]
-
-    def parts(self) -> Parts:
-        """Cells and donors."""
-        return {"use": list(self.use)}, {"keys": self.keys, "donors": self.donors, "mass": self.mass}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> SaturatedCells:
-        """Rebuild."""
-        return cls([int(p) for p in facts["use"]], arrays["keys"], arrays["donors"], arrays["mass"])
 
 
 def _keys(design: Design, use: Sequence[int], rows: IntArray) -> npt.NDArray[np.uint64]:

@@ -23,8 +23,8 @@ def weight_column(options: Sequential, table: Table) -> str | None:
     """The column of weights: the one named, or the only one with that role in the schema."""
     if options.weights is not None:
         return options.weights if options.weights in table else None
-    found = [name for name in table.schema.by_role(Role.WEIGHT) if name in table]
-    return found[0] if len(found) == 1 else None
+    named = [name for name in table.schema.by_role(Role.WEIGHT) if name in table]
+    return named[0] if len(named) == 1 else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,8 +85,8 @@ def weighted(options: Sequential, table: Table, seed: Seed) -> Weighted:
 
 
 def _stratum(table: Table) -> str | None:
-    found = [name for name in table.schema.by_role(Role.STRATUM) if name in table]
-    return found[0] if len(found) == 1 else None
+    named = [name for name in table.schema.by_role(Role.STRATUM) if name in table]
+    return named[0] if len(named) == 1 else None
 
 
 def _codes(table: Table, name: str | None) -> IntArray | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +10,7 @@ import numpy.typing as npt
 from dalenius.core.errors import OptionError
 from dalenius.data.vector import AnyArray, BoolArray, Vector
 from dalenius.synth.sequential.cart import Cart
-from dalenius.synth.sequential.fitted import Job, Parts, column_method, nested
+from dalenius.synth.sequential.fitted import Job, column_method
 from dalenius.synth.sequential.trees import Tree
 
 
@@ -40,25 +38,6 @@ class SurvivalTree(Cart):
         tree, order = Tree.grow(replace(job, target=replace(target, values=residual)).proper())
         times = target.values[order]
         return cls(tree, times if target.beside is None else paired(times, target.beside.take(order)))
-
-    def parts(self) -> Parts:
-        """The tree and its donors: times, and the cells of the event column if they are drawn with them."""
-        facts, arrays = super().parts()
-        if self.donors.dtype.names:
-            arrays |= {
-                "donors": self.donors["time"],
-                "data": self.donors["data"],
-                "state": self.donors["state"],
-            }
-        return facts, arrays
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> SurvivalTree:
-        """Rebuild a saved tree."""
-        tree = Tree.from_parts(*nested("tree", facts, arrays))
-        if "state" not in arrays:
-            return cls(tree, arrays["donors"])
-        return cls(tree, _pairs(arrays["donors"], arrays["data"], arrays["state"]))
 
 
 def paired(time: AnyArray, event: Vector) -> AnyArray:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +10,12 @@ import numpy.typing as npt
 from dalenius.core.later import stats
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray, IntArray
+from dalenius.synth._store import stored
 from dalenius.synth.sequential._kernels.nodes import pick, route
 from dalenius.synth.sequential._kernels.trees import Limits, Predictors, Response, grow
 from dalenius.synth.sequential.coding import distinct_counts, places_of
 from dalenius.synth.sequential.design import Design, Floats
-from dalenius.synth.sequential.fitted import Job, Parts, Target, Tuning
+from dalenius.synth.sequential.fitted import Job, Target, Tuning
 
 NONE: Floats = np.zeros(0)
 COMMON_LEVEL = 0.25
@@ -25,6 +24,7 @@ CHUNK = 100_000
 NO_NUMBERS: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """Nodes as arrays; a leaf holds the places ``first`` to ``last`` of the donors.
@@ -95,22 +95,6 @@ class Tree:
             drawn[part] = values[donor]
         return drawn
 
-    @property
-    def leaf_count(self) -> int:
-        """Number of leaves."""
-        return int(np.count_nonzero(self.feature < 0))
-
-    def parts(self) -> Parts:
-        """Arrays, for a saved model."""
-        names = ("feature", "where", "left", "right", "first", "last", "cuts", "mass")
-        return {}, {name: getattr(self, name) for name in names}
-
-    @classmethod
-    def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Tree:
-        """Rebuild a saved tree."""
-        names = ("feature", "where", "left", "right", "first", "last", "cuts", "mass")
-        return cls(*(arrays[name] for name in names))
-
 
 def chance_gains(job: Job) -> float:
     """How many times the gain of a split by chance a split must earn, for ``evidence`` 1.
@@ -132,10 +116,14 @@ def chance_gains(job: Job) -> float:
     times = np.bincount(job.values)
     times = times[times > 0]
     n = len(job.rows)
-    own = float(np.sum(times.astype(np.float64) ** 2)) / n  # rows that share a row's level, on average
-    chance = 1.0 - own / n
+    chance = 1.0 - float(np.sum((times / n) ** 2))
     if chance <= 0:
         return 1.0
+    # A level that most rows hold ("does not apply") fences nobody in; the others are asked for by their own size.
+    others = np.delete(times, np.argmax(times)) if 2 * times.max() > n else times
+    own = float(
+        np.sum(others.astype(np.float64) ** 2) / others.sum()
+    )  # rows that share a row's level, on average
     rare = int(np.count_nonzero(times < np.sqrt(n)))
     wanted = rare + COMMON_LEVEL * chance * (len(times) - rare)
     return min(wanted, own / 2) / chance

@@ -71,13 +71,13 @@ def weight_notes(name: str, weights: Floats) -> tuple[str, ...]:
         return (f"weights {name!r} are all equal: the result is that of an unweighted synthesis",)
     effect = kish_effect(weights)
     rows = f"{len(weights):,} rows tell as much as {len(weights) / effect:,.0f} of equal weight"
-    found = [f"weights {name!r}: design effect {effect:.2f} (Kish), so that {rows}"]
+    notes = [f"weights {name!r}: design effect {effect:.2f} (Kish), so that {rows}"]
     if weights.max() > EXTREME * np.median(weights):
-        found.append(
+        notes.append(
             f"weights {name!r}: the largest is more than {EXTREME} times the median; such a row shapes the models "
             "and is copied often, so trim the weights first"
         )
-    return tuple(found)
+    return tuple(notes)
 
 
 def replicate(weights: Floats, strata: IntArray | None, psu: IntArray | None, seed: Seed) -> Floats:

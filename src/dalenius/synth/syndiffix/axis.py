@@ -7,15 +7,15 @@ at depth g is its first g bits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from dalenius.data.schema import Column
 from dalenius.data.vector import AnyArray
+from dalenius.synth._store import stored
 
 BITS = 62
 HALF = BITS - 1
@@ -25,6 +25,7 @@ Codes = npt.NDArray[np.int64]
 AxisKind = Literal["whole", "real", "moment", "levels"]
 
 
+@stored
 @dataclass(frozen=True)
 class Axis:
     """The grid of one column.
@@ -108,24 +109,6 @@ class Axis:
     def rooted(self, level: int, offset: int) -> Axis:
         """The axis with its root moved down."""
         return replace(self, level=level, offset=offset)
-
-    def to_facts(self) -> dict[str, Any]:
-        """Plain data for a file; the column itself is kept in the schema."""
-        return {
-            "column": self.column.name, "kind": self.kind, "base": self.base, "exponent": self.exponent,
-            "gaps": list(self.gaps), "scale": list(self.scale) if self.scale else None, "step": self.step,
-            "level": self.level, "offset": self.offset,
-        }  # fmt: skip
-
-    @classmethod
-    def from_facts(cls, column: Column, facts: Mapping[str, Any]) -> Axis:
-        """Rebuild an axis from its facts."""
-        scale = facts["scale"]
-        return cls(
-            column, facts["kind"], int(facts["base"]), int(facts["exponent"]), tuple(int(g) for g in facts["gaps"]),
-            None if scale is None else (float(scale[0]), float(scale[1])), float(facts["step"]), int(facts["level"]),
-            int(facts["offset"]),
-        )  # fmt: skip
 
 
 def _clip(codes: npt.NDArray[np.float64]) -> Codes:

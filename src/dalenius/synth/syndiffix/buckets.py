@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from dalenius.synth._store import stored
 from dalenius.synth.syndiffix.axis import Axis, Codes
 from dalenius.synth.syndiffix.forest import Combination, Forest
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Buckets:
     """Ranges with weights. Column j of ``low`` and ``high`` belongs to column ``columns[j]``.

@@ -186,6 +186,6 @@ def _gaps(vector: Vector) -> tuple[int, ...]:
     """States that occur; a special code is a gap of its own."""
     if vector.state is None:
         return ()
-    found = set(np.unique(vector.state).tolist()) - {VALUE}
+    states = set(np.unique(vector.state).tolist()) - {VALUE}
     known = [MISSING, NAN, *range(SPECIAL, SPECIAL + len(vector.column.special))]
-    return tuple(state for state in known if state in found)
+    return tuple(state for state in known if state in states)

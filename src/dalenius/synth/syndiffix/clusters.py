@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from dalenius.core.option import Option, check_fields
+from dalenius.synth._store import stored
 from dalenius.synth.syndiffix._kernels.clusters import anneal, assemble
 from dalenius.synth.syndiffix.dependence import Matrix
 
@@ -43,6 +44,7 @@ class ClusterOptions:
         check_fields("clusters", self)
 
 
+@stored
 @dataclass(frozen=True)
 class Part:
     """One derived cluster: stitched on some columns of earlier clusters, it adds others.
@@ -60,6 +62,7 @@ class Part:
         return tuple(sorted(self.stitch + self.adds))
 
 
+@stored
 @dataclass(frozen=True)
 class Plan:
     """The first cluster and what is stitched to it.
@@ -85,20 +88,6 @@ class Plan:
             return Plan(tuple(sorted(self.parts[0].columns)), self.parts[1:])
         return self
 
-    def to_facts(self) -> dict[str, Any]:
-        """Plain data for a file."""
-        parts = [{"stitch": list(p.stitch), "adds": list(p.adds), "shared": p.shared} for p in self.parts]
-        return {"first": list(self.first), "parts": parts}
-
-    @classmethod
-    def from_facts(cls, facts: Any) -> Plan:
-        """Rebuild a plan from its facts."""
-        parts = [
-            Part(tuple(map(int, p["stitch"])), tuple(map(int, p["adds"])), bool(p["shared"]))
-            for p in facts["parts"]
-        ]
-        return cls(tuple(map(int, facts["first"])), tuple(parts))
-
 
 def weights_of(entropies: Matrix) -> Matrix:
     """Room each column takes in a cluster.
@@ -121,14 +110,12 @@ def solve(matrix: Matrix, entropies: Matrix, options: ClusterOptions, main: int 
     (0, 1)
     """
     weights, fixed = weights_of(entropies), -1 if main is None else main
-    count = len(weights)
+    count, most = len(weights), float(options.most)
     order = np.arange(count)
     if count > 1:
-        order = anneal(
-            matrix, weights, options.most, options.threshold, options.alpha, fixed, np.uint64(0x5D1FF1)
-        )
+        order = anneal(matrix, weights, most, options.threshold, options.alpha, fixed, np.uint64(0x5D1FF1))
     cluster, stitch = np.empty(count, np.int64), np.zeros((count, count), np.bool_)
-    clusters = assemble(order, matrix, weights, options.most, options.threshold, fixed, cluster, stitch)
+    clusters = assemble(order, matrix, weights, most, options.threshold, fixed, cluster, stitch)
     parts = [
         Part(tuple(np.flatnonzero(stitch[k]).tolist()), tuple(np.flatnonzero(cluster == k).tolist()))
         for k in range(1, clusters)

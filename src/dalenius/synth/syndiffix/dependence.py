@@ -20,12 +20,12 @@ Matrix = npt.NDArray[np.float64]
 
 def entropies(forest: Forest) -> Matrix:
     """Entropy (bits) of each column over the leaves of its tree, from noisy counts."""
-    found = []
+    bits = []
     for i in range(len(forest.axes)):
         tree = forest.trees[(i,)]
         share = tree.noisy[tree.is_leaf] / tree.noisy[0]
-        found.append(float(-np.sum(share * np.log2(share))))
-    return np.array(found)
+        bits.append(float(-np.sum(share * np.log2(share))))
+    return np.array(bits)
 
 
 def dependence_matrix(forest: Forest) -> Matrix:

@@ -215,7 +215,8 @@ class Forest:
         below = [self.trees[tuple(c for c in combination if c != dropped)] for dropped in combination]
         ends = np.cumsum([0] + [len(tree) for tree in below])
         cells = np.stack([self.codes[i] for i in combination], axis=1)
-        links = np.concatenate([_shifted(tree.links, end) for tree, end in zip(below, ends, strict=False)])
+        shifted = [_shifted(tree.links, end) for tree, end in zip(below, ends, strict=False)]
+        links = np.ascontiguousarray(np.concatenate(shifted))
         rule = self.rule(combination)
         masks = [mask for mask in (self.outside[i] for i in combination) if mask is not None]
         # Rows that differ in some of these columns differ in all of them together.

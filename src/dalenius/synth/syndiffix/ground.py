@@ -39,7 +39,6 @@ from dalenius.synth.syndiffix.model import SynDiffixModel
 from dalenius.synth.syndiffix.noise import fingerprint
 from dalenius.synth.syndiffix.options import Anonymity, Growth
 from dalenius.synth.syndiffix.outlook import Outlook, Rare, look
-from dalenius.synth.syndiffix.progress import compiling
 from dalenius.synth.syndiffix.raking import rake
 from dalenius.synth.syndiffix.units import Units
 
@@ -109,7 +108,7 @@ class Ground:
         useless = [name for name in method.precision if not kept[name].is_number]
         if useless:
             raise OptionError(f"precision is a width of numbers; column {useless[0]!r} holds none")
-        method = _as_the_schema_says(method, kept.schema)
+        method = as_the_schema_says(method, kept.schema)
         casting = Casting(method.snapping, method.precision)
         cast = [casting.cast(kept[name]) for name in chosen]
         vectors = [kept[name] for name in chosen]
@@ -119,10 +118,9 @@ class Ground:
     @cached_property
     def forest(self) -> Forest:
         """The forest of all columns; trees of more than one column are built when asked for."""
-        with compiling():
-            return Forest(
-                [a for a, _ in self.cast], [c for _, c in self.cast], self.units, self.settings, self.weights
-            )
+        return Forest(
+            [a for a, _ in self.cast], [c for _, c in self.cast], self.units, self.settings, self.weights
+        )
 
     @cached_property
     def rows(self) -> int:
@@ -191,10 +189,9 @@ class Ground:
         """A model of some columns."""
         places = self.positions(self.names if names is None else names)
         goal = None if target is None else self.positions([target])[0]
-        with compiling():
-            plan = self.plan(places, clustering, goal, [self.names.index(f) for f in features])
-            combinations = [tuple(places[i] for i in c) for c in plan.combinations]
-            self.forest.build(combinations)
+        plan = self.plan(places, clustering, goal, [self.names.index(f) for f in features])
+        combinations = [tuple(places[i] for i in c) for c in plan.combinations]
+        self.forest.build(combinations)
         return self.assemble(places, plan, self.forest.each(self.buckets, combinations))
 
     def buckets(self, combination: Combination) -> Buckets:
@@ -209,9 +206,9 @@ class Ground:
         outlooks = [self.outlook(i, sets) for i in places]
         schema = Schema(unrelated(outlook.axis.column for outlook in outlooks))
         local = [Buckets(c, b.low, b.high, b.weight) for c, b in zip(plan.combinations, sets, strict=True)]
-        found = [float(self.entropies[i]) for i in places]
+        entropies = [float(self.entropies[i]) for i in places]
         mark = fingerprint(self.settings.salt)
-        return SynDiffixModel(schema, self.rows, outlooks, plan, local, found, mark, self.origin)
+        return SynDiffixModel(schema, self.rows, outlooks, plan, local, entropies, mark, self.origin)
 
     def outlook(self, i: int, sets: Sequence[Buckets]) -> Outlook:
         """How codes of a column become values."""
@@ -229,7 +226,7 @@ class Ground:
         return replace(made, edges=None, known=np.unique(codes[codes < TOP]))
 
 
-def _as_the_schema_says(method: Method, schema: Schema) -> Method:
+def as_the_schema_says(method: Method, schema: Schema) -> Method:
     """Columns whose values may leave are public; a value needs as many units as the schema asks for."""
     public = {column.name for column in schema if column.release == "as-is"}
     anonymity = method.anonymity

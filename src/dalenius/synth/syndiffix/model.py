@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
 
 from dalenius.core.random import Seed, generator
 from dalenius.data.frames import Origin
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.synth.base import Arrays, Model
-from dalenius.synth.syndiffix.axis import Axis
+from dalenius.synth.base import Model
 from dalenius.synth.syndiffix.buckets import Buckets
 from dalenius.synth.syndiffix.clusters import Plan
 from dalenius.synth.syndiffix.microdata import decode, draw_codes, empty_vector
@@ -46,6 +42,8 @@ class SynDiffixModel(Model):
         "than 3 units share, not the salt"
     )
 
+    keeps = ("outlooks", "plan", "buckets", "entropies", "fingerprint", "notes")
+
     def __init__(
         self, schema: Schema, rows: int, outlooks: Sequence[Outlook], plan: Plan, buckets: Sequence[Buckets],
         entropies: Sequence[float], fingerprint: str = "", origin: Origin | None = None,
@@ -66,13 +64,13 @@ class SynDiffixModel(Model):
 
     def _told(self) -> list[str]:
         """What a user should know about this model."""
-        found = [f"synthesized together: {', '.join(cluster)}" for cluster in self.clusters]
+        notes = [f"synthesized together: {', '.join(cluster)}" for cluster in self.clusters]
         if len(self.schema) > WIDE and len(self.plan.parts):
-            found.append(
+            notes.append(
                 f"{len(self.schema)} columns in one table: relations between columns of different clusters are weak; "
                 "make one small table per question (TableSet), or name a target"
             )
-        return found
+        return notes
 
     def _draw(self, rows: int, seed: Seed) -> Table:
         if any(not len(held.weight) for held in self.buckets):
@@ -96,53 +94,3 @@ class SynDiffixModel(Model):
             rng = generator(seed, "draw", k, i)
             codes[i], tags[i] = draw_codes(self.outlooks[i], held.low[which, j], held.high[which, j], rng)
         return Drawn(codes, tags)
-
-    def parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Axes, plan and buckets."""
-        facts = {
-            "plan": self.plan.to_facts(),
-            "entropies": self.entropies,
-            "fingerprint": self.fingerprint,
-            "columns": [outlook_facts(outlook) for outlook in self.outlooks],
-            "sets": [list(held.columns) for held in self.buckets],
-        }
-        arrays: dict[str, Any] = {}
-        for i, outlook in enumerate(self.outlooks):
-            arrays |= {f"ranks.{i}": outlook.ranks, f"known.{i}": outlook.known}
-        for k, held in enumerate(self.buckets):
-            arrays |= {f"low.{k}": held.low, f"high.{k}": held.high, f"weight.{k}": held.weight}
-        return facts, arrays
-
-    @classmethod
-    def from_parts(
-        cls, schema: Schema, rows: int, facts: Mapping[str, Any], arrays: Arrays
-    ) -> SynDiffixModel:
-        """Rebuild the model."""
-        outlooks = [
-            outlook_from(schema.columns[i], held, arrays[f"ranks.{i}"], arrays[f"known.{i}"])
-            for i, held in enumerate(facts["columns"])
-        ]
-        buckets = [
-            Buckets(tuple(map(int, columns)), arrays[f"low.{k}"], arrays[f"high.{k}"], arrays[f"weight.{k}"])
-            for k, columns in enumerate(facts["sets"])
-        ]
-        plan = Plan.from_facts(facts["plan"])
-        return cls(schema, rows, outlooks, plan, buckets, facts["entropies"], facts["fingerprint"])
-
-
-def outlook_facts(outlook: Outlook) -> dict[str, Any]:
-    """Plain data of an outlook, without its column and arrays."""
-    prefixes = [[*pair, text] for pair, text in outlook.prefixes.items()]
-    return {"axis": outlook.axis.to_facts(), "edges": outlook.edges, "prefixes": prefixes}
-
-
-def outlook_from(column: Any, facts: Mapping[str, Any], ranks: Any, known: Any) -> Outlook:
-    """Rebuild an outlook."""
-    edges = facts["edges"]
-    return Outlook(
-        Axis.from_facts(column, facts["axis"]),
-        None if edges is None else (int(edges[0]), int(edges[1])),
-        np.asarray(ranks, np.int64),
-        np.asarray(known, np.int64),
-        {(int(a), int(b)): str(text) for a, b, text in facts["prefixes"]},
-    )

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.data.schema import Column, Kind, Level
+from dalenius.synth._store import stored
 from dalenius.synth.syndiffix._kernels.trees import CODE, DEPTH, FIRST, FLAGS, KIDS, LOW
 from dalenius.synth.syndiffix.axis import BITS, TOP, Axis, Codes
 from dalenius.synth.syndiffix.buckets import Buckets
@@ -21,6 +22,7 @@ Rare = Literal["auto", "prefix", "neighbour"]
 Pair = tuple[int, int]
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Outlook:
     """How codes of one column become values.
@@ -142,9 +144,9 @@ def _prefixes(levels: Sequence[Level], ranges: npt.NDArray[np.int64], ranks: Cod
     public = np.zeros(len(levels) + 1, np.int64)
     public[ranks + 1] = 1
     public = np.cumsum(public)
-    found: dict[Pair, str] = {}
+    prefixes: dict[Pair, str] = {}
     for first, last in ranges.tolist():
         end = min(last, len(levels))
         if end > first and public[end] - public[first] < end - first:
-            found[first, last] = os.path.commonprefix([str(levels[first]), str(levels[end - 1])])  # noqa: RUF071
-    return found
+            prefixes[first, last] = os.path.commonprefix([str(levels[first]), str(levels[end - 1])])  # noqa: RUF071
+    return prefixes

@@ -50,19 +50,6 @@ def snap_whole(low: int, end: int) -> tuple[int, int]:
         power = (end - lower - 1).bit_length()
 
 
-def null_value(low: float, high: float) -> float:
-    """Where the reference implementation puts missing values: at twice the larger end (comparisons only).
-
-    Examples
-    --------
-    >>> null_value(-4, 0), null_value(-1, 3), null_value(0, 0)
-    (-8, 6, 1.0)
-    """
-    if high > 0:
-        return 2 * high
-    return 2 * low if low < 0 else 1.0
-
-
 def _next_power(width: float) -> int:
     fraction, power = math.frexp(width)
     return power - 1 if fraction == 0.5 else power

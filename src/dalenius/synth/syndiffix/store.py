@@ -6,9 +6,6 @@ executed, so a store from a stranger can be opened.
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -17,24 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.errors import DataError, FileError
+from dalenius.core.errors import DataError
 from dalenius.core.random import Seed
-from dalenius.data.atomic import replacing
-from dalenius.data.schema import Kind, Schema, unrelated
+from dalenius.data.schema import Schema, unrelated
 from dalenius.data.table import Table
-from dalenius.synth._store import DAMAGED
+from dalenius.synth._store import damage_told, open_parts, put_together, save_parts, take_apart
 from dalenius.synth.syndiffix.buckets import Buckets
 from dalenius.synth.syndiffix.clusters import ClusterOptions, Part, Plan, solve
 from dalenius.synth.syndiffix.ground import ONE_CLUSTER, Ground, Method
-from dalenius.synth.syndiffix.model import SynDiffixModel, outlook_facts, outlook_from
+from dalenius.synth.syndiffix.model import SynDiffixModel
 from dalenius.synth.syndiffix.noise import fingerprint
 from dalenius.synth.syndiffix.outlook import Outlook
 from dalenius.synth.syndiffix.salt import resolve_salt
 
-FORMAT = 1
-KIND = "dalenius-buckets"
-LARGEST = 2**33
-"""Bytes a store may unpack to; a small file that claims more is refused."""
+KIND = "bucket store"
+KEPT = ("rows", "outlooks", "entropies", "dependences", "sets", "fingerprint")
 Key = tuple[int, ...]
 
 
@@ -76,8 +70,8 @@ class BucketStore:
         outlooks = tuple(ground.outlook(i, everything) for i in range(count))
         schema = Schema(unrelated(outlook.axis.column for outlook in outlooks))
         matrix = ground.dependences(range(count)) if count > 1 else np.eye(count)
-        found = tuple(float(e) for e in ground.entropies)
-        return cls(schema, ground.rows, outlooks, found, np.round(matrix, 2), sets, fingerprint(secret))
+        entropies = tuple(float(e) for e in ground.entropies)
+        return cls(schema, ground.rows, outlooks, entropies, np.round(matrix, 2), sets, fingerprint(secret))
 
     @property
     def contents(self) -> list[list[str]]:
@@ -138,63 +132,13 @@ class BucketStore:
 
     def save(self, path: str | Path) -> None:
         """Write the store to one file."""
-        head = {
-            "kind": KIND, "format": FORMAT, "rows": self.rows, "schema": self.schema.to_yaml(),
-            "text_levels": {c.name: list(c.levels or ()) for c in self.schema if c.kind is Kind.TEXT},
-            "columns": [outlook_facts(outlook) for outlook in self.outlooks], "entropies": list(self.entropies),
-            "fingerprint": self.fingerprint, "sets": [list(key) for key in self.sets],
-            "contents": SynDiffixModel.contents,
-        }  # fmt: skip
-        arrays: dict[str, Any] = {"dependences": self.dependences}
-        for i, outlook in enumerate(self.outlooks):
-            arrays |= {f"ranks.{i}": outlook.ranks, f"known.{i}": outlook.known}
-        for k, held in enumerate(self.sets.values()):
-            arrays |= {f"low.{k}": held.low, f"high.{k}": held.high, f"weight.{k}": held.weight}
-        with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-            _add(archive, "store.json", json.dumps(head, ensure_ascii=False).encode())
-            for name, array in arrays.items():
-                buffer = io.BytesIO()
-                np.save(buffer, array, allow_pickle=False)
-                _add(archive, f"{name}.npy", buffer.getvalue())
+        arrays: dict[str, Any] = {}
+        own = {name: take_apart(getattr(self, name), name, arrays) for name in KEPT}
+        save_parts(path, KIND, self.schema, own | {"contents": SynDiffixModel.contents}, arrays)
 
     @classmethod
     def open(cls, path: str | Path) -> BucketStore:
         """Open a store; nothing in the file is executed."""
-        where = Path(path)
-        try:
-            with zipfile.ZipFile(where) as archive:
-                if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
-                    raise FileError(f"{where}: unpacks to more than {LARGEST >> 30} GB; not opened")
-                head = json.loads(archive.read("store.json"))
-                if head["kind"] != KIND or head["format"] != FORMAT:
-                    raise FileError(f"{where}: not a bucket store of this version; build it again")
-                return cls._rebuild(head, archive)
-        except OSError as error:
-            raise FileError(f"{where}: cannot open the store ({error.strerror})") from None
-        except DAMAGED as error:
-            raise FileError(f"{where}: not a bucket store, or damaged ({type(error).__name__})") from None
-
-    @classmethod
-    def _rebuild(cls, head: dict[str, Any], archive: zipfile.ZipFile) -> BucketStore:
-        def array(name: str) -> Any:
-            return np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-
-        schema = Schema.from_yaml(head["schema"])
-        texts = [replace(schema[name], levels=tuple(levels)) for name, levels in head["text_levels"].items()]
-        schema = schema.replace_columns(*texts)
-        outlooks = tuple(
-            outlook_from(schema.columns[i], facts, array(f"ranks.{i}"), array(f"known.{i}"))
-            for i, facts in enumerate(head["columns"])
-        )
-        sets = {}
-        for k, columns in enumerate(head["sets"]):
-            key = tuple(int(i) for i in columns)
-            sets[key] = Buckets(key, array(f"low.{k}"), array(f"high.{k}"), array(f"weight.{k}"))
-        found = tuple(float(e) for e in head["entropies"])
-        return cls(
-            schema, int(head["rows"]), outlooks, found, array("dependences"), sets, str(head["fingerprint"])
-        )
-
-
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
+        with damage_told(path, KIND):
+            schema, head, arrays = open_parts(path, KIND)
+            return cls(schema, **{name: put_together(head[name], arrays, schema) for name in KEPT})

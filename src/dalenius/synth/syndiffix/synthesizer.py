@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -11,8 +12,10 @@ from dalenius.core.option import Option
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.exit import releasable
+from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.synth.base import Synthesizer, absent, register
+from dalenius.synth.counted import StreamTable
 from dalenius.synth.syndiffix.casting import Snapping
 from dalenius.synth.syndiffix.clusters import ClusterOptions
 from dalenius.synth.syndiffix.features import rank_features
@@ -21,6 +24,10 @@ from dalenius.synth.syndiffix.model import SynDiffixModel
 from dalenius.synth.syndiffix.options import Anonymity, Growth
 from dalenius.synth.syndiffix.outlook import Rare
 from dalenius.synth.syndiffix.salt import resolve_salt
+from dalenius.synth.syndiffix.streamed import ground_from_stream
+
+MOST_STEPS = 2048
+"""Steps of a number with too many values to list, after it was cut."""
 
 
 @register
@@ -105,6 +112,7 @@ class SynDiffix(Synthesizer):
     model = SynDiffixModel
     uses_units = True
     guards_itself = True
+    reads_counts = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,6 +144,24 @@ class SynDiffix(Synthesizer):
         if self.noisy_rows and model.buckets:
             model.rows = round(model.buckets[0].rows)
         return model
+
+    def _fit_stream(self, stream: StreamTable, seed: Seed) -> SynDiffixModel:
+        ground = ground_from_stream(stream, resolve_salt(self.salt), self.settings)
+        model = ground.model(None, self.clustering)
+        if self.noisy_rows and model.buckets:
+            model.rows = round(model.buckets[0].rows)
+        return model
+
+    def stream_cost(self, shape: Shape) -> Cost:
+        """Reading and hashing rows, and trees over the different rows there may be."""
+        cells = shape.rows * shape.columns
+        groups = min(float(shape.rows), math.prod(float(min(size, MOST_STEPS)) for size in shape.levels))
+        return Cost(seconds=1.5 + 2e-7 * cells + 9e-6 * groups, bytes=5e8 + 1500.0 * groups)
+
+    def stream_faults(self, schema: Schema) -> list[str]:
+        """Features of a target are ranked by rows."""
+        needs_rows = ["target needs rows in memory; leave it out, or read the file"] if self.target else []
+        return [*super().stream_faults(schema), *needs_rows]
 
     def cost(self, shape: Shape) -> Cost:
         """Trees of a typical clustering: about 40 per column, each a few passes over the rows."""

@@ -55,14 +55,14 @@ def plan_tables(
     >>> plan_tables(["a", "b", "c"], width=1, also=[("c", "a")])
     [('a',), ('b',), ('c',), ('a', 'c')]
     """
-    found = {key_of(c) for size in range(1, width + 1) for c in combinations(columns, size)}
-    found |= {key_of(names) for names in also}
+    sets = {key_of(c) for size in range(1, width + 1) for c in combinations(columns, size)}
+    sets |= {key_of(names) for names in also}
     if whole or list(targets):
-        found.add(key_of(columns))
-    unknown = sorted({name for key in found for name in key} - set(columns))
+        sets.add(key_of(columns))
+    unknown = sorted({name for key in sets for name in key} - set(columns))
     if unknown:
         raise DataError(f"the plan names the column {unknown[0]!r}, which is not among the columns")
-    return sorted(found, key=lambda key: (len(key), key))
+    return sorted(sets, key=lambda key: (len(key), key))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +131,8 @@ class TableSet:
         self.asked.append(key)
         if strict and key not in self.tables:
             raise DataError(f"there is no table of exactly {', '.join(map(repr, key))}; plan one")
-        found = self.tables[self.narrowest(key)]
-        return found.select([name for name in found.names if name in key])
+        table = self.tables[self.narrowest(key)]
+        return table.select([name for name in table.names if name in key])
 
     @property
     def storage_ratio(self) -> float:

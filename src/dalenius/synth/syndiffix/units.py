@@ -38,8 +38,7 @@ class Units:
         >>> Units.of_rows(3, b"secret").counts.tolist()
         [1, 1, 1]
         """
-        key = np.frombuffer(derive(salt, "rows", 16), "<u8").astype(np.uint64)
-        return cls.single(np.ones(rows, np.int64), hash_numbers(key, rows))
+        return cls.single(np.ones(rows, np.int64), row_hashes(salt, 0, rows))
 
     @classmethod
     def single(cls, counts: npt.NDArray[np.int64], hashes: npt.NDArray[np.int64]) -> Units:
@@ -71,6 +70,18 @@ class Units:
         return Units(
             self.counts[rows], self.hashes[rows], np.ascontiguousarray(self.codes[:, rows]), self.code_hashes
         )
+
+
+def row_hashes(salt: bytes, first: int, count: int) -> npt.NDArray[np.int64]:
+    """Hashes of rows that are units of their own, by their numbers.
+
+    Examples
+    --------
+    >>> bool(row_hashes(b"secret", 0, 3)[2] == row_hashes(b"secret", 2, 1)[0])
+    True
+    """
+    key = np.frombuffer(derive(salt, "rows", 16), "<u8").astype(np.uint64)
+    return np.asarray(hash_numbers(key, first, count))
 
 
 def unit_codes(vector: Vector) -> tuple[npt.NDArray[np.int32], list[str]]:

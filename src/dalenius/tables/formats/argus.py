@@ -15,11 +15,11 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from dalenius.core.errors import FileError
+from dalenius.core.errors import FileError, TableError
 from dalenius.data.atomic import replacing
+from dalenius.data.files.access import text_of
 from dalenius.tables.contributions import Contributions
 from dalenius.tables.disclosed import Disclosed
-from dalenius.tables.errors import TableError
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
 from dalenius.tables.model import Bools, Floats
@@ -183,10 +183,10 @@ def read_argus(path: str | Path, data: str | Path | None = None) -> ArgusTable:
     [12.0, 7.0]
     """
     path = Path(path)
-    separator, variables = _metadata(_text(path))
+    separator, variables = _metadata(text_of(path))
     guesses = [path.with_suffix(ending) for ending in (".tab", ".asc", ".csv")]
     source = Path(data) if data is not None else next((g for g in guesses if g.exists()), guesses[0])
-    lines = [line for line in _text(source).splitlines() if line.strip()]
+    lines = [line for line in text_of(source).splitlines() if line.strip()]
     names = [name for name, _ in variables]
     if separator is not None:
         rows = [
@@ -219,17 +219,6 @@ def read_argus(path: str | Path, data: str | Path | None = None) -> ArgusTable:
             file = path.parent / str(known["HIERCODELIST"])
             trees[name] = read_hierarchy(file, totals[name], str(known.get("HIERLEADSTRING", "@")))
     return ArgusTable(frame, trees, roles, totals)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise FileError(
-            f"{path.name}: cannot be read ({error.strerror}); check the name and the folder"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise FileError(f"{path.name}: is not UTF-8 text; save it as UTF-8") from error
 
 
 def _metadata(text: str) -> tuple[str | None, list[tuple[str, dict[str, Any]]]]:
@@ -365,7 +354,7 @@ def read_jj(path: str | Path) -> JJ:
     [[-1, 1, 1]]
     """
     path = Path(path)
-    lines = [line for line in _text(path).splitlines() if line.strip()]
+    lines = [line for line in text_of(path).splitlines() if line.strip()]
     try:
         count = int(lines[1])
         fields = [line.split() for line in lines[2 : 2 + count]]
@@ -384,7 +373,7 @@ def read_jj(path: str | Path) -> JJ:
             raise ValueError
     except (ValueError, IndexError) as error:
         raise FileError(
-            f"{path.name}: is no JJ file (0, the number of cells, the cells, the relations)"
+            f"{path.name}: is not a JJ file (0, the number of cells, the cells, the relations)"
         ) from error
     matrix = sp.csr_matrix((np.array(data, np.int64), (row, column)), shape=(len(equations), count))
     return JJ(numbers[:, 0], [f[3].lower() for f in fields], numbers[:, 1], numbers[:, 2], matrix)

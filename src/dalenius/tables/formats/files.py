@@ -15,6 +15,7 @@ from dalenius.core.errors import DataError, FileError, MissingExtraError
 from dalenius.data.atomic import replacing
 from dalenius.data.files.access import damage_reported, existing
 from dalenius.tables.formats import jsonstat, sdmx, xlsx
+from dalenius.tables.formats.csvtext import read_text, write_text
 from dalenius.tables.formats.tablefile import TableFile
 
 if TYPE_CHECKING:
@@ -89,11 +90,11 @@ def format_of(path: Path) -> str:
 
 
 def _write_csv(table: TableFile, path: Path) -> None:
-    table.frame(text=True).with_columns(pl.col("^flag_*$").replace("", None)).write_csv(path)
+    write_text(table.frame(text=True).with_columns(pl.col("^flag_*$").replace("", None)), path)
 
 
 def _read_csv(path: Path) -> TableFile:
-    return TableFile.from_frame(pl.read_csv(path, infer_schema=False))
+    return TableFile.from_frame(read_text(path))
 
 
 def _write_parquet(table: TableFile, path: Path) -> None:

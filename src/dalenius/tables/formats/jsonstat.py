@@ -74,7 +74,7 @@ def table_of(data: dict[str, Any]) -> TableFile:
     ['', 'c']
     """
     if data.get("class") != "dataset":
-        raise DataError("this JSON is no JSON-stat dataset (its class is not 'dataset')")
+        raise DataError("this JSON is not a JSON-stat dataset (its class is not 'dataset')")
     names, sizes = list(data["id"]), [int(s) for s in data["size"]]
     count, extension = prod(sizes), data.get("extension") or {}
     values, status = _spread(data["value"], count), _spread(data.get("status") or {}, count)

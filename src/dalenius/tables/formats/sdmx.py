@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.tables.formats.csvtext import read_text, write_text
 from dalenius.tables.formats.tablefile import TableFile
 
 STRUCTURE = ("STRUCTURE", "STRUCTURE_ID", "ACTION")
@@ -38,14 +39,14 @@ def write(table: TableFile, path: Path) -> None:
         pl.lit(table.decimals).alias("DECIMALS"),
         pl.lit(comment, dtype=pl.String).alias("COMMENT_OBS"),
     )
-    frame.write_csv(path)
+    write_text(frame, path)
 
 
 def read(path: Path) -> TableFile:
     """Read SDMX-CSV 1.0 or 2.0; without attributes an empty value counts as confidential."""
-    frame = pl.read_csv(path, infer_schema=False)
+    frame = read_text(path)
     if "OBS_VALUE" not in frame.columns:
-        raise DataError("there is no column OBS_VALUE; this is no SDMX-CSV")
+        raise DataError("there is no column OBS_VALUE; this is not SDMX-CSV")
     known = (*STRUCTURE, *ATTRIBUTES, "DATAFLOW")
     cells = frame.select([name for name in frame.columns if name not in known])
     values = frame["OBS_VALUE"].cast(pl.Float64, strict=False).to_numpy().astype(np.float64)

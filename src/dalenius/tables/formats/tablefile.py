@@ -68,7 +68,8 @@ class TableFile:
         checked = result.audit() if result.checked is None and not force else result.checked
         if not force and checked is not None and not checked.passed:
             raise DataError(
-                f"the table is not safe and is not written: {checked} force=True writes it all the same, marked"
+                f"the table is not safe and is not handed out: {checked} Ask for more suppression, fewer forced "
+                "cells or a coarser table; force=True hands it out all the same, marked as unsafe"
             )
         warning = (
             () if checked is not None and checked.passed else (UNCHECKED if checked is None else UNSAFE,)
@@ -81,7 +82,7 @@ class TableFile:
             model.cells.filter(pl.Series(shown)),
             amount[shown],
             flags,
-            "value" if model.is_magnitude else "freq",
+            model.measure,
             model.decimals,
             {d.name: d.hierarchy for d in model.dimensions},
             (*warning, "Cells flagged c are confidential and not published."),
@@ -104,7 +105,7 @@ class TableFile:
 
     def frame(self, text: bool = False) -> pl.DataFrame:
         """One row a cell: codes, value (or its text) and flag; a table with a warning says so in every row."""
-        whole = self.decimals == 0 and bool((np.abs(np.nan_to_num(self.values)) < 2.0**53).all())
+        whole = self.measure == "freq" and self.decimals == 0
         numbers = pl.Series(self.values).fill_nan(None)
         shown = (
             pl.Series(self.texts, dtype=pl.String) if text else numbers.cast(pl.Int64) if whole else numbers
@@ -142,19 +143,16 @@ class TableFile:
             [name for name in frame.columns if name.rstrip("_") == "audit" and _unsafe_column(frame, name)]
         )
         flag = next((n for n in reversed(frame.columns) if n.rstrip("_") == "flag"), None)
-        measure = known.get("measure") or next(
-            (n for n in reversed(frame.columns) if n.rstrip("_") in ("value", "freq")), None
-        )
-        column = (
-            next((n for n in reversed(frame.columns) if n.rstrip("_") == measure), None) if measure else None
-        )
-        if column is None or flag is None:
-            raise DataError("a table file has one row a cell, with columns 'value' (or 'freq') and 'flag'")
+        if flag is None or frame.columns[0] == flag:
+            raise DataError(
+                "a table file has one row a cell, with a column of values and then one called 'flag'"
+            )
+        column = frame.columns[frame.columns.index(flag) - 1]
         given = frame[column]
         texts = given.cast(pl.String) if given.dtype != pl.String else given
         numbers = texts.str.strip_chars().replace("", None).cast(pl.Float64, strict=False)
         if numbers.null_count() > texts.str.strip_chars().replace("", None).null_count():
-            raise DataError(f"column {column!r}: some values are no numbers")
+            raise DataError(f"column {column!r}: some values are not numbers")
         decimals = known.get("decimals", _decimals(texts) if given.dtype in (pl.String, pl.Float64) else 0)
         trees = {
             name: Hierarchy({c: tuple(up) for c, up in t.items()})
@@ -165,7 +163,7 @@ class TableFile:
             cells,
             numbers.to_numpy().astype(np.float64),
             [f or "" for f in frame[flag].cast(pl.String).to_list()],
-            str(measure).rstrip("_"),
+            known.get("measure") or column.rstrip("_"),
             int(decimals),
             trees,
             tuple(known.get("notes", ())),

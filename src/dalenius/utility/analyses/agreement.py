@@ -10,8 +10,7 @@ import polars as pl
 
 from dalenius.core.errors import DaleniusError
 from dalenius.core.later import altair as alt
-from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import WHOLE, Result, figure
 from dalenius.core.style import ORIGINAL, PROTECTED
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -167,18 +166,16 @@ def _size(pair: Pair, name: str) -> int:
 
 
 @measure(
-    MeasureInfo(
-        name="model-agreement",
-        title="Agreement of regressions",
-        family="utility",
-        meaning="Mean overlap of the confidence intervals of regression coefficients fitted to both files: 1 is the "
-        "same, 0 or less has nothing in common.",
-        better="higher",
-        bounds=(0, 1),
-        reference="Karr et al. 2006; Fössing, Drechsler 2024; synthpop: compare.fit.synds",
-        default=False,
-        sees_copy=True,
-    )
+    name="model-agreement",
+    title="Agreement of regressions",
+    family="utility",
+    meaning="Mean overlap of the confidence intervals of regression coefficients fitted to both files: 1 is the "
+    "same, 0 or less has nothing in common.",
+    better="higher",
+    bounds=(0, 1),
+    reference="Karr et al. 2006; Fössing, Drechsler 2024; synthpop: compare.fit.synds",
+    default=False,
+    sees_copy=True,
 )
 def model_agreement(pair: Pair, models: Mapping[str, Family] | Sequence[str] | None = None) -> Result:
     """Fit formulas to both files and compare the coefficients; intervals that are apart count as 0.
@@ -199,6 +196,7 @@ def model_agreement(pair: Pair, models: Mapping[str, Family] | Sequence[str] | N
             0.0 if lost else float("nan"),
             f"No regression could be compared: {why}.",
             table=table,
+            counts=WHOLE,
         )
     value = float(overlap.clip(0, None).mean())  # type: ignore[arg-type]
     signs = table["same sign"].drop_nulls()
@@ -218,6 +216,7 @@ def model_agreement(pair: Pair, models: Mapping[str, Family] | Sequence[str] | N
             "same significance": float(significance.mean()),  # type: ignore[arg-type]
         },
         table=table,
+        counts=WHOLE,
         chart=lambda: _coefficients(table),
     )
 

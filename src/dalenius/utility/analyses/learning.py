@@ -16,7 +16,6 @@ import polars as pl
 
 from dalenius.core.option import one_of
 from dalenius.core.random import Seed, generator
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -222,18 +221,16 @@ def _penalty(original: float, protected: float) -> float:
 
 
 @measure(
-    MeasureInfo(
-        name="learning-penalty",
-        title="Machine-learning penalty",
-        family="utility",
-        meaning="Share of predictive score lost when a model is trained on the protected instead of the original file "
-        "and tested on real rows: 0 is no loss.",
-        better="lower",
-        bounds=(0, 1),
-        reference="train on synthetic, test on real (Esteban et al. 2017); penalty as in the SynDiffix paper",
-        default=False,
-        random=True,
-    )
+    name="learning-penalty",
+    title="Machine-learning penalty",
+    family="utility",
+    meaning="Share of predictive score lost when a model is trained on the protected instead of the original file "
+    "and tested on real rows: 0 is no loss.",
+    better="lower",
+    bounds=(0, 1),
+    reference="train on synthetic, test on real (Esteban et al. 2017); penalty as in the SynDiffix paper",
+    default=False,
+    random=True,
 )
 def train_on_protected(
     pair: Pair, targets: Sequence[str] | None = None, subgroup: str | None = None, seed: Seed = 0

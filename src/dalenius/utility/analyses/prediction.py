@@ -16,7 +16,6 @@ from scipy.special import expit
 from dalenius.core.errors import DaleniusError
 from dalenius.core.later import altair as alt
 from dalenius.core.random import Seed
-from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.core.style import ORIGINAL, PROTECTED, QUIET
 from dalenius.counts.measure import measure
@@ -128,18 +127,16 @@ def _loss(name: str, original: float, protected: float | None) -> float | None:
 
 
 @measure(
-    MeasureInfo(
-        name="prediction",
-        title="Prediction by regressions (loss)",
-        family="utility",
-        meaning="Share of predictive worth (of ROC areas above a coin toss, of R²) that regressions lose on real rows "
-        "when they are fitted to the protected instead of the original file: 0 is no loss.",
-        better="lower",
-        bounds=(0, 1),
-        reference="Slokom et al. 2024; Aghaddar et al. 2024",
-        default=False,
-        random=True,
-    )
+    name="prediction",
+    title="Prediction by regressions (loss)",
+    family="utility",
+    meaning="Share of predictive worth (of ROC areas above a coin toss, of R²) that regressions lose on real rows "
+    "when they are fitted to the protected instead of the original file: 0 is no loss.",
+    better="lower",
+    bounds=(0, 1),
+    reference="Slokom et al. 2024; Aghaddar et al. 2024",
+    default=False,
+    random=True,
 )
 def model_prediction(
     pair: Pair, models: Mapping[str, Family] | Sequence[str] | None = None, seed: Seed = 0

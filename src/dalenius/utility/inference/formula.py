@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.core.errors import DataError, OptionError, names
+from dalenius.core.errors import DataError, OptionError, no_column
 from dalenius.data.schema import Level, Schema
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray, Vector
@@ -99,7 +99,7 @@ class Formula:
         """Rows where all columns have a value; an infinity is none that a model could use."""
         absent = [name for name in self.columns if name not in table]
         if absent:
-            raise DataError(f"formula: no column {names(absent)}; there are {names(table.names)}")
+            raise DataError(f"formula: {no_column(absent, table.names)}")
         present = np.ones(table.rows, bool)
         for name in self.columns:
             present &= table[name].present

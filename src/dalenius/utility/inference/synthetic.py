@@ -11,7 +11,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.later import stats
-from dalenius.core.result import Interval, Result, figure
+from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.utility.inference.charts import coefficient_chart
@@ -216,7 +216,7 @@ def _comparison(fit: SyntheticFit, original: Fit, population: bool, level: float
             "mean_overlap": value, "mean_overlap_clipped": float(np.maximum(overlap, 0).mean()),
             "mean_abs_std_difference": float(np.abs(difference).mean()), "lack_of_fit": test, "lack_of_fit_p": p,
         },
-        table=table,
+        table=table, counts=WHOLE,
         chart=lambda: coefficient_chart(table),
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ function show(state) {
   bar.value = done;
   const ending = state.state === "running" && state.jobs.length && done === state.jobs.length ? "; writing the pack" : "";
   said.textContent = done + " of " + state.jobs.length + " files made and measured" + ending;
+  document.getElementById("note").textContent = state.note;
   document.querySelectorAll("#jobs li").forEach((line, n) => {
     const job = state.jobs[n];
     if (!job || line.className === job.stage) return;

@@ -64,3 +64,36 @@ document.getElementById("cost").addEventListener("click", () => {
   fetch("/run/" + form.dataset.run + "/forecast", { method: "POST", body: new FormData(form) })
     .then((answer) => answer.json()).then((found) => { said.textContent = found.said; }, () => { said.textContent = "This could not be found out."; });
 });
+
+
+// Ten made-up rows, as the columns are set now; everything is put in as text.
+document.getElementById("look").addEventListener("click", () => {
+  const told = document.getElementById("look-said");
+  told.textContent = "Making ten rows …";
+  fetch("/run/" + form.dataset.run + "/preview", { method: "POST", body: new FormData(form) })
+    .then((answer) => answer.json()).then(shown, () => { told.textContent = "This could not be made."; });
+});
+
+function line(kind, cells) {
+  const row = document.createElement("tr");
+  cells.forEach((text) => { const cell = document.createElement(kind); cell.textContent = text; row.append(cell); });
+  return row;
+}
+
+function shown(found) {
+  const told = document.getElementById("look-said");
+  document.getElementById("looked").hidden = Boolean(found.fault);
+  if (found.fault) { told.textContent = "Not yet: " + found.fault; return; }
+  told.textContent = "Nobody's data: made by " + found.method + " from what the columns are set to now." +
+    (found.kept.length ? " " + found.kept.length + (found.kept.length === 1 ? " relation is" : " relations are") + " kept by construction." : "");
+  const head = document.createElement("thead");
+  const body = document.createElement("tbody");
+  head.append(line("th", found.columns));
+  found.rows.forEach((cells) => body.append(line("td", cells)));
+  document.getElementById("made-up").replaceChildren(head, body);
+  document.getElementById("made-rules").replaceChildren(...found.rules.map(([text, holds]) => {
+    const item = document.createElement("li");
+    item.textContent = (holds ? "✓ " : "✗ ") + text + (holds ? " holds in all ten" : " does not hold in all ten");
+    return item;
+  }));
+}

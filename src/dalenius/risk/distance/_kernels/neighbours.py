@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from dalenius.core.kernels import njit
 
 LEAF = 256
 STACK = 512
@@ -215,7 +217,8 @@ def search(  # noqa: PLR0912 (one loop for the compiler)
     for node in range(len(first)):
         if child[node, 0] < 0:
             widest = max(widest, last[node] - first[node])
-    for q in prange(n):
+    for place in prange(n):
+        q = np.int64(place)
         stack = np.empty(STACK, np.int64)
         bounds = np.empty(STACK)
         acc = np.empty(widest)

@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from dalenius.core.kernels import njit
 
 MOST_CELLS = 1 << 17
 """Cells of a table of code by class that still lie in the processor's cache."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from dalenius.core.kernels import njit
 from dalenius.synth.sequential._kernels.nodes import add_children, copied, empty_nodes, sides, store
 from dalenius.synth.sequential._kernels.splits import association, scratch, split_class, split_number
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from dalenius.core.kernels import njit
 from dalenius.synth.syndiffix._kernels.trees import CODE, FIRST, FLAGS, KIDS, LEVELS, SINGULAR
 
 FEWEST = 15.0

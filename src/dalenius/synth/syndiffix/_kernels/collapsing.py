@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dalenius.core.kernels import njit
 
 MOST = 3
 """Looking for equal rows is given up once one row in this many is new: then there is little to gain."""

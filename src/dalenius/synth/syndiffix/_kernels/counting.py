@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dalenius.core.kernels import njit
 from dalenius.synth.syndiffix._kernels.noise import (
     CELL,
     CELL_NOISE,
@@ -208,9 +208,9 @@ def count_units(noise, flat, ints, perm, rows, units, unit_hashes, seeds):
 
 
 @njit(cache=True, nogil=True)
-def hash_numbers(key, count):
-    """Keyed hashes of the numbers 0 … count - 1."""
+def hash_numbers(key, first, count):
+    """Keyed hashes of ``count`` numbers from ``first`` on."""
     hashes = np.empty(count, np.int64)
     for i in range(count):
-        hashes[i] = np.int64(sip(key[0], key[1], np.uint64(i), np.uint64(0), 1))
+        hashes[i] = np.int64(sip(key[0], key[1], np.uint64(first + i), np.uint64(0), 1))
     return hashes

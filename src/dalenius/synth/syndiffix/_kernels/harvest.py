@@ -7,8 +7,8 @@ lower and an upper code per dimension (equal for a single value).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dalenius.core.kernels import njit
 from dalenius.synth.syndiffix._kernels.noise import DRAW, keyed
 from dalenius.synth.syndiffix._kernels.refining import NEVER, Arena, make_lists, own_range, refine
 from dalenius.synth.syndiffix._kernels.trees import DEPTH, FIRST, FLAGS, KIDS, LEVELS, LOW, SINGULAR

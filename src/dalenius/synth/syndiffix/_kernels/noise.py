@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from dalenius.core.kernels import njit
 
 SUPPRESS, CELL_NOISE, UNIT_NOISE, OUTLIER, TOP, PRECISION, CELL, DRAW = range(8)
 """Steps; each has a key of its own, so that one step's randomness says nothing about another's."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dalenius.core.kernels import njit
 from dalenius.synth.syndiffix._kernels.trees import DEPTH, FLAGS, HALF, LEVELS, SUB
 
 SHORT = 32

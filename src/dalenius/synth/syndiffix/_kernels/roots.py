@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dalenius.core.kernels import njit
 from dalenius.synth.syndiffix._kernels.trees import (
     DEPTH,
     END,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dalenius.core.kernels import njit
 
 ALIKE = 0.7
 """Both halves of both tables must agree in size at least in this ratio for a cut to be made."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from dalenius.core.kernels import njit
 from dalenius.synth.syndiffix._kernels.noise import is_low
 
 LEVELS = 62

@@ -7,8 +7,8 @@ smaller one is counted; the other is the difference.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dalenius.core.kernels import njit
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 
 

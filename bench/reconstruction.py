@@ -1,0 +1,280 @@
+"""Reconstruction from published figures, in CPU seconds: areas beside CP-SAT and SciPy's milp, RAP-RANK beside torch.
+
+python bench/reconstruction.py            areas, a million areas, ranked reconstruction
+python bench/reconstruction.py --ranked 5 ranked reconstruction alone (5 runs), beside torch where it can be imported
+python bench/reconstruction.py FOLDER     also the public programs of the Census Bureau in FOLDER (model_*.lp.gz)
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+RACES = np.array([0.72, 0.13, 0.01, 0.05, 0.002, 0.06, 0.028])
+AGES = np.array([6.5, 6.6, 6.7, 4.2, 2.9, 1.4, 1.4, 4.1, 6.8, 6.5, 6.5, 6.8, 7.4, 7.2, 6.4, 2.3, 3.2, 1.7, 2.3, 3.0,
+                 2.4, 1.9, 1.8])  # fmt: skip
+HISPANIC = np.array([0.12, 0.03, 0.23, 0.015, 0.13, 0.97, 0.34])
+
+
+def counts(blocks: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """People and Hispanic people of simulated blocks by row (sex × age group) and race."""
+    sizes = rng.geometric(1 / 50, blocks)
+    block = np.repeat(np.arange(blocks), sizes)
+    mix = np.cumsum(rng.dirichlet(8 * RACES / RACES.sum(), blocks), axis=1)
+    race = np.minimum((rng.random(len(block))[:, None] > mix[block]).sum(axis=1), 6)
+    row = rng.integers(0, 2, len(block)) * 23 + rng.choice(23, len(block), p=AGES / AGES.sum())
+    hispanic = rng.random(len(block)) < HISPANIC[race]
+    place = (block * 46 + row) * 7 + race
+    total = np.bincount(place, minlength=blocks * 322).astype(np.int32).reshape(blocks, 46, 7)
+    group = np.bincount(place[hispanic], minlength=blocks * 322).astype(np.int32).reshape(blocks, 46, 7)
+    return total, group
+
+
+def tables(total: np.ndarray, group: np.ndarray):
+    from dalenius.risk.reconstruction import AreaTables
+
+    rows = tuple((str(s), str(a)) for s in range(2) for a in range(23))
+    return AreaTables(
+        tuple(map(str, range(len(total)))), ("sex", "age"), rows, tuple("WBIAPOT"), 0, total, group.sum(axis=2),
+        group[:, :, 0].copy(), group.sum(axis=1), (total - group).sum(axis=1),
+    )  # fmt: skip
+
+
+def ours() -> None:
+    from dalenius.risk.reconstruction import reconstruct_exact
+
+    total, group = counts(2000, np.random.default_rng(1))
+    made = tables(total, group)
+    reconstruct_exact(made)
+    start = time.process_time()
+    found = reconstruct_exact(made)
+    seconds = time.process_time() - start
+    print(f"2,000 blocks, {total.sum():,} people, {100 * found.people_proved / total.sum():.3f} % proved: "
+          f"{1e6 * seconds / 2000:.1f} µs a block")  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "blocks.npz"
+        np.savez(file, total=total, group=group, proved=found.determined)
+        for peer, most in (("cpsat", 200), ("milp", 15)):
+            answer = subprocess.run(
+                [sys.executable, __file__, f"--{peer}", str(file), str(most)],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if answer.returncode:
+                print(f"{peer}: not available")
+                continue
+            each, same = answer.stdout.split()
+            print(f"{peer}: {1e3 * float(each):.2f} ms a block, {float(each) * 2000 / seconds:,.0f} times ours, "
+                  f"same cells: {same}")  # fmt: skip
+
+
+def system(total: np.ndarray, group: np.ndarray):
+    """Open cells of one block, their sums and their bounds."""
+    cells = np.argwhere(total > 0)
+    upper = total[tuple(cells.T)]
+    lower = np.zeros(len(cells), int)
+    white = cells[:, 1] == 0
+    lower[white] = upper[white] = group[tuple(cells[white].T)]
+    sums = [(np.flatnonzero(cells[:, 0] == i), int(group[i].sum())) for i in np.unique(cells[:, 0])]
+    sums += [(np.flatnonzero(cells[:, 1] == j), int(group[:, j].sum())) for j in np.unique(cells[:, 1])]
+    return cells, lower, upper, sums
+
+
+def cpsat(file: str, most: int) -> None:
+    from ortools.sat.python import cp_model
+
+    data = np.load(file)
+    same, start = True, time.process_time()
+    for b in range(most):
+        cells, lower, upper, sums = system(data["total"][b], data["group"][b])
+        model = cp_model.CpModel()
+        x = [model.new_int_var(int(a), int(z), "") for a, z in zip(lower, upper, strict=True)]
+        for members, n in sums:
+            model.add(sum(x[c] for c in members) == n)
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.solve(model)
+        first = np.array([solver.value(v) for v in x])
+        changes = []
+        for v, value, a, z in zip(x, first, lower, upper, strict=True):
+            if a < z:
+                change = model.new_bool_var("")
+                model.add(v != int(value)).only_enforce_if(change)
+                changes.append(change)
+        another = False
+        if changes:
+            model.add_bool_or(changes)
+            another = solver.solve(model) in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+        proved = data["proved"][b][tuple(cells.T)].all()
+        same &= bool(proved) == (not another)
+    print((time.process_time() - start) / most, same)
+
+
+def milp_peer(file: str, most: int) -> None:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    data = np.load(file)
+    same, start = True, time.process_time()
+    for b in range(most):
+        cells, lower, upper, sums = system(data["total"][b], data["group"][b])
+        matrix = np.zeros((len(sums), len(cells)))
+        for k, (members, _) in enumerate(sums):
+            matrix[k, members] = 1
+        goal = np.array([n for _, n in sums])
+        for c in range(len(cells)):
+            ends = []
+            for sense in (1, -1):
+                cost = np.zeros(len(cells))
+                cost[c] = sense
+                found = milp(cost, integrality=np.ones(len(cells)), bounds=Bounds(lower, upper),
+                             constraints=LinearConstraint(matrix, goal, goal))  # fmt: skip
+                ends.append(round(found.x[c]))
+            same &= bool(data["proved"][b][tuple(cells[c])]) == (ends[0] == ends[1])
+    print((time.process_time() - start) / most, same)
+
+
+def many(blocks: int = 1_000_000, chunk: int = 20_000) -> None:
+    """A million blocks in parts; time and memory."""
+    from dalenius.risk.reconstruction import reconstruct_exact
+
+    rng = np.random.default_rng(1)
+    people = proved = 0
+    seconds, marks = 0.0, []
+    for done in range(chunk, blocks + 1, chunk):
+        total, group = counts(chunk, rng)
+        made = tables(total, group)
+        start = time.process_time()
+        found = reconstruct_exact(made)
+        seconds += time.process_time() - start
+        people, proved = people + int(total.sum()), proved + found.people_proved
+        if done in (blocks // 4, blocks // 2, blocks):
+            marks.append(f"{done:,}: {seconds:.1f} s")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{blocks:,} blocks, {people:,} people, {100 * proved / people:.3f} % proved: {'; '.join(marks)}; "
+          f"{memory:.2f} GB at most")  # fmt: skip
+
+
+def ranked(runs: int = 100) -> None:
+    """RAP-RANK: 100 runs of 1,000 rows and 1,000 steps from 252 two-way counts."""
+    from dalenius.risk.reconstruction import Workload, rebuild
+
+    sizes = [2, 6, 5, 6, 4, 2]
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, sizes, (40, 6))
+    codes = kinds[rng.choice(40, 566, p=rng.dirichlet(np.full(40, 0.3)))]
+    codes = np.where(rng.random(codes.shape) < 0.15, rng.integers(0, sizes, codes.shape), codes)
+    data = {f"c{j}": [str(v) for v in codes[:, j]] for j in range(6)}
+    work = Workload.margins(
+        data, ways=[2], domains={f"c{j}": [str(v) for v in range(s)] for j, s in enumerate(sizes)}
+    )
+    start = time.process_time()
+    rebuild(work, runs=runs, rows=1000, steps=1000)
+    seconds = time.process_time() - start
+    print(f"RAP-RANK, {runs} runs, {len(work.answers)} counts: {seconds:.1f} s, {seconds / runs:.2f} s a run")
+    try:
+        import torch
+    except ImportError:
+        print("torch is not installed: no ratio")
+        return
+    theirs = torch_run(torch, work)
+    print(f"torch {torch.__version__}: {theirs:.2f} s a run, {theirs / (seconds / runs):.1f} times ours")
+
+
+def torch_run(torch, work, steps: int = 100) -> float:
+    """CPU seconds of one run of 1,000 steps with autograd, extrapolated from some."""
+    torch.set_num_threads(1)
+    edges = work.edges.tolist()
+    weights = torch.randn(1000, edges[-1], requires_grad=True)
+    adam = torch.optim.Adam([weights], lr=0.1)
+    masks = torch.tensor(work.members, dtype=torch.float32)
+    truth = torch.tensor(work.answers, dtype=torch.float32)
+    start = time.process_time()
+    for _ in range(steps):
+        shares = [torch.softmax(weights[:, a:b], 1) for a, b in pairwise(edges)]
+        answers = torch.ones(1000, len(truth))
+        for a, b, share in zip(edges, edges[1:], shares, strict=False):
+            answers = answers * (share @ masks[:, a:b].T)
+        answers = answers.mean(0)
+        errors = (truth - answers).detach().abs()
+        drawn = torch.multinomial(errors / errors.sum(), 1024, replacement=True)
+        loss = (truth[drawn] - answers[drawn]).norm() / 1024
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    return (time.process_time() - start) * 1000 / steps
+
+
+def programs(folder: Path) -> None:
+    """The Census Bureau's public programs: as many people as its own solutions have."""
+    import scipy.sparse as sp
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    from dalenius.published._kernels import propagate
+    from dalenius.published.margin import NO_LIMIT
+
+    for file in sorted(folder.glob("model_*.lp.gz")):
+        start = time.process_time()
+        text = gzip.decompress(file.read_bytes()).decode()
+        body = text[
+            text.index("Subject To") : re.search(r"\n(Bounds|Binaries|Generals|Integers|End)", text).start()
+        ]
+        at: dict[str, int] = {}
+        rows, low, high = [], [], []
+        for line in re.split(r"\n(?=\S+:)", body)[1:]:
+            left, sign, right = re.match(r"\S+:\s*(.*?)\s*(<=|>=|=)\s*(-?[\d.]+)", line, re.S).groups()
+            terms = [t for t in re.split(r"\s*\+\s*", left.replace("\n", " ")) if t and t != "__dummy"]
+            n = round(float(right))
+            rows.append([at.setdefault(t.strip(), len(at)) for t in terms])
+            low.append(0 if sign == "<=" else n)
+            high.append(NO_LIMIT if sign == ">=" else n)
+        indptr = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
+        matrix = sp.csr_matrix((np.ones(indptr[-1], np.int64), np.concatenate(rows).astype(np.int64), indptr),
+                               shape=(len(rows), len(at)))  # fmt: skip
+        columns = matrix.tocsc()
+        least, most, wrong = propagate(
+            matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), columns.indptr.astype(np.int64),
+            columns.indices.astype(np.int64), np.array(low), np.array(high), len(at), NO_LIMIT,
+        )  # fmt: skip
+        assert wrong < 0
+        open_cells = np.flatnonzero(least < most)
+        rest = matrix[:, open_cells]
+        used = np.diff(rest.indptr) > 0
+        held = np.asarray(matrix @ least)
+        people = int(least.sum())
+        if len(open_cells):
+            answer = milp(
+                np.zeros(len(open_cells)), integrality=np.ones(len(open_cells)),
+                bounds=Bounds(0, (most - least)[open_cells]),
+                constraints=LinearConstraint(rest[used], (np.array(low) - held)[used], (np.array(high) - held)[used]),
+            )  # fmt: skip
+            people += round(float(answer.x.sum()))
+        solved = gzip.decompress(file.with_name(file.name.replace(".lp.", ".sol.")).read_bytes()).decode()
+        theirs = round(sum(float(line.split()[1]) for line in solved.splitlines() if line.startswith("C_")))
+        print(f"{file.name}: {len(rows):,} constraints, {len(at):,} cells, {len(open_cells):,} open after bounds, "
+              f"{people} people, theirs {theirs}, {time.process_time() - start:.1f} s")  # fmt: skip
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    if words[:1] == ["--cpsat"]:
+        cpsat(words[1], int(words[2]))
+    elif words[:1] == ["--milp"]:
+        milp_peer(words[1], int(words[2]))
+    elif words[:1] == ["--ranked"]:
+        ranked(*map(int, words[1:]))
+    else:
+        ours()
+        for folder in words:
+            programs(Path(folder))
+        ranked()
+        many()

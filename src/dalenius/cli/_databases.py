@@ -1,0 +1,130 @@
+"""Folders, workbooks and database files on the command line: several tables where a file is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dalenius.cli._console import Terminal, grid_of
+from dalenius.core.errors import OptionError, counted
+from dalenius.core.option import parse
+from dalenius.data.files.databases import BOOKS, check_folder, is_database
+from dalenius.data.relations import Database
+
+OPTIONS = "one table only; methods of several tables take their options as --option"
+
+
+def holds_tables(path: Path | None, method: str | None = None) -> bool:
+    """Whether a path holds several tables: a folder or database file, or a workbook where a method takes several."""
+    if path is None:
+        return False
+    from dalenius.synth.relational import RELATIONAL  # noqa: PLC0415 (slow to load)
+
+    return is_database(path) or (path.suffix.lower() in BOOKS and method is not None and method in RELATIONAL)
+
+
+def load_database(path: Path, schema: Path | None, terminal: Terminal) -> Database:
+    """Read a database and say what it is."""
+    with terminal.progress(f"reading {path.name}"):
+        base = Database.read(path, schema)
+    tables = ", ".join(f"{name} ({counted(table.rows, 'row')})" for name, table in base.tables.items())
+    terminal.note(f"{path.name}: {tables}")
+    return base
+
+
+def tell_schema(path: Path, output: Path | None, check: Path | None, terminal: Terminal) -> None:
+    """Keys and links of a database, with why each was guessed."""
+    base = load_database(path, check, terminal)
+    if check is not None:
+        terminal.say(f"{path} follows {check}")
+        terminal.emit({"data": str(path), "schema": str(check), "faults": []})
+        return
+    tables = grid_of("table", "rows", "key", "columns")
+    for name, table in base.tables.items():
+        tables.add_row(name, f"{table.rows:,}", base.keys.get(name, ""), ", ".join(table.names))
+    links = grid_of("link", "cardinality", "why")
+    for link in base.links:
+        ends = f"{link.child}.{link.child_key} -> {link.parent}.{link.parent_key}"
+        links.add_row(ends, str(link.cardinality), link.note)
+    terminal.say(tables)
+    terminal.say("")
+    terminal.say(links)
+    base.to_yaml(output)
+    if output is not None:
+        terminal.note(
+            f"written to {output}; correct it, and keep it as database.yaml in the folder or pass --schema"
+        )
+    terminal.emit(
+        {
+            "tables": {
+                n: {"rows": t.rows, "key": base.keys.get(n), "columns": t.names}
+                for n, t in base.tables.items()
+            },
+            "links": [{"link": str(link), "why": link.note} for link in base.links],
+        }
+    )
+
+
+def synth_database(
+    path: Path, method: str | None, output: Path | None, schema: Path | None, options: Sequence[str] | None,
+    copies: int, seed: int, refused: dict[str, Any], terminal: Terminal,
+) -> None:  # fmt: skip
+    """Make a synthetic version of a database, of the same kind as the original."""
+    from dalenius.synth.relational import RELATIONAL  # noqa: PLC0415 (slow to load)
+    from dalenius.synth.relational.method import DEFAULT, make_relational  # noqa: PLC0415
+
+    wrong = [f"--{name.replace('_', '-')}" for name, value in refused.items() if value]
+    if wrong:
+        raise OptionError(f"{', '.join(wrong)}: {OPTIONS}")
+    name = method or DEFAULT
+    chosen = make_relational(name, **parse(options, {name: RELATIONAL[name]}).get(name, {}))
+    target = output or path.with_name(f"{path.stem}.synthetic{path.suffix}")
+    if not target.suffix or target.is_dir():
+        check_folder(target)
+    base = load_database(path, schema, terminal)
+    with terminal.progress(f"making {chosen.info.title}") as tell:
+        made = chosen.make(base, copies, seed=seed, progress=tell)
+    for line in made.notes:
+        terminal.note(line)
+    places = []
+    for number, database in enumerate(made, 1):
+        place = target if copies == 1 else target.with_name(f"{target.stem}.{number}{target.suffix}")
+        database.write(place)
+        rows = ", ".join(f"{n} {t.rows:,}" for n, t in database.tables.items())
+        terminal.say(f"synthetic rows ({rows}) written to {place}")
+        places.append(str(place))
+    rows_of = {n: t.rows for n, t in made.databases[0].tables.items()}
+    terminal.emit({"method": name, "seed": seed, "files": places, "rows": rows_of})
+
+
+def evaluate_folders(
+    original: Path, protected: Sequence[str], schema: Path | None, holdout: Path | None, measures: list[str] | None,
+    report: Path | None, threshold: int, terminal: Terminal,
+) -> None:  # fmt: skip
+    """Measure a protected database, table by table and across tables."""
+    from dalenius.evaluation.databases import evaluate_databases  # noqa: PLC0415 (slow to load)
+
+    if len(protected) > 1:
+        raise OptionError("one protected folder at a time; measure the others by themselves")
+    base = load_database(original, schema, terminal)
+    other = Database.read(Path(protected[0].rpartition("=")[2]), orphans="keep")
+    third = None if holdout is None else Database.read(holdout, orphans="keep")
+    with terminal.progress("measuring") as tell:
+        found = evaluate_databases(base, other, third, measures=measures, threshold=threshold, progress=tell)
+    grid = grid_of("table", "measure", "value", "yardstick")
+    for row in found.table.iter_rows(named=True):
+        grid.add_row(
+            row["table"], row["measure"], f"{row['value']:.4g} {row['unit']}".strip(), row["yardstick"]
+        )
+    terminal.say(grid)
+    for name, why in found.skipped.items():
+        terminal.note(f"{name}: not measured, {why}")
+    for link, fault in found.torn.items():
+        terminal.note(f"{link}: {fault}")
+    if report is not None:
+        from dalenius.report.databases import write_database_report  # noqa: PLC0415
+
+        write_database_report(found, report)
+        terminal.note(f"report written to {report}")
+    terminal.emit(found.to_dict())

@@ -1,0 +1,1 @@
+"""Loops of masking that have to be loops."""

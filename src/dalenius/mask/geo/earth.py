@@ -1,0 +1,171 @@
+"""Points on the earth or on a plane: which columns they are in, how far they are apart, where a move ends.
+
+Degrees are WGS84. Distances are straight lines between points of the ellipsoid, which differ from those along the
+ground by less than a part in a million up to 10 km, and know neither poles nor a date line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from dalenius.core.errors import counted
+from dalenius.data.schema import Kind, Role
+from dalenius.data.table import Table
+from dalenius.data.vector import Vector
+from dalenius.mask.needs import number_faults
+from dalenius.mask.neighbours import Floats
+
+AXIS, SQUARED = 6_378_137.0, 6.694379990141316e-3
+"""Half the axis of WGS84 in metres, and its eccentricity squared."""
+POLE = 89.0
+"""Beyond this latitude directions turn within a ring."""
+Unit = Literal["degrees", "metres"]
+
+
+def solid(points: Floats) -> Floats:
+    """Longitudes and latitudes in degrees as points in space, in metres.
+
+    Examples
+    --------
+    >>> solid(np.array([[0.0, 0.0]])).round().tolist()
+    [[6378137.0, 0.0, 0.0]]
+    """
+    lon, lat = np.radians(points[:, 0]), np.radians(points[:, 1])
+    across = AXIS / np.sqrt(1 - SQUARED * np.sin(lat) ** 2)
+    made: Floats = np.column_stack(
+        [
+            across * np.cos(lat) * np.cos(lon),
+            across * np.cos(lat) * np.sin(lon),
+            across * (1 - SQUARED) * np.sin(lat),
+        ]
+    )
+    return made
+
+
+def in_metres(points: Floats, unit: Unit) -> Floats:
+    """Points whose differences are metres: in space for degrees, on the plane as they are."""
+    return solid(points) if unit == "degrees" else points
+
+
+def moved(points: Floats, distance: Floats, direction: Floats, unit: Unit = "degrees") -> Floats:
+    """Points moved by metres into a direction (radians from east, against the clock); longitudes stay within ±180.
+
+    Examples
+    --------
+    >>> east = moved(np.array([[179.9999, 0.0]]), np.array([100.0]), np.array([0.0]))
+    >>> bool(east[0, 0] < -179.99)
+    True
+    """
+    east, north = distance * np.cos(direction), distance * np.sin(direction)
+    if unit == "metres":
+        return points + np.column_stack([east, north])
+    lat = np.radians(points[:, 1])
+    bent = 1 - SQUARED * np.sin(lat) ** 2
+    across, along = AXIS / np.sqrt(bent), AXIS * (1 - SQUARED) / bent**1.5
+    new = points[:, 1] + np.degrees(north / along)
+    half = np.radians(
+        (points[:, 1] + new) / 2
+    )  # the parallel halfway, so that the move is as long as asked for
+    lon = points[:, 0] + np.degrees(east / (across * np.cos(half)))
+    return np.column_stack([(lon + 180) % 360 - 180, new])
+
+
+def apart(first: Floats, second: Floats, unit: Unit = "degrees") -> Floats:
+    """Metres between points, row by row.
+
+    Examples
+    --------
+    >>> apart(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]), "metres").tolist()
+    [5.0]
+    """
+    gap: Floats = np.linalg.norm(in_metres(first, unit) - in_metres(second, unit), axis=1)
+    return gap
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The points of a table: which columns hold them, in which unit."""
+
+    x: str
+    y: str
+    points: Floats
+    unit: Unit
+
+    @classmethod
+    def of(cls, table: Table, x: str, y: str, unit: Unit) -> Places:
+        """The points of a table without faults."""
+        names = place_columns(table, x, y)
+        return cls(*names, np.column_stack([table[name].floats() for name in names]), unit)
+
+    def vectors(self, table: Table, points: Floats) -> list[Vector]:
+        """The columns with other points."""
+        return [with_numbers(table[name], points[:, j]) for j, name in enumerate((self.x, self.y))]
+
+
+def with_numbers(vector: Vector, new: Floats) -> Vector:
+    """A column with other numbers, rounded as it was."""
+    column = replace(vector.column, bounds=None)
+    if vector.column.kind is Kind.INTEGER:
+        return replace(vector, column=column, data=np.rint(new).astype(vector.data.dtype))
+    digits = vector.column.decimals
+    return replace(vector, column=column, data=new if digits is None else np.round(new, digits))
+
+
+def place_columns(table: Table, x: str = "", y: str = "") -> tuple[str, str]:
+    """Columns of longitude and latitude: those named, those with the role, or the two of a point; empty if none."""
+    found = []
+    for named, role, word in ((x, Role.LONGITUDE, "lon"), (y, Role.LATITUDE, "lat")):
+        pairs = [
+            c.name for c in table.schema if c.kind is Kind.POINT and c.partner and word in c.name.lower()
+        ]
+        found.append(named or next(iter(table.schema.by_role(role)), next(iter(pairs), "")))
+    return found[0], found[1]
+
+
+def place_faults(table: Table, x: str, y: str, unit: Unit, farthest: float = 0.0) -> list[str]:
+    """Everything that keeps points from being moved: columns, gaps, units, poles; no value is quoted."""
+    names = place_columns(table, x, y)
+    if not all(names):
+        return ["no longitude and latitude; name the columns, or give them the roles longitude and latitude"]
+    absent = [name for name in names if name not in table]
+    if absent:
+        return [f"no column {name!r}" for name in absent]
+    wrong = number_faults(table, names)
+    for name in [] if wrong else names:
+        gaps = int(np.count_nonzero(~table[name].present))
+        if gaps:
+            wrong.append(
+                f"column {name!r} has {counted(gaps, 'row')} without a coordinate; leave them out or fill them"
+            )
+    if wrong or unit == "metres":
+        return wrong + ([] if wrong else _flat_faults(table, names))
+    points = np.column_stack([table[name].floats() for name in names])
+    for name, column, most in zip(names, points.T, (180, 90), strict=True):
+        beyond = int(np.count_nonzero(np.abs(column) > most))
+        if beyond == len(column) and beyond:
+            wrong.append(f"column {name!r} holds no degrees; say unit='metres', or convert it")
+        elif beyond:
+            wrong.append(
+                f"column {name!r} mixes units: {counted(beyond, 'row')} beyond ±{most} degrees; convert them"
+            )
+    polar = int(np.count_nonzero((np.abs(points[:, 1]) > POLE) & (np.abs(points[:, 1]) <= 90)))
+    if polar:
+        wrong.append(f"{counted(polar, 'point')} beyond {POLE:g} degrees of latitude, where a ring has no directions; "
+                     "use metres of a polar projection")  # fmt: skip
+    if farthest > 100_000:
+        wrong.append(
+            f"a move of {farthest / 1000:,.0f} km is too far for a ring on the earth; use 100 km or less"
+        )
+    return wrong
+
+
+def _flat_faults(table: Table, names: Sequence[str]) -> list[str]:
+    """Metres that look like degrees: all within ±180 and ±90, with decimals."""
+    points = np.column_stack([table[name].floats() for name in names])
+    small = (np.abs(points) <= (180, 90)).all() and len(points) > 1
+    close = small and bool((points != np.round(points)).any()) and float(np.ptp(points, axis=0).max()) < 30
+    return ["the coordinates look like degrees; say unit='degrees'"] if close else []

@@ -1,0 +1,1 @@
+"""The lattice of generalisations, and the search for its best node."""

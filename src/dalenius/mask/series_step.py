@@ -1,0 +1,128 @@
+"""Series of readings replaced by the mean of a group of homes in which no cell tells too much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from dalenius.core.cost import Cost, Shape
+from dalenius.core.errors import counted
+from dalenius.core.option import Option
+from dalenius.core.random import Seed
+from dalenius.core.registry import MethodInfo
+from dalenius.data.schema import Kind
+from dalenius.data.steps.step import Masked, Step, step
+from dalenius.data.table import Table
+from dalenius.mask.needs import number_faults
+from dalenius.mask.series import (
+    cell_sensitivity,
+    group_means,
+    group_series,
+    merge_until_safe,
+    own_cluster,
+    series_faults,
+)
+from dalenius.tables.rules import PPercent
+
+
+@step
+@dataclass(frozen=True)
+class AverageSeries(Step):
+    """One row a home, one column a slot: every home gets the mean of its group; groups are merged until all are safe.
+
+    Examples
+    --------
+    >>> from dalenius.mask.series import example_homes
+    >>> x = example_homes(60)[:, :4].astype(float)
+    >>> table = Table.from_frame({f"s{j}": x[:, j] for j in range(4)})
+    >>> made = AverageSeries(tuple(table.names), k=5).apply(table)
+    >>> made.figures["sensitive cells"], made.figures["smallest group"] >= 5
+    (0.0, True)
+    """
+
+    info: ClassVar[MethodInfo | None] = MethodInfo(
+        name="average-series",
+        title="Series averaged over groups",
+        meaning="Replaces the readings of each home by the mean of a group, merged until no cell breaks the p % rule.",
+        plain="Homes that use power alike are put together, and only what they use on average is shown.",
+        guarantee="none",
+        reference="Navarro-Arribas and Torra 2024",
+        example_options={"variables": ["age", "weight"], "k": 5},
+    )
+    reversible: ClassVar[bool] = False
+    variables: Annotated[
+        tuple[str, ...], Option(title="Slots", meaning="columns of readings, in the order of time")
+    ]
+    k: Annotated[
+        int,
+        Option(
+            at_least=2, title="Group size", meaning="fewest homes of a group: the more, the safer", knob=True
+        ),
+    ] = 5
+    p: Annotated[
+        float,
+        Option(
+            above=0, below=100, title="p %", meaning="how near a member may come to the largest of the others"
+        ),
+    ] = 66.0
+    profile: Annotated[
+        int | None, Option(at_least=1, title="Slots of a day", meaning="homes are compared by their mean day")
+    ] = None
+    merge: Annotated[bool, Option(title="Merge", meaning="groups until no cell is sensitive")] = True
+
+    def conflicts(self) -> list[str]:
+        """Slots, each once."""
+        wrong = [] if self.variables else ["variables names none; say which columns hold the readings"]
+        return wrong + (["a column is named twice"] if len(set(self.variables)) < len(self.variables) else [])
+
+    def faults(self, table: Table) -> list[str]:
+        """Numbers of two homes or more, without gaps or negative ones, and no more in a group than there are."""
+        wrong = super().faults(table)
+        if wrong:
+            return wrong
+        if table.rows < 2 or table.rows < self.k:
+            wrong.append(
+                f"the file has {counted(table.rows, 'home')}, fewer than k = {max(self.k, 2)}; use a smaller k"
+            )
+        wrong += number_faults(table, self.variables)
+        if not wrong:
+            wrong += series_faults(np.column_stack([table[name].floats() for name in self.variables]))
+        return wrong
+
+    def cost(self, shape: Shape) -> Cost:
+        """Homes are compared with each other, slots looked at once."""
+        cells = shape.rows * max(len(self.variables), 1)
+        return Cost(0.05 + 2e-7 * cells + 1e-6 * shape.rows**1.25, 40.0 * cells)
+
+    def _apply(self, table: Table, seed: Seed) -> Masked:
+        values = np.column_stack([table[name].floats() for name in self.variables])
+        rule = PPercent(self.p)
+        labels = group_series(values, self.k, self.profile)
+        before = int(cell_sensitivity(values, labels, {"p": rule}).marks["p"].sum())
+        labels = merge_until_safe(values, labels, rule, self.profile) if self.merge else labels
+        report = cell_sensitivity(values, labels, {"p": rule})
+        means = group_means(values, labels)
+        made = []
+        for j, name in enumerate(self.variables):
+            column = replace(table[name].column, kind=Kind.CONTINUOUS, decimals=None, bounds=None)
+            made.append(replace(table[name], column=column, data=means[labels, j], state=None))
+        found = own_cluster(values, labels)
+        figures = {
+            "groups": float(len(means)), "smallest group": float(report.sizes.min()),
+            "sensitive cells before merging": float(before), "sensitive cells": float(report.marks["p"].sum()),
+            "cells with nothing": float(report.zero.sum()), "own group found in %": found.value,
+        }  # fmt: skip
+        notes = [
+            f"{counted(len(means), 'group')} of {int(report.sizes.min())} homes or more; "
+            f"{counted(int(figures['sensitive cells']), 'cell')} of {report.zero.size:,} sensitive by {self.p:g} %.",
+            found.sentence,
+        ]
+        if report.zero.any():
+            notes.append(
+                f"{counted(int(report.zero.sum()), 'cell')} where everybody has 0, which is told exactly."
+            )
+        return Masked.of(
+            table, table.with_vectors(*made), perturbed=self.variables, notes=notes, figures=figures
+        )

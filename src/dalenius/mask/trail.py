@@ -1,0 +1,81 @@
+"""`Trail`: steps tried one after the other on a file, each of which can be taken back; the source is never touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from dalenius.core.errors import DataError
+from dalenius.core.random import DEFAULT_SEED, Seed
+from dalenius.core.small_table import small_table
+from dalenius.data.recipe import Recipe
+from dalenius.data.steps.step import Masked, Step, step_from
+from dalenius.data.table import Table
+from dalenius.mask.log import Logged, log_frame, run
+
+
+@dataclass(frozen=True)
+class Trail:
+    """A file, the steps done to it so far, and what came of them.
+
+    Examples
+    --------
+    >>> people = {"age": [*range(20, 60)] * 2, "pay": [100 * i + 7 for i in range(80)]}
+    >>> trail = Trail.of(people, keys=["age"]).do("recode", column="age", width=10).do("round", column="pay", base=500)
+    >>> trail.log.select("step", "cells changed", pl.col("after").round(6)).rows()
+    [('recode', 80, 4.0), ('round', 80, 4.0)]
+    >>> trail.undo().undo().table.to_frame() == people
+    True
+    """
+
+    source: Table
+    steps: tuple[Step, ...] = ()
+    keys: tuple[str, ...] | None = None
+    seed: Seed = DEFAULT_SEED
+
+    @classmethod
+    def of(cls, data: Any, keys: list[str] | None = None, seed: Seed = DEFAULT_SEED) -> Trail:
+        """Begin with a file or frame of any supported type."""
+        return cls(Table.from_frame(data), (), None if keys is None else tuple(keys), seed)
+
+    def do(self, step: Step | str, **options: Any) -> Trail:
+        """One more step, by itself or by its name with its options; a step that cannot be done is an error now."""
+        made = step if isinstance(step, Step) else step_from({"do": step, **options})
+        made.apply(self.table, self.seed)
+        return Trail(self.source, (*self.steps, made), self.keys, self.seed)
+
+    def undo(self) -> Trail:
+        """The trail without its last step."""
+        if not self.steps:
+            raise DataError("there is no step to take back")
+        return Trail(self.source, self.steps[:-1], self.keys, self.seed)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The steps, to be written and done again next year."""
+        return Recipe(self.steps, tuple(self.source.names))
+
+    @property
+    def table(self) -> Table:
+        """The file after the steps."""
+        return self.masked.table
+
+    @property
+    def masked(self) -> Masked:
+        """The file after the steps, with its lens."""
+        return self.recipe.mask(self.source, self.seed)
+
+    @property
+    def logged(self) -> list[Logged]:
+        """What each step did."""
+        return run(self.recipe, self.source, self.seed, None if self.keys is None else list(self.keys))[1]
+
+    @property
+    def log(self) -> pl.DataFrame:
+        """What each step did, as a table."""
+        return log_frame(self.logged)
+
+    def _repr_html_(self) -> str:
+        return small_table(self.log)

@@ -1,0 +1,365 @@
+"""`Comparison`: one new output beside the earlier ones: what follows from several of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dalenius.core.errors import counted
+from dalenius.outputs._kernels import joint
+from dalenius.outputs.checks import Finding, finding
+from dalenius.outputs.contributions import Contributions, shared
+from dalenius.outputs.differencing import (
+    Atoms,
+    Found,
+    atoms_of,
+    finer,
+    given_away,
+    moved_groups,
+    pair_groups,
+    small_groups,
+)
+from dalenius.outputs.partition import Partition
+from dalenius.outputs.policy import Policy
+from dalenius.outputs.query import Bools, Floats, Ints
+from dalenius.tables import Dominance, PPercent
+from dalenius.tables._largest import largest_in_rows
+
+if TYPE_CHECKING:
+    from dalenius.outputs.memory import Earlier, Memory
+    from dalenius.outputs.output import Output
+
+MOST_ATOMS = 20_000
+"""Kinds of people that are looked at all together; finer outputs are left to the comparison one by one."""
+MOST_CELLS = 20_000
+"""Cells of outputs that are looked at all together."""
+MOST_WORK = 300_000_000
+"""Units times outputs that are tried for the look at all together."""
+MOST_PAIRS = 20_000_000
+MOST_KINDS = 200_000
+"""Kinds of people, told apart by two outputs of units with several rows, up to which all combinations are looked at."""
+
+
+def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
+    """Compare an output with all earlier ones."""
+    evidence = out.judged.evidence
+    flagged = np.zeros(len((out.merged or out.query).frame()), np.bool_)
+    earlier = memory.earlier(out.record.uid)
+    alone = out.merged is None and bool(out.hidden.any())
+    if not earlier and not alone:
+        return finding("differencing", evidence, flagged, "")
+    part = memory.partition(out)
+    if part is None:
+        words = "records cannot be told again in earlier outputs; name the column of the unit"
+        return finding("differencing", evidence, np.ones(1, np.bool_), words, verdict="review")
+    looked = Comparison(memory, out, part, policy, flagged)
+    if alone:
+        looked.by_itself()
+    for each in earlier:
+        looked.with_one(each)
+    looked.all_together()
+    words = f"together with earlier outputs what belongs to fewer than {policy.threshold} can be computed"
+    found = finding("differencing", evidence, flagged, words)
+    if not looked.lines:
+        return replace(found, sentence=looked.extent(len(earlier)))
+    lines = "\n".join(dict.fromkeys(looked.lines))
+    told = Finding("differencing", "fail", flagged, found.sentence if flagged.any() else words, found.result)
+    object.__setattr__(told.result, "sentence", lines)
+    return told
+
+
+class Comparison:
+    """One new output beside the earlier ones."""
+
+    def __init__(self, memory: Memory, out: Output, part: Partition, policy: Policy, flagged: Bools) -> None:
+        self.memory, self.out, self.part, self.policy, self.flagged = memory, out, part, policy, flagged
+        self.held: Contributions | None = memory.contributed(out, part)
+        self.digest = Partition.digest(part.body)
+        self.lines: list[str] = []
+        self.near: list[tuple[float, Earlier]] = []
+        self.seen: dict[str, bool] = {}
+        self.complete, self.together = True, 0
+
+    def extent(self, earlier: int) -> str:
+        """How far was looked, where nothing was found."""
+        told = f"Nothing found beside {counted(earlier, 'earlier output')}"
+        if earlier > 1:
+            told += f", {self.together} of them looked at all together"
+        return f"{told}." if self.complete else f"{told}; not all combinations could be tried."
+
+    def by_itself(self) -> None:
+        """What its own margins tell of the cells that were taken out."""
+        self._several([])
+
+    def with_one(self, earlier: Earlier) -> None:
+        """Compare with one earlier output, by one joint count."""
+        linear = earlier.held is not None and self.held is not None
+        if earlier.digest in self.seen and not linear:
+            self.lines += [self._line(earlier)] if self.seen[earlier.digest] else []
+            return
+        if earlier.digest == self.digest and not linear:
+            return  # the same people in the same cells
+        old = self.memory.read(earlier.digest)
+        simple = old.simple and self.part.simple
+        bins = (self.part.cells + 1) * (old.cells + 1)
+        if not simple or bins > MOST_PAIRS:
+            self.near.append((1.0, earlier))
+            hit = earlier.digest != self.digest and self._several([(earlier, old)])
+            if linear:
+                self._same_cells(earlier, old)
+        else:
+            counts = np.zeros(bins, np.int64)
+            joint(self.part.layers[0], old.layers[0], old.cells + 1, counts)
+            table = counts.reshape(self.part.cells + 1, old.cells + 1)
+            hit = self._pair(earlier, table)
+            if linear:
+                self._changes(earlier, table, old)
+        self.seen[earlier.digest] = hit
+
+    def _pair(self, earlier: Earlier, table: Ints) -> bool:
+        groups, whole = pair_groups(table, self.policy.threshold)
+        self.complete &= whole
+        self.near.append((np.count_nonzero(table) / max(table.shape), earlier))
+        groups = [group for group in groups if not _whole_columns(group, table)]
+        self._mark_places(groups, table)
+        if groups:
+            self.lines.append(self._line(earlier))
+        return bool(groups)
+
+    def _several(self, others: Sequence[tuple[Earlier, Partition]]) -> bool:
+        """Compare with some earlier outputs all together."""
+        parts = [self.part, *(old for _, old in others)]
+        sums = [self.held is not None, *(earlier.held is not None for earlier, _ in others)]
+        layers, start, of_sums = [], 0, []
+        for part, is_sum in zip(parts, sums, strict=True):
+            layers += [(layer, start) for layer in part.layers]
+            of_sums += [is_sum] * part.cells
+            start += part.cells
+        guards = [
+            (part.guarded, is_sum)
+            for part, is_sum in zip(parts, sums, strict=True)
+            if part.guarded is not None
+        ]
+        atoms, atom = _guarded(layers, [guard for guard, _ in guards], start)
+        if len(atoms.counts) > MOST_KINDS:
+            self.complete = False
+            return any(tuple(self._nested_cells(earlier, old) for earlier, old in others))
+        found: Found = small_groups(atoms, self.policy.threshold)
+        self.complete &= found.complete
+        own = sp.csc_matrix(atoms.matrix)[:, : self.part.cells]
+        groups = _fresh(atoms, found.groups, self.part.cells)
+        for group in groups:
+            self._mark((np.flatnonzero(own[np.flatnonzero(group)].sum(axis=0)) + 1).tolist())
+        hit = bool(groups)
+        for guard, is_sum in guards:  # counts of a group tell nothing about its sum
+            seen = np.array(of_sums) if is_sum else np.ones(start, np.bool_)
+            before = seen & (np.arange(start) >= self.part.cells)
+            hit |= _guard_falls(atoms, atom, guard, seen) and not _guard_falls(atoms, atom, guard, before)
+        if hit:
+            self.lines.append(f"with {_who([e for e, _ in others])}: {self._words()}")
+            if not self.flagged.any():
+                self.flagged[: self.part.cells] |= self.part.counts > 0
+        return hit
+
+    def _nested_cells(self, earlier: Earlier, old: Partition) -> bool:
+        """Of very many kinds of people only cells that lie within another are compared."""
+        shared_by = (self.part.incidence().T @ old.incidence()).tocoo()
+        own, others = self.part.counts[shared_by.row], old.counts[shared_by.col]
+        more, less = own - shared_by.data, others - shared_by.data
+        few = self.policy.threshold
+        hit = ((less == 0) & (more > 0) & (more < few)) | ((more == 0) & (less > 0) & (less < few))
+        self._mark((np.unique(shared_by.row[hit]) + 1).tolist())
+        if hit.any():
+            self.lines.append(self._line(earlier))
+        return bool(hit.any())
+
+    def all_together(self) -> None:
+        """Compare with earlier outputs at once, the nearest first, as long as kinds of people are few enough."""
+        if self.lines or len({e.digest for _, e in self.near}) < 2:
+            return
+        chosen: dict[str, tuple[Earlier, Partition]] = {}
+        kinds, number = self.part.layers[0].astype(np.int64), self.part.cells + 1
+        cells, work = self.part.cells, 0
+        for _, each in sorted(self.near, key=lambda pair: pair[0]):
+            if each.digest in chosen:
+                continue
+            work += len(kinds)
+            if work > MOST_WORK:
+                break
+            old = self.memory.read(each.digest)
+            split, more = finer(kinds, number, old.layers[0], old.cells + 1)
+            if more <= MOST_ATOMS and cells + old.cells <= MOST_CELLS:
+                chosen[each.digest], kinds, number = (each, old), split, more
+                cells += old.cells
+        self.together = sum(e.digest in chosen for _, e in self.near)
+        if len(chosen) > 1:
+            self._several(list(chosen.values()))
+
+    # Sums and means.
+
+    def _changes(self, earlier: Earlier, table: Ints, old: Partition) -> None:
+        """What follows by subtraction of two sums: values that changed, people who came and went, dominated rests."""
+        assert self.held is not None
+        assert earlier.held is not None
+        units = self.memory.units
+        before = self.memory.contributions(earlier.held)
+        own, others = (layer.astype(np.int64) for layer in (self.part.layers[0], old.layers[0]))
+        if self.held.places is not None or before.places is not None:
+            self._same_cells(earlier, old)
+            return
+        there, same = shared(self.held, before, units)
+        there &= (own > 0) & (others > 0)
+        same &= there
+        if not self._one_variable(earlier, int(same.sum()), int(there.sum())):
+            return
+        gone = there & ~same
+        changed = np.bincount(own[gone] * table.shape[1] + others[gone], minlength=table.size)
+        groups, whole = moved_groups(table, changed.reshape(table.shape), self.policy.threshold)
+        self.complete &= whole
+        self._mark_places(groups, table)
+        if groups:
+            self.lines.append(f"with {earlier.told}: {self._sum_words()}")
+        self._dominated(earlier, table, (own, others), before.resized(units).amounts)
+
+    def _one_variable(self, earlier: Earlier, same: int, common: int) -> bool:
+        """Whether two sums are of one variable: by name, or because most people have the same in both."""
+        named = self.out.query.variable is not None and self.out.query.variable == earlier.variable
+        return named or (same >= self.policy.threshold and 2 * same >= common)
+
+    def _same_cells(self, earlier: Earlier, old: Partition) -> None:
+        """The same table of people with several rows: cell by cell, who contributes something else than before."""
+        assert self.held is not None
+        assert earlier.held is not None
+        labels = self.memory.labels((self.out.merged or self.out.query).frame())
+        before = self.memory.contributions(earlier.held)
+        if labels != earlier.labels or self.part.cells != old.cells:
+            return
+        new, past = self.held.by_place(self.part), before.by_place(old)
+        assert new.places is not None
+        assert past.places is not None
+        both, at, was = np.intersect1d(new.places, past.places, assume_unique=True, return_indices=True)
+        same = new.hashes[at] == past.hashes[was]
+        if not self._one_variable(earlier, int(same.sum()), len(both)):
+            return
+        cells = self.part.cells
+        moved = np.bincount(np.setxor1d(new.places, past.places, assume_unique=True) % cells, minlength=cells)
+        moved += np.bincount(both[~same] % cells, minlength=cells)
+        hit = (moved > 0) & (moved < self.policy.threshold) & (np.bincount(both % cells, minlength=cells) > 0)
+        if hit.any():
+            self._mark((np.flatnonzero(hit) + 1).tolist())
+            self.lines.append(f"with {earlier.told}: {self._sum_words()}")
+
+    def _dominated(self, earlier: Earlier, table: Ints, codes: tuple[Ints, Ints], before: Floats) -> None:
+        """Totals of what a cell has beyond an earlier one (or the other way round) must not be dominated either."""
+        assert self.held is not None
+        own, others = codes
+        sums = self.held.resized(len(own)).amounts
+        inside = [i for i in range(1, len(table)) if table[i, 0] and _nested(table, i) and table[i, 1:].any()]
+        self._rest(earlier, own * (others == 0), sums, inside)
+        outside = [
+            j for j in range(1, table.shape[1]) if table[0, j] and _nested(table.T, j) and table[1:, j].any()
+        ]
+        self._rest(earlier, others * (own == 0), before, outside, table)
+
+    def _rest(
+        self, earlier: Earlier, codes: Ints, sums: Floats, cells: list[int], table: Ints | None = None
+    ) -> None:
+        for cell in cells:
+            left = sums[codes == cell]
+            parts = _Left(left)
+            rules = (Dominance([(self.policy.nk_n, 100 * self.policy.nk_k)]), PPercent(100 * self.policy.p))
+            if len(left) >= self.policy.threshold and any(bool(rule.hits(parts)[0]) for rule in rules):
+                self._mark([cell] if table is None else np.flatnonzero(table[:, cell]).tolist())
+                self.lines.append(
+                    f"with {earlier.told}: the total that is left by subtraction is dominated by a few units"
+                )
+
+    # How it is told.
+
+    def _mark(self, rows: Sequence[int]) -> None:
+        for row in rows:
+            if row:
+                self.flagged[row - 1] = True
+
+    def _mark_places(self, groups: Sequence[Sequence[tuple[int, int]]], table: Ints) -> None:
+        """Mark the cells of groups; people who are in the earlier output only, in the cells beside them."""
+        for group in groups:
+            for row, column in group:
+                self._mark([row] if row else np.flatnonzero(table[:, column]).tolist())
+
+    def _words(self) -> str:
+        return f"a group of fewer than {self.policy.threshold} people follows by subtraction"
+
+    def _sum_words(self) -> str:
+        return f"what fewer than {self.policy.threshold} people contribute, or a change of it, follows by subtraction"
+
+    def _line(self, earlier: Earlier) -> str:
+        return f"with {earlier.told}: {self._words()}"
+
+
+class _Left:
+    """What a difference leaves, as the rules of tables see it."""
+
+    def __init__(self, values: Floats) -> None:
+        self.values, self.total, self.number = values, np.array([values.sum()]), np.array([len(values)])
+
+    def largest_sum(self, count: int) -> Floats:
+        return largest_in_rows(np.array([0, len(self.values)]), self.values, count).sum(axis=1)
+
+
+def _who(outputs: Sequence[Earlier]) -> str:
+    """Earlier outputs in words; of very many the first ones."""
+    told = [e.told for e in outputs[:6]]
+    if len(outputs) > len(told):
+        told.append(f"{len(outputs) - len(told)} more")
+    return " and ".join(told) or "its own margins"
+
+
+def _fresh(atoms: Atoms, groups: list[Bools], own: int) -> list[Bools]:
+    """Groups that do not follow from the earlier outputs alone: those are not the new one's doing."""
+    rest = sp.csc_matrix(atoms.matrix)[:, own:]
+    if not groups or not rest.nnz:
+        return groups
+    known = given_away(Atoms(atoms.counts, rest), sp.csc_matrix(np.array(groups, np.int64).T))
+    return [group for group, before in zip(groups, known, strict=True) if not before]
+
+
+def _whole_columns(group: Sequence[tuple[int, int]], table: Ints) -> bool:
+    """Whether a group is made of whole cells of the earlier output, which tells it alone (it left by exception)."""
+    held: dict[int, int] = {}
+    for row, column in group:
+        held[column] = held.get(column, 0) + int(table[row, column])
+    return 0 not in held and all(number == table[:, column].sum() for column, number in held.items())
+
+
+def _guard_falls(atoms: Atoms, atom: Ints, guard: Any, seen: Bools) -> bool:
+    """Whether a cell that must stay unknown follows from those that are seen."""
+    if not seen.any():
+        return False
+    size = int(guard.max()) + 1
+    targets = sp.csr_matrix((np.ones(len(guard)), (atom, guard)), shape=(len(atoms.counts), size))
+    shown = Atoms(atoms.counts, sp.csc_matrix(atoms.matrix)[:, np.flatnonzero(seen)])
+    known = given_away(shown, sp.csc_matrix(targets.minimum(1).astype(np.int64))[:, 1:])
+    held = np.bincount(guard, minlength=size)[1:] > 0
+    return bool((known & held).any())
+
+
+def _nested(table: Ints, row: int) -> bool:
+    """Whether the columns that a row touches lie in it altogether."""
+    touched = np.flatnonzero(table[row, 1:]) + 1
+    return bool((table[:, touched].sum(axis=0) == table[row, touched]).all())
+
+
+def _guarded(layers: Any, guards: Any, cells: int) -> tuple[Any, Ints]:
+    """Atoms by layers and guarded cells; the guarded ones are not known."""
+    start, more = cells, []
+    for guard in guards:
+        more.append((guard, start))
+        start += int(guard.max()) + 1
+    atoms, atom = atoms_of([*layers, *more], start)
+    matrix = sp.csr_matrix(atoms.matrix)[:, :cells]
+    return type(atoms)(atoms.counts, matrix), atom

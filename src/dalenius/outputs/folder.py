@@ -1,0 +1,224 @@
+"""Files without a desk: tables in a folder looked at by their own figures only. Weaker, and it says so.
+
+Without the data nobody can count people behind a mean or see who dominates; small counts, sums that give a missing cell
+away and differences between tables of the same layout can be seen.
+"""
+
+from __future__ import annotations
+
+import html.parser
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.errors import DaleniusError, FileError
+from dalenius.data import read
+from dalenius.outputs.checks import ORDER, Verdict, file_type
+from dalenius.outputs.policy import Policy
+from dalenius.outputs.query import Bools, Floats
+
+TABLES = (".csv", ".tsv", ".xlsx", ".html", ".htm")
+TOTALS = ("all", "total", "sum", "margin")
+WEAKER = "Checked without the data: people behind the figures were not counted. A pass here is a review."
+
+
+@dataclass
+class FileFinding:
+    """What was seen in one file.
+
+    Attributes
+    ----------
+    status
+        "fail" where something was seen, "review" otherwise: without the data nothing passes.
+    """
+
+    file: str
+    status: Verdict = "review"
+    seen: list[str] = field(default_factory=list)
+
+    def fault(self, text: str) -> None:
+        """Write down something that should not leave."""
+        self.status = ORDER[2]
+        self.seen.append(text)
+
+
+@dataclass(eq=False)
+class _Sheet:
+    """One table of a file: labels of its rows, and its numbers."""
+
+    file: str
+    labels: list[str]
+    names: list[str]
+    numbers: Floats
+
+    @property
+    def counts(self) -> bool:
+        held = self.numbers[~np.isnan(self.numbers)]
+        return bool(len(held)) and bool((held >= 0).all()) and bool((held == np.rint(held)).all())
+
+
+def check_folder(folder: str | Path, policy: Policy | None = None) -> list[FileFinding]:
+    r"""Look at every file of a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> _ = (place / "t.csv").write_text("region,f,m\nN,30,4\nS,25,28\n")
+    >>> [(f.file, f.status, f.seen) for f in check_folder(place)]
+    [('t.csv', 'fail', ['1 count below 10'])]
+    """
+    place, limits = Path(folder), policy or Policy()
+    if not place.exists():
+        raise FileError(f"{place}: there is no such folder or file")
+    files = sorted(p for p in place.rglob("*") if p.is_file()) if place.is_dir() else [place]
+    found, sheets = [], []
+    for path in files:
+        name = str(path.relative_to(place)) if place.is_dir() else path.name
+        finding = FileFinding(name)
+        found.append(finding)
+        blocked = file_type(path.name, limits)
+        if blocked:
+            finding.fault(blocked)
+        elif path.suffix.lower() in TABLES:
+            sheets += [(finding, sheet) for sheet in _read(path, name, finding)]
+        else:
+            finding.seen.append("not a table; a person looks at it")
+    for finding, sheet in sheets:
+        _alone(finding, sheet, limits)
+    for (first, one), (second, two) in combinations(sheets, 2):
+        _between(first, one, second, two, limits)
+    return found
+
+
+def _alone(finding: FileFinding, sheet: _Sheet, policy: Policy) -> None:
+    if not sheet.counts:
+        finding.seen.append("figures that are no counts; how many people stand behind them is not known")
+        return
+    inner = sheet.numbers[~_total_rows(sheet)][:, ~_total_columns(sheet)]
+    few = int(((inner > 0) & (inner < policy.threshold)).sum())
+    if few:
+        finding.fault(f"{few} {'count' if few == 1 else 'counts'} below {policy.threshold}")
+    if policy.zeros and bool((inner == 0).any()):
+        finding.fault("empty cells: nobody of the row is there")
+    for name, numbers, total in (
+        ("row", sheet.numbers, _total_columns(sheet)),
+        ("column", sheet.numbers.T, _total_rows(sheet)),
+    ):
+        gaps = (
+            np.isnan(numbers[:, ~total]).sum(axis=1) == 1 if total.any() else np.zeros(len(numbers), np.bool_)
+        )
+        if bool((gaps & ~np.isnan(numbers[:, total]).any(axis=1)).any()) if total.any() else False:
+            finding.fault(f"a {name} with its total and one missing cell: the cell follows")
+
+
+def _between(first: FileFinding, one: _Sheet, second: FileFinding, two: _Sheet, policy: Policy) -> None:
+    """Differences of two tables of counts with the same labels."""
+    if not one.counts or not two.counts or one.names != two.names:
+        return
+    common = [label for label in one.labels if label in set(two.labels)]
+    if not common:
+        return
+    a = one.numbers[[one.labels.index(c) for c in common]]
+    b = two.numbers[[two.labels.index(c) for c in common]]
+    gap = np.abs(a - b)
+    if bool(((gap > 0) & (gap < policy.threshold)).any()):
+        for finding, other in ((first, two.file), (second, one.file)):
+            finding.fault(f"differs by fewer than {policy.threshold} from {other}")
+
+
+def _total_rows(sheet: _Sheet) -> Bools:
+    return np.array([label.strip().lower() in TOTALS for label in sheet.labels], np.bool_)
+
+
+def _total_columns(sheet: _Sheet) -> Bools:
+    return np.array([name.strip().lower() in TOTALS for name in sheet.names], np.bool_)
+
+
+def _read(path: Path, name: str, finding: FileFinding) -> list[_Sheet]:
+    try:
+        if path.suffix.lower() in (".html", ".htm"):
+            frames = _html_tables(path.read_text(encoding="utf-8", errors="replace"))
+        else:
+            held = read(path)
+            frames = [pl.DataFrame({n: [_cell(x) for x in held.to_frame()[n]] for n in held.names})]
+    except (DaleniusError, OSError, ValueError) as error:
+        finding.fault(f"cannot be read ({type(error).__name__}); a person looks at it")
+        return []
+    return [sheet for frame in frames for sheet in _sheet(frame, name)]
+
+
+def _cell(value: Any) -> Any:
+    return None if value is None else str(value)
+
+
+def _sheet(frame: pl.DataFrame, file: str) -> list[_Sheet]:
+    numbers = {n: frame[n].cast(pl.Float64, strict=False) for n in frame.columns}
+    figures = [n for n in frame.columns if numbers[n].is_not_null().any() and n != frame.columns[0]]
+    if not figures or not len(frame):
+        return []
+    texts = [n for n in frame.columns if n not in figures]
+    labels = (
+        [" / ".join(str(v) for v in row) for row in frame.select(texts).iter_rows()]
+        if texts
+        else [str(i) for i in range(len(frame))]
+    )
+    return [
+        _Sheet(
+            file,
+            labels,
+            figures,
+            np.column_stack([numbers[n].fill_null(float("nan")).to_numpy() for n in figures]),
+        )
+    ]
+
+
+class _Rows(html.parser.HTMLParser):
+    """Cells of the tables of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: list[list[list[str]]] = []
+        self.inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr" and self.tables:
+            self.tables[-1].append([])
+        elif tag in ("td", "th") and self.tables and self.tables[-1]:
+            self.tables[-1][-1].append("")
+            self.inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside and self.tables and self.tables[-1] and self.tables[-1][-1]:
+            self.tables[-1][-1][-1] += data.strip()
+
+
+def _html_tables(text: str) -> list[pl.DataFrame]:
+    parser = _Rows()
+    parser.feed(text)
+    frames = []
+    for table in parser.tables:
+        rows = [r for r in table if r]
+        if len(rows) < 2:
+            continue
+        width = max(len(r) for r in rows)
+        head = [h or f"column {i + 1}" for i, h in enumerate(rows[0] + [""] * (width - len(rows[0])))]
+        names = [h if head.index(h) == i else f"{h} {i + 1}" for i, h in enumerate(head)]
+        body = [[*r, *[""] * (width - len(r))] for r in rows[1:]]
+        frames.append(
+            pl.DataFrame(
+                {n: [r[i] or None for r in body] for i, n in enumerate(names)},
+                schema=dict.fromkeys(names, pl.String),
+            )
+        )
+    return frames

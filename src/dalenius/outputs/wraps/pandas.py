@@ -1,0 +1,119 @@
+"""pandas, worn by a desk: the same calls, the same objects back, every table checked and written down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from dalenius.outputs.query import ALL
+from dalenius.outputs.wraps.asked import each, taken
+from dalenius.outputs.wraps.columns import dimension
+from dalenius.outputs.wraps.frames import frame_class
+from dalenius.outputs.wraps.grids import Grid
+from dalenius.outputs.wraps.sources import (
+    aligned,
+    functions,
+    keyed,
+    listed,
+    name_of,
+    named,
+    stat_of,
+    units_of,
+)
+from dalenius.outputs.wraps.tables import grid_query
+
+if TYPE_CHECKING:
+    from dalenius.outputs.desk import Desk
+
+READERS = ("read_csv", "read_parquet", "read_excel", "read_stata", "read_spss", "read_sas", "read_table", "DataFrame",
+           "concat", "merge")  # fmt: skip
+
+
+class PandasWrap:
+    """pandas with the tables checked; everything else is pandas itself."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(pd, name)
+        if name not in READERS:
+            return found
+
+        def opened(*given: Any, **options: Any) -> Any:
+            made = found(*given, **options)
+            return frame_class(self._desk)(made) if isinstance(made, pd.DataFrame) else made
+
+        return opened
+
+    def crosstab(
+        self, index: Any, columns: Any, values: Any = None, rownames: Any = None, colnames: Any = None,
+        aggfunc: Any = None,
+        margins: bool = False, margins_name: str = ALL, dropna: bool = True, normalize: Any = False, *,
+        structural_zeros: Any = None, fix: str | None = None,
+    ) -> Any:  # fmt: skip
+        """``pandas.crosstab``, checked."""
+        desk = self._desk
+        rows, cols = listed(index), listed(columns)
+        names = named([*rows, *cols], [*listed(rownames), *listed(colnames)])
+        stats = ["count"] if aggfunc is None else [stat_of(f) for f in functions(aggfunc)]
+        dims = [
+            dimension(s, n, keep_missing=not dropna)
+            for s, n in zip(aligned([*rows, *cols], values), names, strict=True)
+        ]
+        source = values if values is not None else rows[0]
+        told = f"crosstab({', '.join(names)}" + (
+            f"; {'/'.join(stats)} of {name_of(values)})" if values is not None else ")"
+        )
+        unit, notes = units_of(desk, source)
+        query = grid_query(
+            desk,
+            dims,
+            values,
+            None if values is None else name_of(values),
+            stats,
+            unit,
+            len(dims[0].codes),
+            told,
+            margins,
+        )
+        if normalize is not False:  # shares add up to a number everybody knows
+            query = replace(query, facts={**query.facts, "shares": True})
+        quick = (
+            len(rows) == len(cols) == len(stats) == 1 and stats[0] in ("count", "mean", "sum") and not normalize
+            and dropna and not (margins and margins_name != ALL)
+        )  # fmt: skip
+
+        def usual() -> Any:
+            return pd.crosstab(
+                index, columns, values, rownames, colnames, aggfunc, margins, margins_name, dropna, normalize
+            )
+
+        grid = Grid(query, len(rows), margins_name, None if quick else usual())
+        return taken(desk, query, stats, grid, structural_zeros, fix, notes, shares=bool(normalize))
+
+    def pivot_table(
+        self, data: Any, values: Any = None, index: Any = None, columns: Any = None, aggfunc: Any = "mean",
+        fill_value: Any = None,
+        margins: bool = False, dropna: bool = True, margins_name: str = ALL, *, fix: str | None = None, **options: Any,
+    ) -> Any:  # fmt: skip
+        """``pandas.pivot_table``, checked; one output for each column of values."""
+        desk, rows, cols = self._desk, listed(index), listed(columns)
+        raw = pd.pivot_table(
+            pd.DataFrame(data), values=values, index=index, columns=columns, aggfunc=aggfunc, fill_value=fill_value,
+            margins=margins, dropna=dropna, margins_name=margins_name, **options,
+        )  # fmt: skip
+        stats = [stat_of(f) for f in functions(aggfunc)]
+        wanted = listed(values) or [
+            c for c in data.select_dtypes("number").columns if c not in (*rows, *cols, desk.unit)
+        ]
+        keys = keyed(data, [*rows, *cols])
+        if keys is None:
+            desk.declare("table by computed groups", command="pivot_table")
+            return raw
+        return each(
+            desk, data, keys, wanted, stats, raw, len(rows), "pivot_table", fix, margins_name if margins else None,
+            gaps=not dropna,
+        )  # fmt: skip

@@ -1,0 +1,190 @@
+"""Making `Margin`s of tables as they are handed over: labels become codes, totals tables of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.errors import OptionError, names, no_column
+from dalenius.data.rules import Rule
+from dalenius.data.table import Table
+from dalenius.published.arrays import Bools, Floats, Ints
+from dalenius.published.entry import Entry
+from dalenius.published.margin import Margin, known_range
+
+Domains = Mapping[str, tuple[str, ...]]
+MARKS = ("x", "×", ":", ":c", "c", "*", ".", "..", "-", "suppressed", "")
+"""What stands in place of a count that is not shown."""
+MOST_CELLS = 2**62
+
+
+def texts(table: Table, name: str) -> list[str]:
+    """A column as text, gaps and special codes as their labels."""
+    groups = table[name].categories
+    labels = [str(label) for label in groups.labels]
+    return [labels[code] for code in np.asarray(groups.codes).tolist()]
+
+
+def columns_of(entry: Entry) -> tuple[str, ...]:
+    """The columns a table crosses."""
+    if entry.by is not None:
+        return entry.by
+    return tuple(name for name in entry.table.names if name != entry.value)
+
+
+def widened(domains: Domains, entries: Sequence[Entry]) -> dict[str, tuple[str, ...]]:
+    """The values of every column: those that were given, and where none were, all that any table shows."""
+    found = dict(domains)
+    for entry in entries:
+        for name in columns_of(entry):
+            if name in domains or name not in entry.table:
+                continue
+            meant = entry.groups.get(name, {})
+            shown = sorted(set(texts(entry.table, name)) - entry.totals)
+            values = [v for label in shown for v in map(str, meant.get(label, [label]))]
+            held = found.get(name, ())
+            found[name] = (*held, *dict.fromkeys(v for v in values if v not in held))
+    return found
+
+
+def margins_of(entry: Entry, domains: Domains, faults: list[str]) -> list[Margin]:
+    """One margin for every set of columns over which a table does not give totals."""
+    by = columns_of(entry)
+    absent = [name for name in by if name not in entry.table]
+    if absent:
+        faults.append(f"table {entry.name!r}: {no_column(absent, entry.table.names)}")
+        return []
+    value, bad = counts_of(entry)
+    faults += [f"table {entry.name!r}: {bad} counts are negative or no whole numbers"] if bad else []
+    labels = {name: texts(entry.table, name) for name in by}
+    for name in by:
+        meant = entry.groups.get(name, {})
+        odd = {v for label in set(labels[name]) - entry.totals for v in map(str, meant.get(label, [label]))}
+        unknown = sorted(odd - set(domains[name]))
+        faults += [f"table {entry.name!r}: unknown codes in column {name!r}"] if unknown else []
+    if faults:
+        return []
+    total = np.column_stack([np.isin(labels[name], list(entry.totals)) for name in by]) if by else None
+    patterns = {()} if total is None else set(map(tuple, total.tolist()))
+    made = []
+    for pattern in sorted(patterns):
+        rows = np.ones(entry.table.rows, np.bool_) if total is None else (total == pattern).all(axis=1)
+        kept = [name for name, gone in zip(by, pattern, strict=True) if not gone]
+        made.append(
+            _margin(entry, kept, {n: np.array(labels[n])[rows] for n in kept}, value[rows], domains, faults)
+        )
+    return made
+
+
+def counts_of(entry: Entry) -> tuple[Floats, int]:
+    """The printed counts, NaN where there is none, and how many are no counts."""
+    if entry.value is None:
+        return np.ones(entry.table.rows), 0
+    if entry.value not in entry.table:
+        raise OptionError(f"table {entry.name!r}: {no_column([entry.value], entry.table.names)}")
+    vector = entry.table[entry.value]
+    if vector.is_number and not vector.column.special:
+        value = vector.floats()
+    else:
+        shown = texts(entry.table, entry.value)
+        value = np.array([_number(text) for text in shown], np.float64)
+    odd = np.isinf(value) | ((value != np.rint(value)) & (entry.kind != "noisy"))
+    wrong = odd | ((value < 0) & (entry.kind != "noisy"))
+    return value, int((wrong & ~np.isnan(value)).sum())
+
+
+def _number(text: str) -> float:
+    plain = text.strip().lower()
+    if plain in (*MARKS, "missing", "nan", "none"):
+        return np.nan
+    try:
+        return float(plain.replace(",", ""))
+    except ValueError:
+        return np.inf
+
+
+def _margin(
+    entry: Entry, by: list[str], labels: Mapping[str, Any], value: Floats, domains: Domains, faults: list[str]
+) -> Margin:
+    allowed = population(entry, domains, faults)
+    every = [c for c in domains if c in by or not allowed[c].all()]
+    groups, maps, codes = [], [], []
+    for name in every:
+        meant = entry.groups.get(name, {})
+        shown = sorted(set(labels[name])) if name in by else ["all"]
+        place = {v: i for i, v in enumerate(domains[name])}
+        new = [np.full(len(place), -1, np.int64)]
+        for g, label in enumerate(shown):
+            parts = map(str, meant.get(label, [label])) if name in by else domains[name]
+            new[0][[place[part] for part in parts]] = g
+        if entry.complete and name in by:  # values that do not occur have empty cells of their own
+            left = np.flatnonzero(new[0] < 0)
+            new[0][left] = len(shown) + np.arange(len(left))
+            shown = [*shown, *(domains[name][i] for i in left)]
+        groups.append(tuple(shown))
+        maps.append(np.where(allowed[name], new[0], -1))
+        at = {label: g for g, label in enumerate(shown)}
+        codes.append(
+            np.array([at[x] for x in labels[name]], np.int64)
+            if name in by
+            else np.zeros(len(value), np.int64)
+        )
+    shape = tuple(map(len, groups))
+    if np.prod([float(size) for size in shape]) > MOST_CELLS:
+        raise OptionError(f"table {entry.name!r} crosses more cells than can be numbered")
+    key = (
+        np.ravel_multi_index(tuple(codes), shape).astype(np.int64)
+        if every
+        else np.zeros(len(value), np.int64)
+    )
+    return _listed(entry, tuple(every), tuple(groups), tuple(maps), key, value, faults)
+
+
+def _listed(
+    entry: Entry,
+    columns: tuple[str, ...],
+    groups: Any,
+    maps: Any,
+    key: Ints,
+    value: Floats,
+    faults: list[str],
+) -> Margin:
+    keys, first, times = np.unique(key, return_index=True, return_counts=True)
+    if entry.value is None:
+        printed = times.astype(np.float64)
+    else:
+        printed = value[first]
+        if (times > 1).any():
+            faults.append(f"table {entry.name!r}: {int((times > 1).sum())} cells are listed twice")
+    low, high = known_range(printed, entry.kind, entry.base, entry.scale)
+    scale = np.full(len(keys), entry.scale if entry.kind == "noisy" else 0.0)
+    return Margin(
+        entry.name, columns, groups, maps, keys, low, high, printed, scale, entry.complete, entry.source,
+        str(entry.date), entry.where,
+    )  # fmt: skip
+
+
+def population(entry: Entry, domains: Domains, faults: list[str]) -> dict[str, Bools]:
+    """For every column, the values of the people a table speaks of."""
+    every = {name: np.ones(len(values), np.bool_) for name, values in domains.items()}
+    if not entry.where:
+        return every
+    rule = Rule.parse(entry.where)
+    unknown = [name for name in rule.columns if name not in domains]
+    if unknown:
+        faults.append(f"table {entry.name!r}: where: {no_column(unknown, list(domains))}")
+        return every
+    combined = list(product(*(domains[name] for name in rule.columns)))
+    frame = {name: [row[i] for row in combined] for i, name in enumerate(rule.columns)}
+    held = rule.holds(Table.from_frame(frame)).reshape([len(domains[name]) for name in rule.columns])
+    for axis, name in enumerate(rule.columns):
+        every[name] = np.asarray(held.any(axis=tuple(a for a in range(held.ndim) if a != axis)))
+    grid = np.ix_(*(every[name] for name in rule.columns))
+    if not held[grid].all():
+        faults.append(
+            f"table {entry.name!r}: where: join conditions on single columns ({names(rule.columns)}) by 'and'"
+        )
+    return every

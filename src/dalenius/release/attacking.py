@@ -1,0 +1,178 @@
+"""Reading what is to be attacked: a list of figures, a folder of tables, a pack, or single tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dalenius.core.errors import FileError
+from dalenius.data import read
+from dalenius.published import Entry, Ledger, Published
+from dalenius.published.entry import named_files
+from dalenius.published.reading import texts
+
+LISTS = ("figures.yaml", "published.yaml")
+YAML = (".yaml", ".yml")
+ENDINGS = (".csv", ".parquet", ".xlsx")
+UNREAD = (".tsv", ".tab", ".txt", ".dat", ".xls", ".ods", ".rds", ".rda")
+"""Endings of tables that a folder may hold too and that are not read out of it."""
+COUNTS = ("n", "count", "freq", "obs_value")
+FLAGS = ("flag", "status", "obs_status", "conf_status", "primary", "suppressed")
+"""Columns that say something of a cell and cross nothing."""
+TOTALS = ("total", "totals", "all", "sum", "overall", "_t")
+"""What sums are called, in small letters: taken for a category, a total would hide that a suppressed cell follows."""
+EARLIER = "earlier"
+"""Date of tables that were out before and have none of their own."""
+
+
+def read_published(paths: Sequence[str | Path]) -> Published:
+    r"""Everything in some files and folders, together.
+
+    A YAML file lists tables and how they were treated; a ``.jsonl`` file is a ledger; a folder is taken by its
+    ``figures.yaml``, or else by its tables (also those of a pack's ``public`` folder) that have a column of counts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "sexes.csv").write_text("sex,n\nf,3\nm,4\n")
+    >>> read_published([folder])
+    Published(1 table, 2 cells: 2 exact; sex 2)
+    """
+    return read_both(paths)[0]
+
+
+def read_both(
+    published: Sequence[str | Path], earlier: Sequence[str | Path] = (), **facts: Any
+) -> tuple[Published, Published | None]:
+    """What is to go out, and what was out before; tables of one name are told apart by their folder.
+
+    Tables that were out before have a date of their own, so that they count as tables of the same people only where
+    somebody says so. ``facts`` say how tables were treated that stand in no list (see `Entry`).
+    """
+    if not published:
+        raise FileError("nothing to attack: name tables, a folder of them, or a list of figures")
+    paths = [*map(Path, published), *map(Path, earlier)]
+    parts = [_read(path, facts) for path in paths]
+    taken = Counter(name for part in parts for name in {margin.name for margin in part.margins})
+    told = [_told_apart(part, path, taken) for part, path in zip(parts, paths, strict=True)]
+    new, old = told[: len(published)], [_dated(part) for part in told[len(published) :]]
+    return _joined(new), _joined(old) if old else None
+
+
+def files_read(path: Path) -> dict[str, Path]:
+    """Every file that is read for one entry, by a name that says where it lies."""
+    if not path.is_dir():
+        own = {f"{path.parent.name}/{path.name}": path}
+        inside = named_files(path) if path.suffix in YAML else []
+    else:
+        own = {}
+        inside = [
+            f for f in sorted(path.rglob("*")) if f.is_file() and f.suffix in (*ENDINGS, *YAML, ".jsonl")
+        ]
+    folder = path if path.is_dir() else path.parent
+    return own | {f"{folder.name}/{_below(file, folder)}": file for file in inside}
+
+
+def left_out(paths: Sequence[str | Path]) -> list[Path]:
+    r"""Files in folders that may hold tables and are no part of the attack: what they give away is not known.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "sexes.csv").write_text("sex,n\nf,3\nm,4\n")
+    >>> _ = (folder / "towns.csv").write_text("town,people\nA,1\nB,6\n")
+    >>> [file.name for file in left_out([folder])]
+    ['towns.csv']
+    """
+    found = []
+    for path in map(Path, paths):
+        if not path.is_dir() or any((path / name).is_file() for name in LISTS):
+            continue
+        inside = path / "public" if (path / "public").is_dir() else path
+        for file in sorted(inside.rglob("*")):
+            deeper = file.parent != inside and file.suffix in ENDINGS
+            if file.suffix in UNREAD or deeper or (file.suffix in ENDINGS and not _entries(file, {})):
+                found.append(file)
+    return found
+
+
+def look_alikes(published: Published) -> list[str]:
+    """Columns that differ in capitals or spaces alone: taken for two, tables beside each other would prove too little.
+
+    Examples
+    --------
+    >>> look_alikes(Published.from_tables({"a": {"sex": ["f"], "n": [3]}, "b": {"Sex": ["f"], "n": [3]}}))
+    ['Sex, sex']
+    """
+    groups: dict[str, list[str]] = {}
+    for name in published.domains:
+        groups.setdefault("".join(name.split()).lower(), []).append(name)
+    return [", ".join(sorted(names)) for names in groups.values() if len(names) > 1]
+
+
+def _below(file: Path, folder: Path) -> str:
+    return str(file.relative_to(folder)) if file.is_relative_to(folder) else file.name
+
+
+def _told_apart(part: Published, path: Path, taken: Counter[str]) -> Published:
+    folder = path.name if path.is_dir() else path.parent.name
+    margins = [replace(m, name=f"{folder}/{m.name}") if taken[m.name] > 1 else m for m in part.margins]
+    return replace(part, margins=tuple(margins))
+
+
+def _dated(part: Published) -> Published:
+    return replace(part, margins=tuple(m if m.date else replace(m, date=EARLIER) for m in part.margins))
+
+
+def _joined(parts: Sequence[Published]) -> Published:
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole | part
+    return whole
+
+
+def _read(path: Path, facts: Mapping[str, Any]) -> Published:
+    if path.is_dir():
+        lists = [path / name for name in LISTS if (path / name).is_file()]
+        if lists:
+            return Published.from_yaml(lists[0])
+        inside = path / "public" if (path / "public").is_dir() else path
+        tables = [
+            e for file in sorted(inside.iterdir()) if file.suffix in ENDINGS for e in _entries(file, facts)
+        ]
+        if not tables:
+            raise FileError(
+                f"{path}: no table with a column of counts ({', '.join(COUNTS)}) in it; files of records are measured "
+                "with 'dalenius evaluate'"
+            )
+        return Published.from_entries(tables)
+    if not path.exists():
+        raise FileError(f"{path}: does not exist")
+    if path.suffix in YAML:
+        return Published.from_yaml(path)
+    if path.suffix == ".jsonl":
+        return Ledger(path).published()
+    entries = _entries(path, facts)
+    if not entries:
+        raise FileError(f"{path}: no column of counts; name it one of {', '.join(COUNTS)}")
+    return Published.from_entries(entries)
+
+
+def _entries(file: Path, facts: Mapping[str, Any]) -> list[Entry]:
+    table = read(file)
+    counts = [name for name in table.names if name.lower() in COUNTS]
+    if not counts:
+        return []
+    if len(counts) > 1:
+        raise FileError(
+            f"{file}: several columns of counts ({', '.join(counts)}); say which in a list (value: …)"
+        )
+    by = tuple(name for name in table.names if name.lower() not in (*COUNTS, *FLAGS))
+    labels = {label for name in by for label in texts(table, name)}
+    totals = tuple(sorted(label for label in labels if label.strip().lower() in TOTALS))
+    return [Entry(file.stem, table, by=by, value=counts[0], total=totals, **facts)]

@@ -1,0 +1,64 @@
+"""Whether the people set aside are strangers: a holdout that holds the same people is no yardstick."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalenius.core.errors import DataError
+from dalenius.counts.pair import Pair
+from dalenius.data.table import Table
+
+FEWEST = 20
+"""People outside the data below whom chance decides what a file seems to add."""
+SHARED = 0.3
+"""Share of the holdout that may be in the data beyond what doubles within the data let expect."""
+DOUBLES, BY_CHANCE = 0.5, 0.1
+"""From which share on doubles are the same people, if chance alone would give no more than the second."""
+
+
+def check_strangers(original: Table, holdout: Table) -> None:
+    """Refuse people set aside who are in the data as well, or too few to be a yardstick.
+
+    Examples
+    --------
+    >>> people = Table.from_frame({"age": range(20, 80), "pay": [37 * x % 101 for x in range(60)]})
+    >>> check_strangers(people, people)
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.DataError: 100 % of the records set aside are in the data too, ...
+    """
+    pair = Pair(original, holdout, holdout)
+    people = pair.holdout_units.count
+    if people < FEWEST:
+        raise DataError(
+            f"only {people} people are set aside, too few to tell what a file gives away from what chance does; set at "
+            f"least {FEWEST} aside (holdout_share), better some hundred"
+        )
+    if not pair.columns:
+        return
+    match = pair.match(pair.columns)
+    mine, theirs = match.original, match.protected
+    shared = float(theirs[mine > 0].sum() / theirs.sum())
+    doubled = float(mine[mine > 1].sum() / mine.sum())
+    if shared - doubled > SHARED:
+        raise DataError(
+            f"{100 * shared:.0f} % of the records set aside are in the data too, where {100 * doubled:.0f} % have a "
+            "double within the data: the holdout must hold other people; take those in the data out of it"
+        )
+    if shared > DOUBLES and _by_chance(pair) < BY_CHANCE:
+        raise DataError(
+            f"{100 * shared:.0f} % of the records set aside have a double in the data, which chance does not explain: "
+            "the same people seem to have several rows; say whose they are (role entity), or take the doubles out"
+        )
+
+
+def _by_chance(pair: Pair) -> float:
+    """Share of the holdout with a double in the data if columns had nothing to do with each other."""
+    logs = np.zeros(pair.protected.rows)
+    for name in pair.columns:
+        aligned = pair.categories(name, grouped=False)
+        shares = (
+            np.bincount(aligned.original.codes, minlength=len(aligned.original.labels)) / pair.original.rows
+        )
+        logs += np.log(np.maximum(shares[aligned.protected.codes], 1e-300))
+    return float(np.mean(-np.expm1(-pair.original.rows * np.exp(logs))))

@@ -1,0 +1,228 @@
+"""`attack`: everything that follows from what is published, as figures a board can set limits for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.errors import OptionError, counted, no_column
+from dalenius.core.registry import MeasureInfo
+from dalenius.core.result import WHOLE, Result
+from dalenius.published import Fit, Published, fit
+from dalenius.published.ends import Progress
+from dalenius.published.margin import NO_LIMIT
+from dalenius.risk.reconstruction.differencing import Differences, differencing
+
+REFERENCE = "Muralidhar and Ruggles 2024; Sánchez et al. 2024"
+
+
+def _info(name: str, title: str, meaning: str, dimension: Any, unit: str = "%") -> MeasureInfo:
+    most = 100.0 if unit == "%" else float("inf")
+    return MeasureInfo(
+        name, title, "risk", meaning, "lower", (0.0, most), REFERENCE, unit, default=False, dimension=dimension,
+        subject="published",
+    )  # fmt: skip
+
+
+ATTACKS: Mapping[str, MeasureInfo] = {
+    info.name: info
+    for info in (
+        _info(
+            "proved-people", "People in proved cells",
+            "Share of the people in cells whose count follows for certain from what is published.", "attribution",
+        ),
+        _info(
+            "proved-unique", "People proved to be alone",
+            "Share of the people who are certainly the only one with their combination of values.", "singling out",
+        ),
+        _info(
+            "small-groups", "Small groups that follow",
+            "Groups below the threshold that no table prints and that follow by adding and subtracting.",
+            "singling out", "",
+        ),
+    )
+}  # fmt: skip
+"""Figures about what is published, by name: policies take them like any other."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attack:
+    """What an attack found.
+
+    Attributes
+    ----------
+    results
+        The figures, by name; they say nothing about single people.
+    fits, differences
+        The cells, by date where dates are looked at apart, and the recipes: confidential, as they point at people.
+    """
+
+    results: Mapping[str, Result]
+    fits: Mapping[str, Fit]
+    differences: Differences
+
+    def __repr__(self) -> str:
+        return "\n".join(result.sentence for result in self.results.values())
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that are crossed anywhere."""
+        return list(next(iter(self.fits.values())).published.columns)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether what is not proved may be called open."""
+        return all(found.trusted for found in self.fits.values())
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader must know beside the figures."""
+        if len(self.fits) == 1:
+            return []
+        return [
+            f"Tables of {len(self.fits)} dates were attacked apart, as nobody said that they speak of the same people; "
+            "together they may prove more."
+        ]
+
+    def frame(self) -> pl.DataFrame:
+        """The possible cells in words, with their bounds; confidential, as it points at people."""
+        parts = [
+            f.frame() if len(self.fits) == 1 else f.frame().with_columns(pl.lit(date).alias("date"))
+            for date, f in self.fits.items()
+        ]
+        return pl.concat(parts)
+
+    def patterns(self) -> pl.DataFrame:
+        """How many people are proved, bounded and open, without saying who they are."""
+        low, high, proved = (
+            np.concatenate([getattr(f, name) for f in self.fits.values()])
+            for name in ("low", "high", "proved")
+        )
+        kinds = {
+            "proved": proved & (low > 0),
+            "bounded, somebody is there": ~proved & (low > 0),
+            "bounded, nobody may be there": ~proved & (low == 0),
+            "proved empty": proved & (low == 0),
+        }
+        lines = []
+        for name, mask in kinds.items():
+            most = int(high[mask].sum())
+            at_most = None if (high[mask] >= NO_LIMIT).any() else most
+            lines.append((name, int(mask.sum()), int(low[mask].sum()), at_most))
+        names = {
+            "kind": pl.String,
+            "cells": pl.Int64,
+            "people at least": pl.Int64,
+            "people at most": pl.Int64,
+        }
+        return pl.DataFrame(lines, schema=names, orient="row")
+
+
+def attack(
+    published: Published,
+    *,
+    threshold: int = 10,
+    same_people: bool = False,
+    relax: bool = False,
+    bounds: bool = False,
+    seed: int = 1,
+    keep: Path | None = None,
+    progress: Progress | None = None,
+) -> Attack:
+    """Find everything that follows for certain from what is published.
+
+    Parameters
+    ----------
+    threshold
+        Groups of fewer people are small.
+    same_people
+        Whether tables of different dates speak of the same people. Otherwise each date is attacked alone, and every
+        figure is that of the date at which it is worst.
+    bounds
+        Find the exact bounds of every cell, which takes longer than proofs.
+    keep
+        A private folder where the state is kept, so that an attack that was killed goes on to the same bytes.
+
+    Examples
+    --------
+    >>> sexes = {"sex": ["f", "m", "Total"], "n": [3, 1, 4]}
+    >>> found = attack(Published.from_tables({"sexes": sexes}))
+    >>> found.results["proved-unique"].value
+    25.0
+    """
+    fits = {
+        date: fit(
+            part, bounds=bounds, relax=relax, seed=seed, progress=progress,
+            keep=None if keep is None else keep / f"attack-{number}.npz",
+        )
+        for number, (date, part) in enumerate(_by_date(published, same_people).items())
+    }  # fmt: skip
+    agree = not any(len(found.slack) for found in fits.values())
+    groups = (
+        differencing(published, threshold=threshold, same_people=same_people)
+        if agree
+        else Differences(threshold, (), ())
+    )
+    return Attack(_results(fits, groups), fits, groups)
+
+
+def _by_date(published: Published, same_people: bool) -> dict[str, Published]:
+    """What may be taken together: everything, or each date for itself."""
+    dates = sorted({margin.date for margin in published.margins})
+    if same_people or len(dates) < 2:
+        return {"": published}
+    return {d: replace(published, margins=tuple(m for m in published.margins if m.date == d)) for d in dates}
+
+
+def _results(fits: Mapping[str, Fit], groups: Differences) -> dict[str, Result]:
+    doubt = _doubt(fits)
+    share = max(100 * f.people_proved / max(f.people, 1) for f in fits.values())
+    alone = max(100 * f.alone / max(f.people, 1) for f in fits.values())
+    number = len(groups.follows)
+    said = {
+        "proved-people": (share, f"For {share:.1f} % of the people the count of their cell follows."),
+        "proved-unique": (alone, f"{alone:.1f} % of the people are certainly alone with their combination."),
+        "small-groups": (
+            float(number),
+            f"{counted(number, 'group')} of fewer than {groups.threshold} people "
+            f"{'follows' if number == 1 else 'follow'} by adding and subtracting published cells, "
+            f"{len(groups.bounded)} more are held between bounds below it.",
+        ),
+    }
+    return {
+        name: Result(name, value, sentence + doubt, trusted=not doubt, counts=WHOLE).with_info(ATTACKS[name])
+        for name, (value, sentence) in said.items()
+    }
+
+
+def _doubt(fits: Mapping[str, Fit]) -> str:
+    """Why the figures may be too low; empty where they are not."""
+    if any(len(found.slack) for found in fits.values()):
+        return " The figures contradict each other and were changed, so that nothing is proved."
+    open_cells = sum(int(found.undecided.sum()) for found in fits.values())
+    if open_cells:
+        return (
+            f" Of {counted(open_cells, 'cell')} it could not be decided whether they are proved: more may be."
+        )
+    return ""
+
+
+def held_against(found: Attack, truth: pl.DataFrame) -> dict[str, float]:
+    """How often the proofs are right in a file that is known: always, where the tables were made from it exactly."""
+    columns = found.columns
+    missing = [name for name in columns if name not in truth.columns]
+    if missing:
+        raise OptionError(no_column(missing, truth.columns))
+    frame = found.frame().filter(pl.col("proved"))
+    real = truth.select(pl.col(columns).cast(pl.String)).group_by(columns).len()
+    joined = frame.join(real, on=columns, how="left").with_columns(pl.col("len").fill_null(0))
+    right = (joined["len"] == joined["low"]).to_numpy()
+    return {
+        "cells": float(len(right)),
+        "right %": 100 * float(np.mean(right)) if len(right) else float("nan"),
+    }

@@ -1,0 +1,349 @@
+"""Several tables: whether keys hold, families have their sizes, and what belongs together still goes together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.result import WHOLE, Result, figure
+from dalenius.counts.database_pair import BEFORE, DatabasePair, chains, database_measure
+from dalenius.counts.pair import Pair
+from dalenius.data.relations import Database, Link, key_values
+from dalenius.data.relations_rules import broken_share, parse_crossing
+from dalenius.utility.charts import two_files
+from dalenius.utility.distributions import column_figures, ks_distance
+from dalenius.utility.propensity.learners import learner_propensity
+from dalenius.utility.trends import pair_trends_table
+
+SDMETRICS = "SDMetrics 0.32 (multi-table quality report)"
+
+
+def _plain(link: Link) -> str:
+    return f"{link.child}.{link.child_key} -> {link.parent}"
+
+
+def _shares(rows: Sequence[Mapping[str, object]], column: str) -> tuple[float, pl.DataFrame]:
+    table = pl.DataFrame(list(rows))
+    known = table[column].drop_nulls().drop_nans() if table.height else pl.Series([], dtype=pl.Float64)
+    return (float(known.mean()) if len(known) else float("nan")), table  # type: ignore[arg-type]
+
+
+@database_measure(
+    name="keys-and-orphans", title="Keys and orphans", family="utility", better="higher", bounds=(0, 100), unit="%",
+    meaning="Per cent of rows whose key is their own and whose parent is there, averaged over keys and links.",
+    reference="Slokom et al. 2024 (structure check); SDMetrics: ReferentialIntegrity", sees_dependence=False,
+    sees_spread=False,
+)  # fmt: skip
+def keys_and_orphans(pair: DatabasePair) -> Result:
+    """Share of rows with a key of their own and, for each link, with a parent (where the original's rows have one).
+
+    Examples
+    --------
+    >>> base = Database.of({"homes": {"id": [1, 2]}, "people": {"home_id": [1, 1]}})
+    >>> keys_and_orphans(DatabasePair(base, base)).value
+    100.0
+    """
+    rows = []
+    for name in pair.tables:
+        key = pair.original.keys.get(name)
+        if key is not None:
+            good = [_own_key(base, name, key) for base in pair.sides[:2]]
+            rows.append({"what": f"key {name}.{key}", "original": good[0], "protected": good[1]})
+    for link in pair.links:
+        good = [_with_parent(base, link) for base in pair.sides[:2]]
+        rows.append({"what": f"link {_plain(link)}", "original": good[0], "protected": good[1]})
+    value, table = _shares(rows, "protected")
+    none: dict[str, Any] = {"what": "", "protected": 100.0}
+    worst = table.sort("protected").row(0, named=True) if table.height else none
+    text = f"{figure(value, '%')} of keys and links hold"
+    text += (
+        "." if worst["protected"] >= 100 else f"; worst: {worst['what']} ({figure(worst['protected'], '%')})."
+    )
+    return Result("keys-and-orphans", value, text, table=table, counts=WHOLE, yardsticks=_original(table))
+
+
+def _original(table: pl.DataFrame) -> dict[str, float]:
+    known = table["original"].drop_nulls() if table.height else pl.Series([], dtype=pl.Float64)
+    return {"original": float(known.mean())} if len(known) else {}  # type: ignore[arg-type]
+
+
+def _own_key(base: Database, table: str, key: str) -> float:
+    if key not in base[table] or not base[table].rows:
+        return 100.0 if not base[table].rows else 0.0
+    values = key_values(base[table][key])
+    return 100 * int((~values.is_duplicated() & values.is_not_null()).sum()) / len(values)
+
+
+def _with_parent(base: Database, link: Link) -> float:
+    stated = base[link.child][link.child_key].present
+    return 100 * float((base.places(link)[stated] >= 0).mean()) if stated.any() else 100.0
+
+
+@database_measure(
+    name="cardinality", title="Numbers of children", family="utility", better="higher", bounds=(0, 1),
+    meaning="How alike the numbers of children of parents are, averaged over links: 1 is the same distribution.",
+    reference=f"{SDMETRICS}: CardinalityShapeSimilarity", needs=frozenset({"links"}),
+)  # fmt: skip
+def cardinality_kept(pair: DatabasePair) -> Result:
+    """One minus the Kolmogorov–Smirnov distance of the numbers of children, averaged over links.
+
+    Examples
+    --------
+    >>> base = Database.of({"homes": {"id": [1, 2]}, "people": {"home_id": [1, 1]}})
+    >>> cardinality_kept(DatabasePair(base, base)).value
+    1.0
+    """
+    rows = []
+    for link in pair.links:
+        sizes = [base.sizes(link) for base in pair.sides]
+        if not len(sizes[0]) or not len(sizes[1]):
+            continue
+        scores = [1 - ks_distance(sizes[0], other) for other in sizes[1:] if len(other)]
+        rows.append({
+            "link": _plain(link), "score": scores[0], "original": float(sizes[0].mean()),
+            "protected": float(sizes[1].mean()), "holdout": scores[1] if len(scores) > 1 else None,
+        })  # fmt: skip
+    value, table = _shares(rows, "score")
+    text = f"Numbers of children agree to {figure(100 * value, '%')} on average over {table.height} links."
+    held = table["holdout"].drop_nulls() if table.height else pl.Series([])
+    beside = {"holdout": float(held.mean())} if len(held) else {}  # type: ignore[arg-type]
+    return Result("cardinality", value, text, table=table, counts=WHOLE, yardsticks=beside)
+
+
+def _cross(pair: Pair | None, left: Callable[[str], bool], strong: bool = False) -> pl.DataFrame:
+    """Scores of pairs of columns of which one is on the left and the other is not."""
+    if pair is None or len(pair.columns) < 2:
+        return pl.DataFrame({"first": [], "second": [], "score": []}, schema_overrides={"score": pl.Float64})
+    table = pair_trends_table(pair)
+    marks = [left(a) != left(b) for a, b in table.select("first", "second").iter_rows()]
+    table = table.filter(pl.Series(marks, dtype=pl.Boolean))
+    return table.filter("strong") if strong else table
+
+
+def _trend_result(name: str, tables: Sequence[pl.DataFrame], words: str, held: float | None) -> Result:
+    table = pl.concat([t.select("first", "second", "score") for t in tables if t.height]) if any(
+        t.height for t in tables
+    ) else pl.DataFrame({"first": [], "second": [], "score": []}, schema_overrides={"score": pl.Float64})  # fmt: skip
+    known = table["score"].drop_nans()
+    value = float(known.mean()) if len(known) else float("nan")  # type: ignore[arg-type]
+    table = table.sort("score", nulls_last=True)
+    text = f"{words} go together as in the original to {figure(100 * value, '%')}."
+    if table.height:
+        worst = table.row(0, named=True)
+        text += (
+            f" Furthest off: {worst['first']} with {worst['second']} ({figure(100 * worst['score'], '%')})."
+        )
+    beside = {} if held is None or np.isnan(held) else {"holdout": held}
+    return Result(name, value, text, table=table, counts=WHOLE, yardsticks=beside)
+
+
+def _held(pair: DatabasePair, measured: Callable[[DatabasePair], Result]) -> float | None:
+    """The figure of the holdout, were it the protected database."""
+    if pair.holdout is None:
+        return None
+    return measured(DatabasePair(pair.original, pair.holdout, threshold=pair.threshold)).value
+
+
+@database_measure(
+    name="parent-child", title="Parents and children", family="utility", better="higher", bounds=(0, 1),
+    meaning="How alike the relations between columns of parents and of their children are: 1 is the same.",
+    reference=f"{SDMETRICS}: intertable trends", needs=frozenset({"links"}),
+)  # fmt: skip
+def parent_child(pair: DatabasePair) -> Result:
+    """Mean score of all pairs of a parent's and a child's column.
+
+    Examples
+    --------
+    >>> homes = {"id": [1, 2], "area": ["n", "s"]}
+    >>> base = Database.of({"homes": homes, "people": {"home_id": [1, 2], "sex": ["f", "m"]}})
+    >>> parent_child(DatabasePair(base, base)).value
+    1.0
+    """
+    tables = [
+        _cross(pair.joined(link), lambda n, link=link: n.startswith(f"{link.parent}."))  # type: ignore[misc]
+        for link in pair.links if not link.own
+    ]  # fmt: skip
+    return _trend_result("parent-child", tables, "Columns of parents and children", _held(pair, parent_child))
+
+
+@database_measure(
+    name="grandparent-child", title="Grandparents and children", family="utility", better="higher", bounds=(0, 1),
+    meaning="The same for columns of grandparents and grandchildren.", reference=f"{SDMETRICS}, one link further",
+    needs=frozenset({"grandparents"}),
+)  # fmt: skip
+def grandparent_child(pair: DatabasePair) -> Result:
+    """Mean score of all pairs of a grandparent's and a grandchild's column."""
+    tables = [
+        _cross(pair.joined(link, above), lambda n, above=above: n.startswith(f"{above.parent}."))  # type: ignore[misc]
+        for link, above in chains(pair)
+    ]
+    return _trend_result(
+        "grandparent-child", tables, "Columns of grandparents and children", _held(pair, grandparent_child)
+    )
+
+
+@database_measure(
+    name="siblings", title="Siblings", family="utility", better="higher", bounds=(0, 1),
+    meaning="How alike the relations between a row and the one before it of the same parent are: 1 is the same.",
+    reference=f"{SDMETRICS}, of rows of one parent", needs=frozenset({"several children"}),
+)  # fmt: skip
+def sibling_trends(pair: DatabasePair) -> Result:
+    """Mean score of all pairs of a column and a column of the sibling before.
+
+    Examples
+    --------
+    >>> base = Database.of({"homes": {"id": [1, 2]}, "people": {"home_id": [1, 1, 2, 2], "sex": ["f", "m", "f", "m"]}})
+    >>> sibling_trends(DatabasePair(base, base)).value
+    1.0
+    """
+    tables = [
+        _cross(pair.siblings(link), lambda n: n.startswith(BEFORE)) for link in pair.links if not link.own
+    ]
+    return _trend_result("siblings", tables, "Rows of one parent", _held(pair, sibling_trends))
+
+
+@database_measure(
+    name="family-detection", title="Families told apart", family="utility", better="lower", bounds=(0.5, 1),
+    meaning="How well a learner tells original parents with what their children sum to from made ones: 0.5 is chance.",
+    reference="Fössing, Drechsler 2024 (detection), of parents with summarised children", needs=frozenset({"links"}),
+    random=True,
+)  # fmt: skip
+def family_detection(pair: DatabasePair, seed: int = 0) -> Result:
+    """Largest area under the curve over parent tables, cross-validated."""
+    rows: list[dict[str, Any]] = []
+    for name in dict.fromkeys(link.parent for link in pair.links if not link.own):
+        held = pair.families(name)
+        if held is None or min(held.original.rows, held.protected.rows) < 20:
+            continue
+        fit = learner_propensity(held, None, learner="boosting", repeats=0, seed=seed)
+        area = float(np.mean(fit.fold_auc)) if fit.fold_auc else 0.5
+        rows.append({"table": name, "area": max(area, 0.5)})  # copies are told apart worse than by chance
+    value, table = (
+        (max(float(r["area"]) for r in rows), pl.DataFrame(rows)) if rows else (float("nan"), pl.DataFrame())
+    )
+    text = (
+        f"A learner tells original families from made ones with an area of {figure(value)} (0.5 is chance)."
+    )
+    return Result(
+        "family-detection", value, text, table=table, counts=WHOLE, yardsticks={"cannot be told apart": 0.5}
+    )
+
+
+@database_measure(
+    name="event-order", title="Gaps and transitions of events", family="utility", better="higher", bounds=(0, 1),
+    meaning="How alike the gaps between events and what follows what are: 1 is the same.",
+    reference="Slokom et al. 2024 (conditional distributions), of events", needs=frozenset({"an order"}),
+)  # fmt: skip
+def event_order(pair: DatabasePair) -> Result:
+    """Mean of the likeness of gaps and of the transitions of every category.
+
+    Examples
+    --------
+    >>> from dalenius.data import examples
+    >>> base = examples.visits(200)
+    >>> event_order(DatabasePair(base, base)).value
+    1.0
+    """
+    rows = []
+    for link in pair.links:
+        if link.child in pair.original.order and not link.own:
+            rows += _events(pair.siblings(link), link.child)
+    value, table = _shares(rows, "score")
+    text = f"Gaps and transitions of events agree to {figure(100 * value, '%')}."
+    held = _held(pair, event_order)
+    return Result(
+        "event-order", value, text, table=table, counts=WHOLE, yardsticks={} if held is None else {"holdout": held}
+    )  # fmt: skip
+
+
+def _events(pair: Pair | None, child: str) -> list[dict[str, object]]:
+    if pair is None:
+        return []
+    rows: list[dict[str, object]] = []
+    if "gap" in pair.original:
+        gaps = [side["gap"].floats() for side in (pair.original, pair.protected)]
+        rows.append({"table": child, "what": "gaps", "score": 1 - ks_distance(gaps[0], gaps[1])})
+    for name in [
+        n for n in pair.columns if f"{BEFORE}{n}" in pair.columns and not pair.original[n].is_number
+    ]:
+        scores = pair_trends_table(pair, [name, f"{BEFORE}{name}"])["score"]
+        rows.append({"table": child, "what": f"transitions of {name}", "score": float(scores[0])})
+    return rows
+
+
+@database_measure(
+    name="rules-across-tables", title="Rules across tables", family="utility", better="higher", bounds=(0, 100),
+    unit="%",
+    meaning="Per cent of rows (or parents, for totals) that keep the rules across tables, averaged over the rules.",
+    reference="Slokom et al. 2024 (analytical validity rules)", needs=frozenset({"rules across tables"}),
+    sees_spread=False,
+)  # fmt: skip
+def rules_across(pair: DatabasePair) -> Result:
+    """Mean compliance with the rules across tables.
+
+    Examples
+    --------
+    >>> from dalenius.data import examples
+    >>> base = examples.visits(200)
+    >>> rules_across(DatabasePair(base, base)).value
+    100.0
+    """
+    rows = []
+    for text, rule in zip(
+        pair.original.rules, parse_crossing(pair.original.rules, pair.original.links), strict=True
+    ):
+        kept = [100 * (1 - broken_share(base, rule)) for base in pair.sides[:2]]
+        rows.append({"rule": text, "original": kept[0], "protected": kept[1]})
+    value, table = _shares(rows, "protected")
+    said = (
+        f"{figure(value, '%')} of the rows keep a rule across tables, on average over {table.height} rules."
+    )
+    chart = lambda: two_files(table, "rule", "rows that keep the rule, %")  # noqa: E731
+    return Result(
+        "rules-across-tables",
+        value,
+        said,
+        table=table,
+        counts=WHOLE,
+        yardsticks=_original(table),
+        chart=chart,
+    )
+
+
+def quality_report(pair: DatabasePair) -> pl.DataFrame:
+    """SDMetrics' quality report of several tables: column shapes, pairs, cardinality, intertable trends, their mean.
+
+    Weak pairs are left out of the trends, as there.
+
+    Examples
+    --------
+    >>> from dalenius.data import examples
+    >>> base = examples.visits(200)
+    >>> quality_report(DatabasePair(base, base))["score"].to_list()
+    [1.0, nan, 1.0, 1.0, 1.0]
+    """
+    shapes: list[float] = []
+    trends: list[float] = []
+    for name in pair.tables:
+        held = pair.table(name)
+        if held is not None:
+            shapes += column_figures(held)["shape"].drop_nulls().drop_nans().to_list()
+            found = (
+                pair_trends_table(held).filter("strong")["score"] if len(held.columns) > 1 else pl.Series([])
+            )
+            trends += found.drop_nulls().to_list()
+    between = [
+        _cross(pair.joined(link), lambda n, link=link: n.startswith(f"{link.parent}."), strong=True)["score"]  # type: ignore[misc]
+        for link in pair.links if not link.own
+    ]  # fmt: skip
+    scores = {
+        "Column Shapes": shapes, "Column Pair Trends": trends,
+        "Cardinality": [cardinality_kept(pair).value],
+        "Intertable Trends": [score for one in between for score in one.drop_nulls().to_list()],
+    }  # fmt: skip
+    means = {name: float(np.mean(held)) if held else float("nan") for name, held in scores.items()}
+    means["overall"] = float(np.nanmean(list(means.values())))
+    return pl.DataFrame({"property": list(means), "score": list(means.values())})

@@ -1,0 +1,29 @@
+"""The yardstick of people outside the data: how far real people would be from the original, were they the file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalenius.core.random import DEFAULT_SEED, generator
+from dalenius.counts.pair import Pair
+
+
+def held_out(pair: Pair) -> Pair | None:
+    """The original beside as many people of the holdout as the protected file has records.
+
+    A small file is further from the original by chance alone, so that a holdout smaller than the protected file is no
+    yardstick for it: None.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": [1, 2, 3]}, {"a": [1, 2]}, {"a": [3, 4, 5]})
+    >>> held_out(pair).protected.rows
+    2
+    >>> held_out(Pair({"a": [1, 2, 3]}, {"a": [1, 2]}, {"a": [3]})) is None
+    True
+    """
+    rows = pair.protected.rows
+    if pair.holdout is None or not rows or pair.holdout.rows < rows:
+        return None
+    chosen = generator(DEFAULT_SEED, "held out").permutation(pair.holdout.rows)[:rows]
+    return Pair(pair.original, pair.holdout.take(np.sort(chosen)), grouping=pair.grouping)

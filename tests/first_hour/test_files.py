@@ -1,0 +1,180 @@
+"""Files as they come: their signs are recognised, told in one line, and kept on request."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import typer
+
+from dalenius.cli import app
+from dalenius.core.errors import DaleniusError
+from dalenius.data import read, write
+from dalenius.data.files import open_file, sniff_csv
+from dalenius.release import read_plan
+from dalenius.release.jobs import source
+from tests.cli.test_flags import commands
+from tests.first_hour.conftest import Newcomer, survey
+
+
+def german(rows: int = 200) -> bytes:
+    rng = np.random.default_rng(5)
+    lines = ["Straße;Betrag;Größe;Jahr"]
+    swap = str.maketrans(",.", ".,")
+    for amount, tall, year in zip(
+        rng.lognormal(8, 1, rows), rng.random(rows), rng.integers(1990, 2020, rows), strict=True
+    ):
+        numbers = f"{amount:,.2f};{1.5 + tall / 2:.2f};{year}".translate(swap)
+        lines.append(f"{'Mühlweg' if tall < 0.4 else 'Am Markt'};{numbers}")
+    return ("\r\n".join(lines) + "\r\n").encode("latin-1")
+
+
+def test_a_file_of_a_german_office_comes_back_as_it_was(newcomer: Newcomer) -> None:
+    path = newcomer.put("office.csv", german())
+    seen = newcomer.types("synth", path, "-o", newcomer.folder / "out.csv", "--like-input")
+    assert "semicolon-separated, decimal comma, point between thousands, cp1252 assumed" in seen
+    first, second = (
+        p.read_bytes().decode("cp1252").split("\r\n") for p in (path, newcomer.folder / "out.csv")
+    )
+    assert second[0] == first[0]
+    assert sniff_csv(newcomer.folder / "out.csv") == sniff_csv(path)
+    table = read(newcomer.folder / "out.csv")
+    assert table.schema["Betrag"].decimals == 2
+    assert table.to_frame("polars")["Betrag"].max() > 3000
+    assert table.to_frame("polars")["Jahr"].max() < 2020  # years have no sign between thousands
+    newcomer.types("synth", path, "-o", newcomer.folder / "plain.csv")
+    assert (newcomer.folder / "plain.csv").read_text("utf-8").startswith("Straße,Betrag,Größe,Jahr\n")
+
+
+@pytest.mark.parametrize("number", ["3.535,34", "3535,34", "1 234,5", "1'234.50", "-1.234.567,80"])
+def test_numbers_of_several_countries(newcomer: Newcomer, number: str) -> None:
+    path = newcomer.put("pay.csv", "sex;pay\n" + "".join(f"f;{n}\n" for n in (number, "12", number)))
+    column = read(path).to_frame("dict")["pay"]
+    plain = number.replace(" ", "").replace("'", "")
+    wanted = float(plain.replace(".", "").replace(",", ".")) if "," in plain else float(plain)
+    assert column == [wanted, 12.0, wanted]
+    opened = open_file(path)
+    write(opened.table, path, **opened.writing)
+    assert read(path).to_frame("dict")["pay"] == column
+
+
+def test_namibia_stays_a_country(newcomer: Newcomer) -> None:
+    path = newcomer.put("trips.csv", "country,nights,likes\n" + "NA,3,yes\nNO,NA,NA\nSE,4,no\n" * 9)
+    made = read(path).to_frame("polars")
+    assert made["country"].null_count() == 0
+    assert made["nights"].null_count() == made["likes"].null_count() == 9
+    alone = newcomer.put("codes.csv", "country,likes\n" + "NA,yes\nNO,NA\n" * 9)
+    assert read(alone).to_frame("polars").null_count().row(0) == (0, 0)
+
+
+def test_codes_keep_their_zeros_beside_gaps(newcomer: Newcomer) -> None:
+    path = newcomer.put("zip.csv", "zip,n\n" + "0110,1\nNA,NA\n4021,3\n" * 9)
+    assert read(path).to_frame("dict")["zip"][:3] == ["0110", None, "4021"]
+
+
+ODD = ["--na", "lost", "--separator", "|", "--encoding", "latin-1"]
+WORDS = {
+    "schema": [],
+    "check": [],
+    "synth": ["-o", "out.csv"],
+    "audit": ["--keys", "sex,age", "--targets", "pay"],
+    "plan": ["-o", "plan.yaml"],
+    "tables protect": ["--by", "sex,age", "--rule", "freq:3"],
+    "tables perturb": ["--by", "sex"],
+    "tables compare": ["--by", "sex", "--way", "random rounding"],
+    "tables statistic": ["--by", "sex", "--value", "age", "--statistic", "mean"],
+}
+
+
+def odd_file(newcomer: Newcomer) -> Path:
+    rows = "".join(
+        f"{'f' if i % 2 else 'm'}|{20 + i % 30}|{'lost' if i % 7 == 0 else 1000 + i % 9}\n" for i in range(80)
+    )
+    return newcomer.put("odd.csv", "sex|age|pay\n" + rows)
+
+
+@pytest.mark.parametrize("command", WORDS)
+def test_every_reading_command_takes_the_signs(
+    newcomer: Newcomer, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(newcomer.folder)
+    path, words, more = odd_file(newcomer), command.split(), WORDS[command]
+    assert "bar-separated" in newcomer.types(*words, path, *ODD, *more)
+    newcomer.types(*words, path, "--sheet", "a", *more, code=2)
+
+
+def test_no_command_that_reads_microdata_lacks_the_signs() -> None:
+    found = commands(typer.main.get_command(app))
+    reading = {
+        words: {flag for option in command.params for flag in option.opts}
+        for words, command in found.items()
+        if {option.name for option in command.params}
+        & {"data", "microdata", "original", "like", "last", "truth"}
+    }
+    signs = {"--na", "--sheet", "--separator", "--decimal", "--thousands", "--encoding"}
+    assert len(reading) > 20
+    assert [words for words, flags in reading.items() if not signs <= flags] == ["dp budget"]  # reads no data
+
+
+def test_a_plan_remembers_how_its_input_is_read(newcomer: Newcomer) -> None:
+    path, plan = odd_file(newcomer), newcomer.folder / "plan.yaml"
+    newcomer.types("plan", path, "-o", plan, *ODD)
+    wanted = read_plan(plan)
+    assert wanted.reading == {"missing_strings": ("", "lost"), "separator": "|", "encoding": "latin-1"}
+    original, holdout = source(wanted)
+    assert holdout is not None
+    pay = pl.concat([t.to_frame("polars")["pay"] for t in (original, holdout)])
+    assert (pay.dtype, pay.null_count()) == (pl.Int64, 12)
+    plan.write_text(plan.read_text().replace('"separator"', '"sheet"'))
+    assert "'sheet' is not for this type of file" in newcomer.types("release", plan, code=2)
+    plan.write_text(plan.read_text().replace('"sheet"', '"leaf"'))
+    assert "reading takes missing_strings, sheet" in newcomer.types("release", plan, code=2)
+
+
+def test_a_private_mean_is_taken_of_numbers_among_gaps(newcomer: Newcomer) -> None:
+    path = odd_file(newcomer)
+    columns = (
+        "pay: {kind: integer, bounds: [0, 2000], domain: declared}, sex: {kind: text}, age: {kind: integer}"
+    )
+    declared = newcomer.put("schema.yaml", f"columns: {{{columns}}}\n")
+    seen = newcomer.types("dp", "mean", path, "pay", "--schema", declared, "--epsilon", "1000", *ODD)
+    assert 990 < float(re.findall(r"\d[\d,]*\.?\d*", seen.replace(",", ""))[0]) < 1020
+
+
+def test_sheets_are_named_and_chosen(newcomer: Newcomer) -> None:
+    path = newcomer.folder / "book.xlsx"
+    write({"note": ["read me"]}, path, sheet="notes")
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(str(path)) as book:
+        for sheet, cells in {
+            "notes": [["note"], ["read me"]],
+            "people": [["pay"], [10], ["NA"], [30]],
+        }.items():
+            made = book.add_worksheet(sheet)
+            for i, row in enumerate(cells):
+                made.write_row(i, 0, row)
+    assert "sheet 'notes' read; there is also 'people'" in newcomer.types("schema", path)
+    assert "sheet 'people' read; there is also 'notes'" in newcomer.types("schema", path, "--sheet", "people")
+    assert read(path, sheet="people").to_frame("dict") == {"pay": [10, None, 30]}
+
+
+def test_files_of_r_and_open_document_are_read(newcomer: Newcomer) -> None:
+    pyreadr = pytest.importorskip("pyreadr")
+    frame = survey(60).select("sex", "age", "income").to_pandas()
+    path = newcomer.folder / "survey.rds"
+    pyreadr.write_rds(str(path), frame)
+    table = read(path)
+    assert table.rows == 60
+    assert table.to_frame("polars")["income"].null_count() == frame["income"].isna().sum()
+    with pytest.raises(DaleniusError, match="damaged"):
+        read(newcomer.put("bad.rds", b"no"))
+
+
+def test_wrong_signs_are_refused_in_one_line(newcomer: Newcomer, tmp_path: Path) -> None:
+    path = newcomer.put("a.csv", "a,b\n1,2\n")
+    assert "decimal mark is a point or a comma" in newcomer.types("schema", path, "--decimal", "x", code=2)
+    assert "must differ" in newcomer.types("schema", path, "--decimal", ",", "--separator", ",", code=2)

@@ -1,0 +1,98 @@
+"""k counts people, not their rows; and no other column gives a masked one back, whatever its kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dalenius import Candidate, Pair
+from dalenius.core.errors import DaleniusError
+from dalenius.counts.measure import MEASURES
+from dalenius.data.lens import Lens
+from dalenius.data.table import Table
+from dalenius.mask.lattice.generalise import Generalise
+from dalenius.mask.mondrian import Mondrian
+
+
+def visits(rows_each: int = 6) -> Table:
+    """Sixty people of several rows each."""
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame(
+        {"person": np.arange(60), "age": rng.integers(20, 80, 60), "sex": rng.choice(["f", "m"], 60)}
+    )
+    frame = pl.concat([frame] * rows_each)
+    table = Table.from_frame(frame)
+    return Table.from_frame(frame, table.schema.with_roles(entity="person"))
+
+
+def fewest(table: Table, source: Table) -> int:
+    frame = table.to_frame().with_columns(person=source.to_frame()["person"])
+    return int(frame.group_by("age", "sex").agg(pl.col("person").n_unique())["person"].min())
+
+
+def test_regions_have_k_people() -> None:
+    table = visits()
+    made = Mondrian(keys=("age", "sex"), k=5).apply(table)
+    assert fewest(made.table, table) >= 5
+    assert "person" in made.notes[0]
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.1])
+def test_a_generalisation_keeps_k_people(limit: float) -> None:
+    table = visits()
+    made = Generalise(keys=("age", "sex"), levels={"age": [5, 10, 20, "all"]}, k=6, limit=limit).apply(table)
+    assert fewest(made.table, table) >= 6
+    with pytest.raises(DaleniusError):
+        Generalise(keys=("age", "sex"), levels={"age": [5, 10]}, k=61).apply(table)
+
+
+def test_texts_and_numbers_give_masked_columns_back() -> None:
+    rng = np.random.default_rng(1)
+    age, place = rng.integers(20, 80, 1500), rng.integers(0, 400, 1500)
+    frame = pl.DataFrame(
+        {
+            "age": age,
+            "said": [f"{a} years" for a in age],
+            "mixed": (age * 37) % 101,
+            "region": [f"r{p % 5}" for p in place],
+            "town": [f"t{p}" for p in place],
+            "pay": rng.normal(size=1500),
+            "hours": rng.integers(0, 60, 1500),
+        }
+    )
+    steps = [{"do": "recode", "column": "age", "width": 10}, {"do": "collapse", "column": "region"}]
+    made = Candidate("recipe", {"steps": steps}).make(frame)
+    assert made.table.names == ["age", "region", "pay", "hours"]
+
+
+def test_local_suppression_counts_people_and_is_judged_by_people():
+    """Two rows a person: k = 3 people, whatever the number of rows, in the step, its log and the measure."""
+    rng = np.random.default_rng(3)
+    people = pl.DataFrame(
+        {
+            "person": np.arange(200),
+            "sex": rng.choice(["f", "m"], 200),
+            "region": rng.choice(list("abcdefgh"), 200),
+        }
+    )
+    frame = pl.concat([people, people]).sort("person")
+    schema = Table.from_frame(frame).schema.with_roles(entity="person", key=["sex", "region"])
+    table = Table.from_frame(frame, schema)
+    made = Candidate("suppress", {"keys": ["sex", "region"], "k": 3}).make(table, seed=1)
+    pair = Pair(table, made.table, keys=["sex", "region"], lens=made.lens())
+    once = made.table.to_frame()
+    assert MEASURES["k-anonymity"](pair).value >= 3
+    sizes = pl.DataFrame(once).group_by("sex", "region").len()["len"].min()
+    assert sizes >= 6  # two rows each
+    lone = pl.concat([people, people.head(1), people.head(1)]).with_columns(
+        region=pl.when(pl.col("person") == 0).then(pl.lit("z")).otherwise(pl.col("region"))
+    )
+    several = Table.from_frame(lone).schema.with_roles(entity="person")
+    same = Pair(
+        Table.from_frame(lone, several),
+        lone.drop("person"),
+        keys=["sex", "region"],
+        lens=Lens(links=np.arange(lone.height)),
+    )
+    assert MEASURES["k-anonymity"](same).value == 1  # three rows of one person

@@ -1,0 +1,173 @@
+"""No false certainty: what `fit` calls proved or bounded is what enumerating every table gives."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalenius.core.errors import DataError, TableError
+from dalenius.published import Entry, Published, fit
+from dalenius.published.cells import possible_cells
+from dalenius.published.margin import NO_LIMIT
+
+DOMAINS = {"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1"]}
+COLUMNS = list(DOMAINS)
+SETS = [(), ("a",), ("b",), ("a", "b"), ("b", "c"), ("a", "c"), ("a", "b", "c")]
+
+
+def brute_force(published: Published) -> dict[tuple[int, ...], tuple[int, int]]:
+    """Smallest and largest count of every cell over all tables of counts that meet every exact or ranged sum."""
+    cells = list(product(*(range(len(values)) for values in published.domains.values())))
+    codes = np.array(cells)
+    sums = []
+    for margin in published.margins:
+        place = margin.places(codes, published.columns)
+        for k in range(len(margin.keys)):
+            if margin.low[k] > 0 or margin.high[k] < NO_LIMIT:
+                sums.append((np.flatnonzero(place == k), int(margin.low[k]), int(margin.high[k])))
+        if margin.complete:
+            sums.append((np.flatnonzero(place == -2), 0, 0))
+    top = np.full(len(cells), 99)
+    for members, _, high in sums:
+        top[members] = np.minimum(top[members], high)
+    low, high = np.full(len(cells), 99), np.full(len(cells), -1)
+
+    def fill(at: int, held: list[int]) -> None:
+        if at == len(cells):
+            if all(lo <= sum(held[m] for m in members) <= hi for members, lo, hi in sums):
+                np.minimum(low, held, out=low)
+                np.maximum(high, held, out=high)
+            return
+        for n in range(int(top[at]) + 1):
+            held.append(n)
+            if all(sum(held[m] for m in members if m <= at) <= hi for members, _, hi in sums):
+                fill(at + 1, held)
+            held.pop()
+
+    fill(0, [])
+    return {cell: (int(low[i]), int(high[i])) for i, cell in enumerate(cells)}
+
+
+people_strategy = st.lists(
+    st.tuples(st.sampled_from("01"), st.sampled_from("012"), st.sampled_from("01")), min_size=1, max_size=5
+)
+
+
+def frame(people):
+    return {name: [row[j] for row in people] for j, name in enumerate(COLUMNS)}
+
+
+@settings(max_examples=40, deadline=None)
+@given(people_strategy, st.lists(st.sampled_from(SETS), min_size=1, max_size=3, unique=True))
+def test_bounds_are_those_of_all_tables_and_hold_the_truth(people, sets):
+    published = Published.count(frame(people), [(), *sets], domains=DOMAINS)
+    found, truth = fit(published), brute_force(published)
+    at = {tuple(cell): i for i, cell in enumerate(found.system.cells.tolist())}
+    for cell, (low, high) in truth.items():
+        if cell not in at:
+            assert (low, high) == (0, 0)
+            continue
+        i = at[cell]
+        assert (int(found.low[i]), int(found.high[i])) == (low, high)
+        assert bool(found.proved[i]) == (low == high)
+        real = sum(tuple(map(int, row)) == cell for row in people)
+        assert low <= real <= high
+    assert found.exact.all()
+    quick = fit(published, bounds=False)
+    assert (quick.proved == found.proved).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(people_strategy, st.lists(st.sampled_from(SETS), min_size=2, max_size=4, unique=True))
+def test_another_table_never_proves_less(people, sets):
+    fewer = fit(Published.count(frame(people), [(), *sets[:-1]], domains=DOMAINS))
+    more = fit(Published.count(frame(people), [(), *sets], domains=DOMAINS))
+    assert more.people_proved >= fewer.people_proved
+
+
+@settings(max_examples=25, deadline=None)
+@given(people_strategy, st.integers(2, 4), st.data())
+def test_ranges_and_suppressed_cells(people, base, data):
+    table = {"a": [], "b": [], "n": []}
+    for a, b in product(*(DOMAINS[c] for c in "ab")):
+        n = sum(row[:2] == (a, b) for row in people)
+        way = data.draw(st.sampled_from(["exact", "suppressed"]))
+        table["a"].append(a)
+        table["b"].append(b)
+        table["n"].append(str(n) if way == "exact" else ":c")
+    singles = {"b": list("012"), "n": [base * round(sum(r[1] == b for r in people) / base) for b in "012"]}
+    from dalenius.data.table import Table
+
+    published = Published.from_entries(
+        [
+            Entry("ab", Table.from_frame(table)),
+            Entry("b", Table.from_frame(singles), kind="rounded", base=base),
+            Entry("all", Table.from_frame({"a": ["Total"], "n": [len(people)]})),
+        ],
+        {"a": DOMAINS["a"], "b": DOMAINS["b"]},
+    )
+    found, truth = fit(published), brute_force(published)
+    for i, cell in enumerate(found.system.cells.tolist()):
+        assert (int(found.low[i]), int(found.high[i])) == truth[tuple(cell)]
+
+
+def test_noisy_cells_prove_nothing():
+    table = {"a": ["0", "1"], "n": [3.2, -0.4]}
+    published = Published.from_tables({"a": table}, kind="noisy", scale=2.0)
+    assert not fit(published).proved.any()
+
+
+def test_tables_that_disagree_are_named_without_values():
+    sexes = {"sex": ["f", "m"], "n": [31, 41]}
+    towns = {"town": ["A", "B"], "n": [31, 42]}
+    published = Published.from_tables({"sexes": sexes, "towns": towns}, complete=True)
+    with pytest.raises(TableError) as caught:
+        fit(published)
+    assert "disagrees" in str(caught.value)
+    assert not any(str(n) in str(caught.value) for n in (31, 41, 42))
+    relaxed = fit(published, relax=True)
+    assert relaxed.slack["slack"].abs().sum() == 1
+    assert not relaxed.proved.any()
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"sex": ["f", "m"], "n": [3, -1]}, "negative"),
+        ({"sex": ["f", "f"], "n": [3, 1]}, "listed twice"),
+        ({"sex": ["f", "q"], "n": [3, 1]}, "unknown codes in column 'sex'"),
+    ],
+)
+def test_faults_of_a_table_are_named(table, said):
+    with pytest.raises(TableError, match=said):
+        Published.from_tables({"sexes": table}, domains={"sex": ["f", "m"]})
+
+
+def test_a_million_million_combinations_are_never_listed():
+    rng = np.random.default_rng(1)
+    people = {f"x{j}": rng.integers(0, 100, 30).astype(str) for j in range(6)}
+    pairs = [(f"x{j}", f"x{j + 1}") for j in range(5)]
+    domains = {name: [str(v) for v in range(100)] for name in people}
+    published = Published.count(people, pairs, domains=domains)
+    assert published.combinations == 10**12
+    assert len(possible_cells(published)) < 1000
+    with pytest.raises(DataError, match="possible"):
+        possible_cells(Published.count(people, [("x0",), ("x1",), ("x2",), ("x3",), ("x4",)]), most=10_000)
+
+
+def test_where_restricts_a_table_to_its_population():
+    table = Published.count({"sex": ["f", "m", "f"], "age": ["1", "2", "2"]}, [("age",), ("sex",)])
+    from dalenius.data.table import Table
+
+    extra = Entry("women", Table.from_frame({"age": ["1", "2"], "n": [1, 1]}), where="sex == 'f'")
+    both = table | Published.from_entries([extra], table.domains)
+    assert fit(both).people_proved == 3
+
+
+def test_an_area_without_people_is_no_error():
+    published = Published.from_tables({"t": {"area": ["A", "B"], "n": [0, 2]}}, complete=True)
+    assert fit(published).people_proved == 2

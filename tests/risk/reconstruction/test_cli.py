@@ -1,0 +1,189 @@
+"""`dalenius attack` and `dalenius synth --from`, as users call them."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import dalenius
+from dalenius.cli import app
+from dalenius.evaluation.policy import Rule
+from dalenius.published import Ledger
+from dalenius.release.attacking import read_published
+from dalenius.risk.reconstruction.attacked import attack
+
+
+@pytest.fixture
+def tables(tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "sexes.csv").write_text("sex,n\nf,52\nm,48\n")
+    (tmp_path / "new" / "young.csv").write_text("sex,age,n\nf,0-79,49\nm,0-79,30\nm,80+,18\n")
+    people = [("f", "0-79")] * 49 + [("f", "80+")] * 3 + [("m", "0-79")] * 30 + [("m", "80+")] * 18
+    frame = pl.DataFrame(people, schema=["sex", "age"], orient="row").with_row_index("pid")
+    frame.write_csv(tmp_path / "people.csv")
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_attack_by_pattern_and_revealed(tables):
+    shown = run(
+        "attack",
+        tables / "new",
+        "--earlier",
+        tables / "old",
+        "--same-people",
+        "--truth",
+        tables / "people.csv",
+    )
+    assert shown.exit_code == 1, shown.output
+    assert "cells to hold back" in shown.output
+    assert "young [" in shown.output
+    assert "sex = f, age = 80+" not in shown.output.split("cells to hold")[0]
+    assert "100.0 % of the proved cells are right" in shown.output
+    revealed = run("attack", tables / "new", tables / "old", "--show-cells")
+    assert "sexes [sex = f] − young" in revealed.output
+    assert revealed.exit_code == 0
+
+
+def test_policy_lines_json_links_and_the_ledger(tables):
+    told = run(
+        "attack", tables / "old", "--must", "proved-unique <= 0 %", "--must", "small-groups <= 0", "--json",
+        "--record", tables / "out.jsonl",
+    )  # fmt: skip
+    assert told.exit_code == 0, told.output
+    found = json.loads(told.stdout)
+    assert all(line["met"] for line in found["policy"])
+    assert Ledger(tables / "out.jsonl").names == ["old"]
+    refused = run("attack", tables / "new", tables / "out.jsonl", "--must", "small-groups <= 0", "--record",
+                  tables / "out.jsonl")  # fmt: skip
+    assert refused.exit_code == 1
+    assert "not met" in refused.output
+    assert Ledger(tables / "out.jsonl").names == ["old"]
+    linked = run("attack", tables / "new", tables / "old", "--truth", tables / "people.csv", "--external",
+                 tables / "people.csv", "--area", "sex", "--keys", "sex", "--json")  # fmt: skip
+    assert linked.exit_code == 0, linked.output
+    assert "modal guesser" in json.loads(linked.stdout)["links"]["values"]
+
+
+def test_cells_are_written_and_faults_named(tables):
+    done = run("attack", tables / "new", tables / "old", "-o", tables / "cells.csv")
+    assert done.exit_code == 0
+    assert pl.read_csv(tables / "cells.csv")["proved"].all()
+    (tables / "bad.csv").write_text("sex,n\nf,-3\n")
+    bad = run("attack", tables / "bad.csv")
+    assert bad.exit_code != 0
+    assert run("attack", tables / "nowhere").exit_code != 0
+
+
+def test_a_rule_about_published_figures_is_read():
+    rule = Rule.parse("proved-unique <= 0 %")
+    assert (rule.measure, rule.limit) == ("proved-unique", 0.0)
+
+
+def test_synth_from_targets(tmp_path):
+    (tmp_path / "targets.yaml").write_text(
+        "rows: 400\n"
+        "columns:\n  cars: {values: [0, 1]}\n  sex: {values: [f, m], shares: [0.55, 0.45]}\n"
+        "  tenure: {values: [owner, tenant]}\n"
+        "targets:\n"
+        "  - {table: [tenure, cars], counts: {owner: {0: 60, 1: 180}, tenant: {0: 100, 1: 60}}, source: Table 5}\n"
+        "  - {logit: cars, reference: {sex: m, tenure: owner}, constant: 1.3,"
+        " coefficients: {sex: {f: -0.4}, tenure: {tenant: -1.65}}}\n"
+    )
+    done = run("synth", "--from", tmp_path / "targets.yaml", "-o", tmp_path / "made.csv")
+    assert done.exit_code == 0, done.output
+    assert "INVENTED" in (tmp_path / "made.README.txt").read_text()
+    made = pl.read_csv(tmp_path / "made.csv")
+    assert made.filter(pl.col("tenure") == "owner")["cars"].sum() == 180
+    assert run("synth").exit_code != 0
+    (tmp_path / "wrong.yaml").write_text("rows: 4\ncolumns: {a: {values: [1]}}\ntargets: [{tabel: 1}]\n")
+    assert run("synth", "--from", tmp_path / "wrong.yaml").exit_code != 0
+
+
+def test_a_protected_table_is_read_as_it_was_written(tmp_path):
+    """What `tables protect` writes has a column of flags, which crosses nothing."""
+    towns = [f"t{i % 4}" for i in range(60)]
+    ills = ["rare" if i == 7 else "a" if i % 3 else "b" for i in range(60)]
+    data, table = tmp_path / "people.csv", tmp_path / "table.csv"
+    dalenius.write({"town": towns, "ill": ills}, data)
+    made = run("tables", "protect", data, "--by", "town,ill", "--rule", "freq:3", "-o", table)
+    assert made.exit_code == 0
+    published = read_published([table])
+    assert set(published.columns) == {"town", "ill"}
+    found = attack(published)
+    assert found.patterns()["cells"].sum() == 4 * 3
+    assert found.patterns()["people at most"].max() <= 4 * 3 * 60
+
+
+def test_the_planner_and_guesses(tables):
+    told = run("attack", tables / "new", tables / "old", "--which", "--compare", "--guesses", 2, "--truth",
+               tables / "people.csv", "--json")  # fmt: skip
+    assert told.exit_code == 0, told.output
+    found = json.loads(told.stdout)
+    assert found["which"][0]["people proved"] <= found["which"][-1]["people proved"]
+    assert found["compare"][0]["way"] == "as they are"
+    assert found["guesses"][0]["value"] == 100
+    assert run("attack", tables / "new", "--compare").exit_code != 0
+
+
+@pytest.mark.parametrize("total", ["Total", "total", "ALL", "_T"])
+def test_a_total_is_never_taken_for_a_category(tmp_path, total):
+    """Taken for one, it would hide that the suppressed cell follows."""
+    (tmp_path / "t.csv").write_text(f"sex,n\nf,:c\nm,4\n{total},5\n")
+    told = run("attack", tmp_path / "t.csv", "--must", "proved-unique <= 0 %", "--json")
+    assert told.exit_code == 1, told.output
+    assert json.loads(told.stdout)["figures"]["proved-unique"]["value"] == 20
+
+
+def test_treated_counts_are_said_and_never_taken_for_exact(tmp_path):
+    (tmp_path / "t.csv").write_text("sex,n\nf,3\nm,6\nTotal,12\n")
+    wrong = run("attack", tmp_path / "t.csv")
+    assert wrong.exit_code != 0
+    assert "say so" in wrong.output
+    right = run("attack", tmp_path / "t.csv", "--kind", "rounded", "--base", 3, "--json")
+    assert right.exit_code == 0, right.output
+    assert json.loads(right.stdout)["figures"]["proved-people"]["value"] == 0
+    assert run("attack", tmp_path / "t.csv", "--kind", "odd").exit_code != 0
+    (tmp_path / "two.csv").write_text("sex,n,count\nf,3,4\n")
+    assert "several columns of counts" in run("attack", tmp_path / "two.csv").output
+
+
+def test_tables_of_one_name_are_told_apart(tmp_path):
+    for folder, rest in (("old", "f,52\nm,48"), ("new", "f,0-79,49\nm,0-79,30\nm,80+,18")):
+        (tmp_path / folder).mkdir()
+        head = "sex,n" if folder == "old" else "sex,age,n"
+        (tmp_path / folder / "people.csv").write_text(f"{head}\n{rest}\n")
+    told = run("attack", tmp_path / "new", "--earlier", tmp_path / "old", "--same-people", "--show-cells")
+    assert "old/people [sex = f] − new/people [" in " ".join(told.output.split())
+    apart = run("attack", tmp_path / "new", "--earlier", tmp_path / "old")
+    assert apart.exit_code == 0
+    assert "attacked apart" in " ".join(apart.output.split())
+
+
+def test_files_of_a_folder_that_are_not_attacked_are_named(tables):
+    folder = tables / "new"
+    assert "Not attacked" not in run("attack", folder).output
+    (folder / "towns.csv").write_text("town,people\nA,1\nB,6\n")
+    (folder / "ages.tsv").write_text("age\tn\n0-79\t1\n")
+    (folder / "more").mkdir()
+    (folder / "more" / "sexes.csv").write_text("sex,n\nf,1\n")
+    told = json.loads(run("attack", folder, "--json").stdout)
+    assert sorted(name.rsplit("/", 1)[-1] for name in told["not attacked"]) == [
+        "ages.tsv",
+        "sexes.csv",
+        "towns.csv",
+    ]
+    assert "what they give away is not known" in " ".join(run("attack", folder).output.split())
+
+
+def test_columns_that_differ_in_capitals_alone_are_named(tables):
+    (tables / "new" / "sexes.csv").write_text("Sex,n\nf,52\nm,48\n")
+    assert "Taken for different columns: Sex, sex" in run("attack", tables / "new").output
+    assert "Taken for different columns" not in run("attack", tables / "old").output
