@@ -20,8 +20,8 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray, BoolArray
 from dalenius.utility.propensity.design import predictors
 from dalenius.utility.propensity.scores import Scores, summarise
-from dalenius.utility.propensity.tree.fit import resampled
 from dalenius.utility.propensity.tree.grow import Stacked
+from dalenius.utility.propensity.tree.redraw import Redrawing
 
 Learner = Literal["boosting", "forest"]
 IMPORTANCE_ROWS = 1000
@@ -124,8 +124,8 @@ class _Trial:
     def null(self, data: Stacked, t: BoolArray, i: int) -> float:
         """Figure pMSE of one simulated file of a correct model."""
         k = int(t.sum())
-        simulated = resampled(data, k, generator(self.seed, "propensity-learner", i))
-        scores, _, _ = self.run(simulated, t)
+        drawn = Redrawing.of(data, k).draw(k, generator(self.seed, "propensity-learner", i))
+        scores, _, _ = self.run(drawn.stacked(len(t) - k), t)
         return float(np.mean((scores - k / len(t)) ** 2))
 
 

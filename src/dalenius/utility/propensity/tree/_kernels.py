@@ -1,7 +1,9 @@
 """Loops of the propensity tree: counting a node, finding its best split, parting its rows.
 
-A node is counted for all columns in one pass, row after row: ``counts[2 (offset + bin) + t]``. Of two children only the
-smaller one is counted; the other is the difference.
+A row stands for so many original and so many protected ones: its weight of 64 bits has the original ones in the lower
+half and the protected ones in the upper half, so that one addition counts both. A node is counted for all columns in
+one pass, row after row: ``counts[offset + bin]``. Of two children only the smaller one is counted; the other is the
+difference.
 """
 
 from __future__ import annotations
@@ -11,15 +13,19 @@ import numpy as np
 from dalenius.core.kernels import njit
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 
+LOW = 0xFFFFFFFF
+"""The half of a weight that counts original rows."""
+
 
 @njit(cache=True, nogil=True)
-def count_node(bins: IntArray, offsets: IntArray, t: IntArray, rows: IntArray, size: int) -> IntArray:
-    """Rows of each file in every bin of every column."""
-    counts = np.zeros(2 * size, np.int32)
+def count_node(bins: IntArray, offsets: IntArray, weights: IntArray, rows: IntArray, size: int) -> IntArray:
+    """Rows of both files in every bin of every column."""
+    counts = np.zeros(size, np.int64)
     for i in range(len(rows)):
-        row, side = rows[i], t[rows[i]]
+        row = rows[i]
+        weight = weights[row]
         for f in range(bins.shape[1]):
-            counts[2 * (offsets[f] + bins[row, f]) + side] += 1
+            counts[offsets[f] + bins[row, f]] += weight
     return counts
 
 
@@ -46,9 +52,9 @@ def _in_order(counts: IntArray, offset: int, size: int, factor: bool) -> tuple[I
     present, count, ones = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     n = 0
     for b in range(size):
-        zero, one = counts[2 * (offset + b)], counts[2 * (offset + b) + 1]
-        if zero + one > 0:
-            present[n], count[n], ones[n] = b, zero + one, one
+        both = counts[offset + b]
+        if both > 0:
+            present[n], count[n], ones[n] = b, (both & LOW) + (both >> 32), both >> 32
             n += 1
     present, count, ones = present[:n], count[:n], ones[:n]
     if factor:
@@ -81,7 +87,7 @@ def _reach(
 
 @njit(cache=True, nogil=True)
 def _finer(
-    node: AnyArray, bins: IntArray, ranks: IntArray, t: IntArray, rows: IntArray, f: int,
+    node: AnyArray, bins: IntArray, ranks: IntArray, weights: IntArray, rows: IntArray, f: int,
     present: IntArray, count: IntArray, ones: IntArray, smallest: int, gain: float, floor: float,
 ) -> tuple[float, int]:  # fmt: skip
     """Second look inside the bins of a number where a cut could be best: the gain, and the rank to cut after, or −1."""
@@ -99,45 +105,45 @@ def _finer(
         if max(corner, _decrease(node, below, below_ones)) >= floor:
             flagged[present[i]] = True
             found += count[i]
-    keys, home = np.empty(found, np.int64), np.empty(found, np.int64)
-    k = 0
+    keys, who = np.empty(min(found, len(rows)), np.int64), np.empty(min(found, len(rows)), np.int32)
+    found = 0
     for i in range(len(rows)):
-        b = bins[rows[i], f]
-        if flagged[b]:
-            keys[k] = 2 * np.int64(ranks[rows[i]]) + t[rows[i]]
-            home[k] = b
-            k += 1
-    order = np.argsort(keys)
+        if flagged[bins[rows[i], f]]:
+            keys[found], who[found] = ranks[rows[i]], rows[i]
+            found += 1
+    order = np.argsort(keys[:found])
     cut, last = -1, -1
     for i in range(found):
-        key, b = keys[order[i]], home[order[i]]
+        key, row = keys[order[i]], who[order[i]]
+        b = int(bins[row, f])
         if b != last:
             below, below_ones, last = starts[b], starts_ones[b], b
-        below += 1
-        below_ones += key & 1
-        ends = i + 1 == found or keys[order[i + 1]] >> 1 != key >> 1
+        below += (weights[row] & LOW) + (weights[row] >> 32)
+        below_ones += weights[row] >> 32
+        ends = i + 1 == found or keys[order[i + 1]] != key
         if ends and below >= smallest and node[0] - below >= smallest:
             decrease = _decrease(node, below, below_ones)
             if decrease > gain * (1 + 1e-12):
-                gain, cut = decrease, key >> 1
+                gain, cut = decrease, key
     return gain, cut
 
 
 @njit(cache=True, nogil=True)
 def best_split(
     counts: IntArray, bins: IntArray, ranks: IntArray, fine: IntArray, offsets: IntArray, sizes: IntArray,
-    factor: BoolArray, t: IntArray, rows: IntArray, smallest: int, weights: AnyArray,
+    factor: BoolArray, weights: IntArray, rows: IntArray, smallest: int, worth: AnyArray,
 ) -> tuple[int, float, int, IntArray]:  # fmt: skip
     """Column of the split with the largest Gini decrease, the decrease, the rank to cut after, the levels that go left.
 
-    The first column wins ties, and the first cut. Column −1: none. ``weights`` of original and protected rows make
-    files of different size count alike.
+    The first column wins ties, and the first cut. Column −1: none. The ``worth`` of an original and of a protected row
+    makes files of different size count alike.
     """
-    n, total = len(rows), 0
+    both = 0
     for b in range(sizes[0]):
-        total += counts[2 * b + 1]
-    parent = _gini(weights[0] * (n - total), weights[1] * total)
-    node = np.array([float(n), float(total), weights[0], weights[1], parent])
+        both += counts[b]
+    n, total = (both & LOW) + (both >> 32), both >> 32
+    parent = _gini(worth[0] * (n - total), worth[1] * total)
+    node = np.array([float(n), float(total), worth[0], worth[1], parent])
     bounds = np.zeros(len(sizes))
     top = 0.0
     for f in range(len(sizes)):
@@ -155,7 +161,7 @@ def best_split(
         present, count, ones = _in_order(counts, offsets[f], sizes[f], factor[f])
         if fine[f] >= 0:
             better, rank = _finer(
-                node, bins, ranks[fine[f]], t, rows, f, present, count, ones, smallest, gain, floor
+                node, bins, ranks[fine[f]], weights, rows, f, present, count, ones, smallest, gain, floor
             )
             if rank >= 0:
                 best, gain, cut = f, better, rank
@@ -178,10 +184,10 @@ def best_split(
 
 @njit(cache=True, nogil=True)
 def part(
-    columns: IntArray, ranks: IntArray, rank: int, f: int, t: IntArray, rows: IntArray, spare: IntArray, cut: int,
+    columns: IntArray, ranks: IntArray, rank: int, f: int, weights: IntArray, rows: IntArray, spare: IntArray, cut: int,
     left: IntArray, factor: bool, size: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Put the rows on the left of a split first; both sides keep their order. Gives their number and protected ones.
+    """Put the rows on the left of a split first; both sides keep their order. Gives their number and their weight.
 
     Every row is written to both sides, and counted on one: which side it takes cannot be foreseen.
     """
@@ -189,7 +195,7 @@ def part(
     if factor:
         for i in range(len(left)):
             goes[left[i]] = 1
-    a = b = ones = 0
+    a = b = weight = 0
     for i in range(len(rows)):
         row = rows[i]
         code = np.int64(ranks[rank, row]) if rank >= 0 else np.int64(columns[f, row])
@@ -198,19 +204,19 @@ def part(
         spare[b] = row
         a += go
         b += 1 - go
-        ones += go & t[row]
+        weight += weights[row] * go
     rows[a:] = spare[:b]
-    return a, ones
+    return a, weight
 
 
 @njit(cache=True, nogil=True)
-def spread_ranks(own: IntArray, drawn: IntArray, once: BoolArray, moved: AnyArray) -> IntArray:
-    """Ranks of values drawn again (given by their rank in the original), then of the original's.
+def spread_ranks(drawn: IntArray, once: BoolArray, moved: AnyArray) -> tuple[IntArray, IntArray]:
+    """New ranks of values drawn again (given by their rank in the original), and of every rank of the original.
 
     Rank r of the original stays the value r; where it occurs once, what was drawn is moved by up to half a rank to
     either side (``moved``), and all values are ranked anew.
     """
-    k, n = len(drawn), len(own)
+    k = len(drawn)
     place = np.ones(len(once) + 1, np.int64)
     place[0] = 0
     for i in range(k):
@@ -221,7 +227,7 @@ def spread_ranks(own: IntArray, drawn: IntArray, once: BoolArray, moved: AnyArra
     # the moved values of each rank, sorted by insertion: there are a few
     fill = place[:-1].copy()
     who = np.empty(place[-1], np.int64)
-    under = place[:-1].copy()
+    under = place[:-1].astype(np.int32)
     for i in range(k):
         rank = drawn[i]
         if once[rank]:
@@ -232,12 +238,10 @@ def spread_ranks(own: IntArray, drawn: IntArray, once: BoolArray, moved: AnyArra
             who[j] = i
             fill[rank] += 1
             under[rank] += moved[i] < 0
-    codes = np.empty(k + n, np.int32)
+    codes = np.empty(k, np.int32)
     for i in range(k):
         codes[i] = under[drawn[i]]
     for rank in range(len(once)):
         for j in range(place[rank], fill[rank]):
             codes[who[j]] = j if moved[who[j]] < 0 else j + 1
-    for i in range(n):
-        codes[k + i] = under[own[i]]
-    return codes
+    return codes, under

@@ -16,7 +16,7 @@ A tree finds interactions that a main-effects model cannot see. There is no form
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, get_args
 
@@ -29,7 +29,6 @@ from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray, BoolArray
 from dalenius.utility.propensity.design import predictors
 from dalenius.utility.propensity.scores import Scores, summarise
-from dalenius.utility.propensity.tree._kernels import spread_ranks
 from dalenius.utility.propensity.tree.grow import (
     COMPLEXITY,
     LEAF,
@@ -38,7 +37,9 @@ from dalenius.utility.propensity.tree.grow import (
     Stacked,
     grow,
     grow_to_depth,
+    weighed,
 )
+from dalenius.utility.propensity.tree.redraw import Redrawing
 
 Null = Literal["resample", "permutation"]
 FEWEST, PRECISE = 5, 0.05
@@ -120,7 +121,7 @@ def tree_propensity(
     if depth is not None:
         tree = grow_to_depth(data, t, depth)
     else:
-        tree = grow(data, t, rule)
+        tree = grow(data, weighed(t), rule)
         nulls, unsplit = simulate_null(data, t, null, repeats, rule, seed)
     scores = tree.scores(n + k)
     figures = summarise(scores, t)
@@ -148,33 +149,22 @@ def simulate_null(
         raise OptionError(f"unknown null {null!r}; use one of {', '.join(get_args(Null))}")
     k = int(t.sum())
     n = len(t) - k
+    again = Redrawing.of(data, k) if repeats and null == "resample" else None
     found, unsplit = [], 0
     for i in range(repeats):
         rng = generator(seed, "propensity-tree", null, i)
-        if null == "permutation":
-            tree = grow(data, rng.permutation(t), rule)
+        if again is None:
+            tree = grow(data, weighed(rng.permutation(t)), rule)
             factor = n / (n + k)
         else:
-            tree = grow(resampled(data, k, rng), t, rule)
+            drawn = again.draw(k, rng)
+            tree = grow(drawn.data, drawn.weights(n), rule)
             factor = 1.0
         found.append(factor * tree.pmse(k / (n + k)))
         unsplit += len(tree.leaves) == 1
         if i + 1 >= FEWEST and np.std(found, ddof=1) < PRECISE * np.mean(found) * np.sqrt(i + 1):
             break
     return found, unsplit
-
-
-def resampled(data: Stacked, k: int, rng: np.random.Generator) -> Stacked:
-    """Stack ``k`` rows drawn from the original (whose rows come after the first ``k``) on the original."""
-    drawn = rng.integers(0, len(data.bins) - k, k)
-    bins = np.concatenate([np.take(data.bins[k:], drawn, axis=0), data.bins[k:]])
-    ranks = np.concatenate([np.take(data.ranks[:, k:], drawn, axis=1), data.ranks[:, k:]], axis=1)
-    codes = {}
-    for f in np.flatnonzero(~data.factor).tolist():
-        own, once = data.occurring_once(f, k)
-        if once.any():
-            codes[f] = spread_ranks(own, own[drawn], once, rng.random(k) - 0.5)
-    return replace(data, bins=bins, ranks=ranks).replaced(codes)
 
 
 def pairs_null(files: Sequence[Pair], complexity: float = COMPLEXITY) -> float:

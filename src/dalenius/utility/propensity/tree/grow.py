@@ -53,29 +53,36 @@ class Stacked:
         """Rank numbers and take over the codes of factors."""
         factor = np.array([part.factor for part in parts], dtype=bool)
         codes = {f: dense(part.values)[0] for f, part in enumerate(parts)}
-        empty = np.zeros((len(parts[0].values), len(parts)), np.uint16)
+        empty = np.zeros((len(parts[0].values), len(parts)), np.uint8)
         blank = cls(empty, np.zeros((0, len(empty)), np.int32), -np.ones(len(parts), np.int64),
                     np.ones(len(parts), np.int64), factor, tuple(part.column for part in parts))  # fmt: skip
         return blank.replaced(codes)
 
     def replaced(self, codes: Mapping[int, IntArray]) -> Stacked:
-        """The same with other codes of some columns; the bins are overwritten."""
+        """The same with other codes of some columns; the bins are overwritten where they have room."""
         sizes, fine = self.sizes.copy(), self.fine.copy()
         held = {f: self.ranks[self.fine[f]] for f in np.flatnonzero(self.fine >= 0).tolist()}
-        largest = max((int(codes[f].max()) for f in codes if self.factor[f]), default=0)
-        bins = self.bins.astype(np.uint32) if largest > np.iinfo(self.bins.dtype).max else self.bins
+        tops = {f: int(own.max()) for f, own in codes.items()}
+        shifts = {
+            f: 0 if self.factor[f] else max(0, top.bit_length() - BINS.bit_length() + 1)
+            for f, top in tops.items()
+        }
+        largest = max((tops[f] >> shifts[f] for f in codes), default=0)
+        bins = self.bins.astype(np.promote_types(self.bins.dtype, np.min_scalar_type(largest)), copy=False)
         for f, own in codes.items():
-            top = int(own.max())
-            shift = 0 if self.factor[f] else max(0, top.bit_length() - BINS.bit_length() + 1)
             held.pop(f, None)
-            if shift:
+            if shifts[f]:
                 held[f] = own
-            bins[:, f] = own >> shift
-            sizes[f] = (top >> shift) + 1
+            bins[:, f] = own >> shifts[f]
+            sizes[f] = (tops[f] >> shifts[f]) + 1
         fine[:] = -1
         fine[list(held)] = np.arange(len(held))
         ranks = np.stack([held[f] for f in held]).astype(np.int32, copy=False) if held else self.ranks[:0]
         return replace(self, bins=bins, ranks=ranks, fine=fine, sizes=sizes)
+
+    def some(self, rows: IntArray) -> Stacked:
+        """The same predictors on some rows, which may come several times."""
+        return replace(self, bins=np.take(self.bins, rows, axis=0), ranks=np.take(self.ranks, rows, axis=1))
 
     def column(self, f: int) -> IntArray:
         """Levels or ranks of one predictor."""
@@ -100,52 +107,53 @@ class Stacked:
         """Where the bins of each column begin in the counts of a node."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
 
-    def occurring_once(self, f: int, k: int) -> tuple[IntArray, BoolArray]:
-        """Ranks of a number among the rows after the first ``k``, and which of them occur once; worked out once."""
-        if f not in self._once:
-            own, count = dense(self.column(f)[k:])
-            self._once[f] = own, count == 1
-        return self._once[f]
-
-    @cached_property
-    def _once(self) -> dict[int, tuple[IntArray, BoolArray]]:
-        return {}
-
-    def root(self, t: BoolArray) -> Node:
+    def root(self, weights: IntArray) -> Node:
         """All rows, counted."""
-        rows = np.arange(len(t), dtype=np.int32)
-        return Node(rows, self._counted(t, rows), int(t.sum()))
+        rows = np.arange(len(weights), dtype=np.int32)
+        return Node(rows, self._counted(weights, rows), int(weights.sum()))
 
-    def _counted(self, t: BoolArray, rows: IntArray) -> IntArray:
-        counts: IntArray = kernels.count_node(
-            self.bins, self.offsets, t.view(np.uint8), rows, int(self.sizes.sum())
-        )
+    def _counted(self, weights: IntArray, rows: IntArray) -> IntArray:
+        counts: IntArray = kernels.count_node(self.bins, self.offsets, weights, rows, int(self.sizes.sum()))
         return counts
 
-    def best(self, node: Node, t: BoolArray, smallest: int, weights: AnyArray) -> Split:
+    def best(self, node: Node, weights: IntArray, smallest: int, worth: AnyArray) -> Split:
         """Find the best split of a node."""
         return Split(*kernels.best_split(
-            node.counts, self.bins, self.ranks, self.fine, self.offsets, self.sizes, self.factor, t.view(np.uint8),
-            node.rows, smallest, weights,
+            node.counts, self.bins, self.ranks, self.fine, self.offsets, self.sizes, self.factor, weights, node.rows,
+            smallest, worth,
         ))  # fmt: skip
 
-    def children(self, node: Node, split: Split, t: BoolArray, fewest: int) -> tuple[Node, Node]:
+    def children(self, node: Node, split: Split, weights: IntArray, fewest: int) -> tuple[Node, Node]:
         """Part a node in place; only the smaller child is counted, the node's counts become those of the other one.
 
         Children of fewer rows than ``fewest`` are not split further, so that nobody needs their counts.
         """
         f, rows = split.column, node.rows
-        size, ones = kernels.part(
-            self.columns, self.ranks, int(self.fine[f]), f, t.view(np.uint8), rows, self.spare, split.cut, split.left,
+        here, weight = kernels.part(
+            self.columns, self.ranks, int(self.fine[f]), f, weights, rows, self.spare, split.cut, split.left,
             bool(self.factor[f]), int(self.sizes[f]),
         )  # fmt: skip
-        parts = rows[:size], rows[size:]
-        counts = [node.counts, node.counts]
-        if max(size, len(rows) - size) >= fewest:
-            small = int(len(parts[1]) < len(parts[0]))
-            counts[small] = self._counted(t, parts[small])
-            counts[1 - small] = np.subtract(node.counts, counts[small], out=node.counts)
-        return Node(parts[0], counts[0], ones), Node(parts[1], counts[1], node.ones - ones)
+        left = Node(rows[:here], node.counts, weight)
+        right = Node(rows[here:], node.counts, node.weight - weight)
+        if max(left.size, right.size) < fewest:
+            return left, right
+        small = left if here <= len(rows) - here else right
+        counted = self._counted(weights, small.rows)
+        rest = np.subtract(node.counts, counted, out=node.counts)
+        if small is left:
+            return left._replace(counts=counted), right._replace(counts=rest)
+        return left._replace(counts=rest), right._replace(counts=counted)
+
+
+def weighed(t: BoolArray) -> IntArray:
+    """Weights of rows that stand for themselves, ``t`` where they are protected.
+
+    Examples
+    --------
+    >>> weighed(np.array([False, True])).tolist() == [1, 2**32]
+    True
+    """
+    return np.where(t, np.int64(1 << 32), np.int64(1))
 
 
 class Split(NamedTuple):
@@ -158,11 +166,21 @@ class Split(NamedTuple):
 
 
 class Node(NamedTuple):
-    """Rows of a node in their order, how often each value of each column occurs in either file, protected rows."""
+    """Rows of a node in their order, how often each value of each column occurs in either file, weight of all rows."""
 
     rows: IntArray
     counts: IntArray
-    ones: int
+    weight: int
+
+    @property
+    def ones(self) -> int:
+        """Protected rows."""
+        return self.weight >> 32
+
+    @property
+    def size(self) -> int:
+        """Rows of both files."""
+        return (self.weight & kernels.LOW) + self.ones
 
 
 class Tree(NamedTuple):
@@ -175,12 +193,12 @@ class Tree(NamedTuple):
         """Share of protected rows in the leaf of each row."""
         scores = np.empty(rows)
         for leaf in self.leaves:
-            scores[leaf.rows] = leaf.ones / len(leaf.rows)
+            scores[leaf.rows] = leaf.ones / leaf.size
         return scores
 
     def pmse(self, share: float) -> float:
         """Mean squared distance of the scores from the share of protected rows."""
-        sizes, ones = np.array([(len(leaf.rows), leaf.ones) for leaf in self.leaves]).T
+        sizes, ones = np.array([(leaf.size, leaf.ones) for leaf in self.leaves]).T
         return float(sizes @ (ones / sizes - share) ** 2 / sizes.sum())
 
 
@@ -189,9 +207,9 @@ class _Grower:
     """Grows one tree; see `grow`."""
 
     data: Stacked
-    t: BoolArray
+    weights: IntArray
     alpha: float
-    weights: AnyArray
+    worth: AnyArray
     smallest: int
     ahead: bool
     leaves: list[Node] = field(default_factory=list)
@@ -202,7 +220,7 @@ class _Grower:
         own = self._own(node)
         reach = min(own, budget)
         mark = len(self.leaves)
-        if len(node.rows) >= 3 * self.smallest and reach > self.alpha and depth < DEPTH:
+        if node.size >= 3 * self.smallest and reach > self.alpha and depth < DEPTH:
             split = self._best(node)
             if split.column < 0 and depth == 0 and self.ahead:
                 split = self._look_ahead(node)
@@ -217,7 +235,7 @@ class _Grower:
         return own, 0, self.alpha
 
     def _best(self, node: Node) -> Split:
-        return self.data.best(node, self.t, self.smallest, self.weights)
+        return self.data.best(node, self.weights, self.smallest, self.worth)
 
     def _look_ahead(self, root: Node) -> Split:
         """Split of the root when no single column tells anything: the half-way cut whose halves tell most.
@@ -226,13 +244,14 @@ class _Grower:
         """
         best = Split(-1, 0.0, -1, np.zeros(0, np.int64))
         for f in range(len(self.data.sizes)):
-            count = np.bincount(self.data.column(f))
-            half = int(np.searchsorted(np.cumsum(count) / len(root.rows), 0.5))
+            size = (self.weights & kernels.LOW) + (self.weights >> 32)
+            count = np.bincount(self.data.column(f), size)
+            half = int(np.searchsorted(np.cumsum(count) / root.size, 0.5))
             half -= half + 1 >= len(count)
             split = Split(f, 0.0, half, np.arange(half + 1))
             whole = root._replace(rows=root.rows.copy(), counts=root.counts.copy())
-            halves = self.data.children(whole, split, self.t, 0)
-            gain = sum(max(self._best(part).gain, 0.0) for part in halves if len(part.rows))
+            halves = self.data.children(whole, split, self.weights, 0)
+            gain = sum(max(self._best(part).gain, 0.0) for part in halves if part.size)
             if gain > best.gain + 1e-6:
                 best = split._replace(gain=gain)
         return best
@@ -240,7 +259,7 @@ class _Grower:
     def _split(
         self, node: Node, depth: int, budget: float, own: float, reach: float, split: Split
     ) -> tuple[float, int, float] | None:
-        left, right = self.data.children(node, split, self.t, 3 * self.smallest)
+        left, right = self.data.children(node, split, self.weights, 3 * self.smallest)
         self.gains[split.column] += split.gain
         own_left, own_right = self._own(left), self._own(right)
         risk_l, splits_l, worth_l = self.node(left, depth + 1, reach - self.alpha)
@@ -261,7 +280,7 @@ class _Grower:
 
     def _own(self, node: Node) -> float:
         """Misclassified rows of a node that is a leaf."""
-        return float(min(self.weights[1] * node.ones, self.weights[0] * (len(node.rows) - node.ones)))
+        return float(min(self.worth[1] * node.ones, self.worth[0] * (node.size - node.ones)))
 
 
 @dataclass(frozen=True)
@@ -278,19 +297,20 @@ class Rule:
         one_of("growth", self.growth, get_args(Growth))
 
 
-def grow(data: Stacked, t: BoolArray, rule: Rule | None = None) -> Tree:
-    """Grow one tree."""
+def grow(data: Stacked, weights: IntArray, rule: Rule | None = None) -> Tree:
+    """Grow one tree; ``weights`` say how many original and protected rows each row stands for (see `weighed`)."""
     rule = rule or Rule()
-    ones = int(t.sum())
-    weights, root = np.ones(2), float(min(ones, len(t) - ones))
-    if rule.growth == "balanced":  # with files of equal size these weights are 1 too
-        weights = np.array([len(t) / (2 * max(len(t) - ones, 1)), len(t) / (2 * max(ones, 1))])
-        root = len(t) / 2
+    root = data.root(weights)
+    worth, own = np.ones(2), float(min(root.ones, root.size - root.ones))
+    if rule.growth == "balanced":  # with files of equal size these are 1 too
+        zeros = root.size - root.ones
+        worth = np.array([root.size / (2 * max(zeros, 1)), root.size / (2 * max(root.ones, 1))])
+        own = root.size / 2
     grower = _Grower(
-        data, t, rule.complexity * root, weights, rule.minbucket, rule.growth == "balanced",
+        data, weights, rule.complexity * own, worth, rule.minbucket, rule.growth == "balanced",
         gains=np.zeros(len(data.sizes)),
     )  # fmt: skip
-    grower.node(data.root(t), 0, root)
+    grower.node(root, 0, own)
     return Tree(grower.leaves, grower.gains)
 
 
@@ -300,13 +320,14 @@ def grow_to_depth(data: Stacked, t: BoolArray, depth: int) -> Tree:
     The tree of NIST's benchmark (Francis 2024): no pruning, leaves of any size, every row counts alike.
     """
     tree = Tree([], np.zeros(len(data.sizes)))
-    waiting = [(data.root(t), 0)]
+    weights = weighed(t)
+    waiting = [(data.root(weights), 0)]
     while waiting:
         node, level = waiting.pop()
-        split = data.best(node, t, 1, np.ones(2)) if level < depth and len(node.rows) > 1 else None
+        split = data.best(node, weights, 1, np.ones(2)) if level < depth and node.size > 1 else None
         if split is None or split.column < 0:
             tree.leaves.append(node)
             continue
         tree.gains[split.column] += split.gain
-        waiting += [(child, level + 1) for child in data.children(node, split, t, 2)]
+        waiting += [(child, level + 1) for child in data.children(node, split, weights, 2)]
     return tree
