@@ -43,6 +43,7 @@ def installed(tmp_path_factory) -> Path:
     return target
 
 
+@pytest.mark.slow
 def test_a_plugin_is_found_by_every_door(installed, tmp_path):
     (tmp_path / "people.pipe").write_text("sex|age\nf|31\nm|64\n", encoding="utf-8")
     assert "From dalenius-example 0.1" in run(installed, "-m", "dalenius", "--help")

@@ -28,6 +28,7 @@ def test_trials_are_a_part_of_the_data():
         assert sizes[-1] <= max(rows / 2, 1)
 
 
+@pytest.mark.slow
 def test_every_candidate_is_forecast_and_nothing_is_written(tmp_path):
     few = PLAN.replace("  saturated: {}\n  cart: {minbucket: {each: [5, 50]}}\n", "")
     path = make_plan(tmp_path, 300, few)

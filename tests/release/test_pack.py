@@ -124,6 +124,7 @@ def test_pack_alone_is_checked_without_the_source(pack, tmp_path):
     assert not verify_pack(tmp_path / "sent", pack.parent / "plan.yaml").faults
 
 
+@pytest.mark.slow
 def test_gate_makes_the_pack_again(pack):
     result = invoke("release", str(pack.parent / "plan.yaml"), "--check", "--workers", "1", "--json", "-q")
     assert result.exit_code == 0, result.output

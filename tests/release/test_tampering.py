@@ -181,6 +181,7 @@ def test_the_digest_in_the_minutes_catches_what_the_signature_would(pack):
     )
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_is_said(pack, key):
     found = verify_pack(pack)
     assert any("whether that is the steward's key was not checked" in remark for remark in found.remarks)

@@ -165,7 +165,9 @@ def five_ways():
     METHODS._all.pop("leak")
 
 
-@pytest.mark.parametrize("ratio", ["1:1", "4:1", "1:4"])
+@pytest.mark.parametrize(
+    "ratio", ["1:1", pytest.param("4:1", marks=pytest.mark.slow), pytest.param("1:4", marks=pytest.mark.slow)]
+)
 def test_one_release_refuses_copies_and_a_leak_and_admits_noise(tmp_path, five_ways, ratio, monkeypatch):
     """Bootstrap, a 5 % leak, CART, noise and independent columns in one plan, through the command line.
 

@@ -67,7 +67,7 @@ def frame(data: list) -> dict[str, list[str]]:
 
 
 @given(rows, rows)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_gcap_identities(first: list, second: list) -> None:
     pair = Pair(frame(first), frame(second))
     found = cap_scores(pair, ["a", "b"], "t")

@@ -43,7 +43,10 @@ def drawn(model, rows=1500):
     return model.sample(rows, seed=5).to_frame("polars")
 
 
-@pytest.mark.parametrize("method", ["independent", "saturated", "loglinear", "poisson", "syndiffix"])
+SYNDIFFIX = pytest.param("syndiffix", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("method", ["independent", "saturated", "loglinear", "poisson", SYNDIFFIX])
 @pytest.mark.parametrize("batch", [77, 100_000])
 def test_model_of_a_stream_is_that_of_the_rows(shared, method, batch):
     options = {"salt": "a secret of mine"} if method == "syndiffix" else {}

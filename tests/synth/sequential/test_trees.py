@@ -14,6 +14,7 @@ from dalenius.synth.sequential.fitted import Job, Target, Tuning
 from dalenius.synth.sequential.trees import chance_gains
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unordered", [False, True])
 def test_counted_in_a_table_or_row_by_row_the_cut_is_the_same(unordered):
     rng = np.random.default_rng(1)

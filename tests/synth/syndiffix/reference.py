@@ -65,14 +65,7 @@ def reference_noise(salt: bytes, options: Anonymity) -> Noise:
 
 
 class ReferenceForest:
-    """Trees over a matrix of floats (NaN: missing), one entity per row, built as the reference builds them.
-
-    Examples
-    --------
-    >>> forest = ReferenceForest(np.repeat(np.arange(8.0), 4)[:, None], ["a"], b"", Anonymity.off())
-    >>> len(forest.tree((0,)))
-    15
-    """
+    """Trees over a matrix of floats (NaN: missing), one entity per row, built as the reference builds them."""
 
     def __init__(
         self, matrix: npt.NDArray[np.float64], names: Sequence[str], salt: bytes,

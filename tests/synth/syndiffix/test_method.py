@@ -118,6 +118,7 @@ def test_threads_and_row_order_do_not_matter():
     assert drawn(with_entity(frame.sample(fraction=1, shuffle=True, seed=5))).equals(first)
 
 
+@pytest.mark.slow
 def test_processes_agree(tmp_path: Path):
     frame = mixed(400)
     frame.write_parquet(tmp_path / "in.parquet")

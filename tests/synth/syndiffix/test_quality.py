@@ -58,6 +58,7 @@ def taxi(rows=1000):
     )
 
 
+@pytest.mark.slow
 def test_dependence_and_entropy_are_those_of_the_reference():
     """Figures that `syndiffix` 1.0.8 gives for the same rides, noise off."""
     rides = taxi()
