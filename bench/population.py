@@ -39,10 +39,9 @@ def facts(frame: pl.DataFrame) -> tuple[int, int, int]:
 
 
 def table(frame: pl.DataFrame) -> pl.DataFrame:
-    """People by region, five years of age, and sex."""
-    return frame.group_by(pl.col("db040").cast(pl.String), (pl.col("age") // 5).alias("band"), "rb090").len(
-        "n"
-    )
+    """People by region, five years of age (85 and more together: 322 cells of the survey), and sex."""
+    band = (pl.col("age").clip(None, 85) // 5).alias("band")
+    return frame.group_by(pl.col("db040").cast(pl.String), band, "rb090").len("n")
 
 
 def post_stratified(sample: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:

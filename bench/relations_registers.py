@@ -120,11 +120,60 @@ def study(people: int = 20_000, seeds: int = 10) -> tuple[pl.DataFrame, pl.DataF
                 Table.from_frame(real), {"f": Table.from_frame(frame)}, examples.REGISTER_RULES
             )
             for i, (rule, prior, found) in enumerate(facts.select("rule", "prior", "f").iter_rows(), 1):
+                flag, value = (("bijstand", "ioaw", "ioaz")[(i - 1) // 2], (i - 1) % 2)
+                n = frame.filter(pl.col(flag) == value).height
                 kept.append(
-                    {"file": name, "seed": number, "rule": i, "text": rule, "prior": prior, "kept": found}
+                    {
+                        "file": name,
+                        "seed": number,
+                        "rule": i,
+                        "text": rule,
+                        "prior": prior,
+                        "kept": found,
+                        "rows": n,
+                    }
                 )
             rows.append({"file": name, "seed": number, **figures(frame, test, targets)})
     return pl.DataFrame(kept, infer_schema_length=None), pl.DataFrame(rows)
+
+
+def spread(people: int, draws: int) -> dict[str, float]:
+    """Standard deviation of each figure of real registers, everything drawn anew: of one draw, as the prototype is."""
+    rows = []
+    for seed in range(200, 200 + draws):
+        real = wide(examples.benefit_registers(people, seed=seed))
+        test, targets = (
+            wide(examples.benefit_registers(n, seed=s)) for n, s in ((2000, seed + 50), (10_000, seed + 99))
+        )
+        rows.append(figures(real, test, targets))
+    return {name: float(np.std([row[name] for row in rows], ddof=1)) for name in rows[0]}
+
+
+def beside(rows: pl.DataFrame, kept: pl.DataFrame, apart: dict[str, float]) -> None:
+    """Differences from the prototype in standard errors of one draw each; rules of methods without them from chance."""
+    for name, told in PROTOTYPE.items():
+        mine = rows.filter(pl.col("file") == name)
+        for word in ("year", "ioaw", "rmse", "f1", "mcc"):
+            error = told.get(f"{word} se") or apart[word]
+            error = float(
+                np.hypot(error, apart[word] if word in ("rmse", "f1", "mcc") else mine[f"{word} se"].mean())
+            )
+            found = float(mine[word].mean())  # type: ignore[arg-type]
+            print(
+                f"{name} {word}: {found:.4g}, prototype {told[word]:.4g}: {(found - told[word]) / error:+.2f} s.e."
+            )
+    for name in ("independent", "hma"):
+        far = []
+        for rule, prior, share, n in (
+            kept.filter((pl.col("file") == name) & pl.col("kept").is_not_null())
+            .select("rule", "prior", "kept", "rows")
+            .iter_rows()
+        ):
+            error = 100 * np.sqrt(prior / 100 * (1 - prior / 100) / max(n, 1))
+            far.append((rule, (share - prior) / error))
+        inside = np.mean([abs(z) <= 2 for _, z in far])
+        print(f"{name}: rules of {len(far)} files by rule within 2 s.e. of chance: {100 * inside:.0f} %, "
+              f"mean {np.mean([z for _, z in far]):+.2f} s.e.")  # fmt: skip
 
 
 def main() -> None:
@@ -138,7 +187,7 @@ def main() -> None:
         pl.col("kept").mean(), pl.col("kept").min().alias("least"), pl.col("prior").first()
     ).pivot("file", index=["rule", "prior"], values=["kept", "least"]))  # fmt: skip
     print(rows.group_by("file", maintain_order=True).mean().drop("seed"))
-    print("prototype:", PROTOTYPE)
+    beside(rows, kept, spread(people, seeds))
     print("paper:", PAPER)
 
 

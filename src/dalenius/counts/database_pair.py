@@ -19,8 +19,8 @@ from dalenius.core.registry import MeasureInfo, Registry
 from dalenius.core.result import Result
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.pair import Pair
-from dalenius.data.relations import Database, Link
-from dalenius.data.schema import Column, Kind
+from dalenius.data.relations import OWNER, Database, Link
+from dalenius.data.schema import Column, Kind, Role
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray, Vector, emptied
 
@@ -70,7 +70,7 @@ class DatabasePair:
         return self._made(("table", name), lambda base: base.owned(name))
 
     def joined(self, link: Link, above: Link | None = None) -> Pair | None:
-        """Child rows beside the columns of their parent, or of the parent's parent (``above``)."""
+        """Child rows beside the columns of their parent, or of the parent's parent (``above``), and whose they are."""
         place = ("joined", str(link), str(above))
         return self._made(place, lambda base: _beside(base, link, above))
 
@@ -104,7 +104,12 @@ def _beside(base: Database, link: Link, above: Link | None) -> Table:
         rows, parent, name = rows[up >= 0], up[up >= 0], above.parent
     own = _named(base.bare(link.child).take(rows), f"{link.child}.")
     other = _named(base.bare(name).take(parent), f"{name}.")
-    return Table.from_vectors([*own, *other], len(rows))
+    return Table.from_vectors([*own, *other, _whose(parent)], len(rows))
+
+
+def _whose(owners: IntArray) -> Vector:
+    """The column that says which rows have a parent in common."""
+    return Vector(Column(OWNER, Kind.INTEGER, (Role.ENTITY,)), owners.astype(np.int64))
 
 
 def _named(table: Table, prefix: str) -> list[Vector]:
@@ -144,7 +149,8 @@ def _siblings(base: Database, link: Link, order: str | None) -> Table:
         gap = [Vector(Column("gap", Kind.CONTINUOUS), np.nan_to_num(days))]
         own = own.drop([order])
     first, second = own.take(rows[follows]), own.take(rows[follows - 1])
-    return Table.from_vectors([*_named(first, ""), *_named(second, BEFORE), *gap], len(follows))
+    vectors = [*_named(first, ""), *_named(second, BEFORE), *gap, _whose(owners[follows])]
+    return Table.from_vectors(vectors, len(follows))
 
 
 def _families(base: Database, table: str, links: Sequence[Link], original: Database) -> Table:

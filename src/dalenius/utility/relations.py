@@ -14,6 +14,7 @@ from dalenius.counts.pair import Pair
 from dalenius.data.relations import Database, Link, key_values
 from dalenius.data.relations_rules import broken_share, parse_crossing
 from dalenius.utility.charts import two_files
+from dalenius.utility.dependence import SCHEMA, dependence_kept, dependence_table
 from dalenius.utility.distributions import column_figures, ks_distance
 from dalenius.utility.propensity.learners import learner_propensity
 from dalenius.utility.trends import pair_trends_table
@@ -113,30 +114,32 @@ def cardinality_kept(pair: DatabasePair) -> Result:
     return Result("cardinality", value, text, table=table, counts=WHOLE, yardsticks=beside)
 
 
-def _cross(pair: Pair | None, left: Callable[[str], bool], strong: bool = False) -> pl.DataFrame:
-    """Scores of pairs of columns of which one is on the left and the other is not."""
-    if pair is None or len(pair.columns) < 2:
-        return pl.DataFrame({"first": [], "second": [], "score": []}, schema_overrides={"score": pl.Float64})
-    table = pair_trends_table(pair)
-    marks = [left(a) != left(b) for a, b in table.select("first", "second").iter_rows()]
-    table = table.filter(pl.Series(marks, dtype=pl.Boolean))
-    return table.filter("strong") if strong else table
+def _crossing(pair: Pair | None, left: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """Pairs of columns of which one is on the left and the other is not."""
+    names = [] if pair is None else pair.columns
+    return [(a, b) for a in names if left(a) for b in names if not left(b)]
 
 
-def _trend_result(name: str, tables: Sequence[pl.DataFrame], words: str, held: float | None) -> Result:
-    table = pl.concat([t.select("first", "second", "score") for t in tables if t.height]) if any(
-        t.height for t in tables
-    ) else pl.DataFrame({"first": [], "second": [], "score": []}, schema_overrides={"score": pl.Float64})  # fmt: skip
-    known = table["score"].drop_nans()
-    value = float(known.mean()) if len(known) else float("nan")  # type: ignore[arg-type]
-    table = table.sort("score", nulls_last=True)
-    text = f"{words} go together as in the original to {figure(100 * value, '%')}."
-    if table.height:
-        worst = table.row(0, named=True)
+def _kept(name: str, tables: Sequence[pl.DataFrame], words: str, held: float | None) -> Result:
+    """How much of what goes together is the same in both databases."""
+    table = pl.concat([pl.DataFrame(schema=SCHEMA), *tables])
+    value = dependence_kept(table)
+    shown = table.filter(pl.col("score").is_not_nan()).sort("size", descending=True)
+    text = f"Of what goes together between {words}, {figure(100 * value, '%')} is the same."
+    if not shown.height:
+        text = f"Nothing goes together between {words}, in either database."
+    else:
+        lost = shown.with_columns((pl.col("size") - pl.col("kept")).alias("lost")).sort(
+            "lost", descending=True
+        )
+        worst = lost.row(0, named=True)
         text += (
             f" Furthest off: {worst['first']} with {worst['second']} ({figure(100 * worst['score'], '%')})."
         )
-    beside = {} if held is None or np.isnan(held) else {"holdout": held}
+    beside = {"dealt out at random": 0.0}
+    if held is not None and not np.isnan(held):
+        beside = {"holdout": held, **beside}
+    table = shown.drop("kept", "size")
     return Result(name, value, text, table=table, counts=WHOLE, yardsticks=beside)
 
 
@@ -149,11 +152,13 @@ def _held(pair: DatabasePair, measured: Callable[[DatabasePair], Result]) -> flo
 
 @database_measure(
     name="parent-child", title="Parents and children", family="utility", better="higher", bounds=(0, 1),
-    meaning="How alike the relations between columns of parents and of their children are: 1 is the same.",
-    reference=f"{SDMETRICS}: intertable trends", needs=frozenset({"links"}),
+    meaning="How much of what goes together between columns of parents and of their children is the same: 1 all, 0 "
+    "what children dealt out at random keep.",
+    reference="Gretton, Bousquet, Smola, Schölkopf 2005 (dependence of two columns), of both databases",
+    needs=frozenset({"links"}),
 )  # fmt: skip
 def parent_child(pair: DatabasePair) -> Result:
-    """Mean score of all pairs of a parent's and a child's column.
+    """Agreement of the dependence of all pairs of a parent's and a child's column (`dependence_kept`).
 
     Examples
     --------
@@ -162,36 +167,39 @@ def parent_child(pair: DatabasePair) -> Result:
     >>> parent_child(DatabasePair(base, base)).value
     1.0
     """
-    tables = [
-        _cross(pair.joined(link), lambda n, link=link: n.startswith(f"{link.parent}."))  # type: ignore[misc]
-        for link in pair.links if not link.own
-    ]  # fmt: skip
-    return _trend_result("parent-child", tables, "Columns of parents and children", _held(pair, parent_child))
+    tables = []
+    for link in pair.links:
+        if not link.own:
+            held = pair.joined(link)
+            crossing = _crossing(held, lambda n, link=link: n.startswith(f"{link.parent}."))  # type: ignore[misc]
+            tables.append(dependence_table(held, crossing))
+    return _kept("parent-child", tables, "parents and children", _held(pair, parent_child))
 
 
 @database_measure(
     name="grandparent-child", title="Grandparents and children", family="utility", better="higher", bounds=(0, 1),
-    meaning="The same for columns of grandparents and grandchildren.", reference=f"{SDMETRICS}, one link further",
+    meaning="How much of what goes together between grandparents and grandchildren is the same: 1 all, 0 nothing.",
+    reference="Gretton, Bousquet, Smola, Schölkopf 2005, one link further",
     needs=frozenset({"grandparents"}),
 )  # fmt: skip
 def grandparent_child(pair: DatabasePair) -> Result:
-    """Mean score of all pairs of a grandparent's and a grandchild's column."""
-    tables = [
-        _cross(pair.joined(link, above), lambda n, above=above: n.startswith(f"{above.parent}."))  # type: ignore[misc]
-        for link, above in chains(pair)
-    ]
-    return _trend_result(
-        "grandparent-child", tables, "Columns of grandparents and children", _held(pair, grandparent_child)
-    )
+    """The same for all pairs of a grandparent's and a grandchild's column."""
+    tables = []
+    for link, above in chains(pair):
+        held = pair.joined(link, above)
+        crossing = _crossing(held, lambda n, above=above: n.startswith(f"{above.parent}."))  # type: ignore[misc]
+        tables.append(dependence_table(held, crossing))
+    return _kept("grandparent-child", tables, "grandparents and children", _held(pair, grandparent_child))
 
 
 @database_measure(
     name="siblings", title="Siblings", family="utility", better="higher", bounds=(0, 1),
-    meaning="How alike the relations between a row and the one before it of the same parent are: 1 is the same.",
-    reference=f"{SDMETRICS}, of rows of one parent", needs=frozenset({"several children"}),
+    meaning="How much of what goes together between a row and the one before it of the same parent is the same: 1 all, "
+    "0 nothing.",
+    reference="Gretton, Bousquet, Smola, Schölkopf 2005, of rows of one parent", needs=frozenset({"several children"}),
 )  # fmt: skip
 def sibling_trends(pair: DatabasePair) -> Result:
-    """Mean score of all pairs of a column and a column of the sibling before.
+    """Agreement of the dependence of all pairs of a column and a column of the sibling before.
 
     Examples
     --------
@@ -199,10 +207,9 @@ def sibling_trends(pair: DatabasePair) -> Result:
     >>> sibling_trends(DatabasePair(base, base)).value
     1.0
     """
-    tables = [
-        _cross(pair.siblings(link), lambda n: n.startswith(BEFORE)) for link in pair.links if not link.own
-    ]
-    return _trend_result("siblings", tables, "Rows of one parent", _held(pair, sibling_trends))
+    held = [pair.siblings(link) for link in pair.links if not link.own]
+    tables = [dependence_table(one, _crossing(one, lambda n: n.startswith(BEFORE))) for one in held]
+    return _kept("siblings", tables, "rows of one parent", _held(pair, sibling_trends))
 
 
 @database_measure(
@@ -269,8 +276,8 @@ def _events(pair: Pair | None, child: str) -> list[dict[str, object]]:
     for name in [
         n for n in pair.columns if f"{BEFORE}{n}" in pair.columns and not pair.original[n].is_number
     ]:
-        scores = pair_trends_table(pair, [name, f"{BEFORE}{name}"])["score"]
-        rows.append({"table": child, "what": f"transitions of {name}", "score": float(scores[0])})
+        follows = dependence_table(pair, [(f"{BEFORE}{name}", name)])
+        rows.append({"table": child, "what": f"transitions of {name}", "score": dependence_kept(follows)})
     return rows
 
 
@@ -335,15 +342,25 @@ def quality_report(pair: DatabasePair) -> pl.DataFrame:
                 pair_trends_table(held).filter("strong")["score"] if len(held.columns) > 1 else pl.Series([])
             )
             trends += found.drop_nulls().to_list()
-    between = [
-        _cross(pair.joined(link), lambda n, link=link: n.startswith(f"{link.parent}."), strong=True)["score"]  # type: ignore[misc]
-        for link in pair.links if not link.own
-    ]  # fmt: skip
+    between = [_intertable(pair.joined(link), link) for link in pair.links if not link.own]
     scores = {
         "Column Shapes": shapes, "Column Pair Trends": trends,
         "Cardinality": [cardinality_kept(pair).value],
-        "Intertable Trends": [score for one in between for score in one.drop_nulls().to_list()],
+        "Intertable Trends": [score for one in between for score in one],
     }  # fmt: skip
     means = {name: float(np.mean(held)) if held else float("nan") for name, held in scores.items()}
     means["overall"] = float(np.nanmean(list(means.values())))
     return pl.DataFrame({"property": list(means), "score": list(means.values())})
+
+
+def _intertable(pair: Pair | None, link: Link) -> list[float]:
+    """SDMetrics' scores of strong pairs of a parent's and a child's column."""
+    if pair is None or len(pair.columns) < 2:
+        return []
+    above = (
+        pl.col("first").str.starts_with(f"{link.parent}."),
+        pl.col("second").str.starts_with(f"{link.parent}."),
+    )
+    strong = pair_trends_table(pair).filter(pl.col("strong") & (above[0] != above[1]))
+    scores: list[float] = strong["score"].drop_nulls().to_list()
+    return scores

@@ -45,6 +45,8 @@ class Events:
         The parent's dates that no event comes before, or after.
     most
         Events after which a sequence ends whatever is drawn.
+    latest
+        The last date that a few parents reach: nothing comes after it.
     """
 
     model: Beside
@@ -54,6 +56,7 @@ class Events:
     floors: tuple[str, ...]
     ceilings: tuple[str, ...]
     most: int
+    latest: int
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
@@ -75,6 +78,8 @@ class Events:
         ceilings = tuple(n for n, v in moments.items() if _bound(dates, v, -1))
         whole = [n for n in floors if above[n].present.all()]
         anchor = max(whole, key=lambda n: float(above[n].data.mean()), default=None)
+        if anchor is not None and not _nearer(dates[first], moments[anchor].data[first]):
+            anchor = None
         unit = _unit(when.column, [dates, *(v.values for v in moments.values())])
         before = np.where(first, moments[anchor].data if anchor else dates, np.roll(dates, 1)).astype(
             np.int64
@@ -98,8 +103,12 @@ class Events:
         sizes = np.sort(np.diff(np.append(np.flatnonzero(first), len(rows))))
         least = min(children.schema.min_units, len(sizes))
         most = int(sizes[-least]) if least else 0
+        ends = np.sort(dates[np.append(first[1:], True)[: len(first)]])
+        latest = int(ends[-least]) if least else 0
         own = [n for n in children.names if n != OWNER]
-        return cls(model, when.column, unit, anchor, floors, ceilings, most, tuple(own), tuple(held.notes))
+        return cls(
+            model, when.column, unit, anchor, floors, ceilings, most, latest, tuple(own), tuple(held.notes)
+        )  # fmt: skip
 
     @staticmethod
     def _columns(
@@ -217,7 +226,7 @@ class Events:
         return before + step * self.unit
 
     def _broken(self, when: IntArray, parents: Mapping[str, Vector]) -> BoolArray:
-        bad = np.zeros(len(when), bool)
+        bad = when > self.latest
         for name in self.floors:
             bad |= parents[name].present & (when < parents[name].data)
         for name in self.ceilings:
@@ -236,6 +245,11 @@ def _put(table: Table, rows: IntArray, other: Table) -> Table:
     places = np.arange(table.rows)
     places[rows] = table.rows + np.arange(len(rows))
     return stack([table.select(other.names), other]).take(places)
+
+
+def _nearer(dates: IntArray, since: AnyArray) -> bool:
+    """Whether first events are nearer to each other when counted from the parent's date than by the calendar."""
+    return bool(np.std((dates - since).astype(np.float64)) < np.std(dates.astype(np.float64)))
 
 
 def _bound(dates: IntArray, other: Vector, side: int) -> bool:

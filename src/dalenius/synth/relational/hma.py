@@ -22,7 +22,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth.relational.beside import loose
 from dalenius.synth.relational.method import DatabaseModel, Parts, RelationalMethod, register_relational
-from dalenius.synth.relational.scores import Bent, Score, normal_scores
+from dalenius.synth.relational.scores import Bent, Score, Sizes, normal_scores
 
 CHUNK = 20_000
 """Children whose groups' matrices are held at once."""
@@ -30,14 +30,12 @@ CHUNK = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A child table: its columns, where its parameters stand among the parent's, fewest and most rows."""
+    """A child table: its columns, where its parameters stand among the parent's, numbers of rows."""
 
     link: Link
     scores: tuple[Score, ...]
     place: int
-    fewest: int
-    most: int
-    total: float
+    sizes: Sizes
 
     @property
     def width(self) -> int:
@@ -79,7 +77,8 @@ class HmaModel(DatabaseModel):
                 [b.at(shares[:, own + i]) for i, b in enumerate(top.bent)] or [np.zeros((top.rows, 0))]
             )
             for group in top.groups:
-                mine = facts[:, group.place : group.place + group.width]
+                mine = facts[:, group.place : group.place + group.width].copy()
+                mine[:, 0] = group.sizes.at(shares[:, own + group.place])
                 made, owners = drawn_children(group, mine, sequence(seed, group.link.child))
                 tables[group.link.child], places[group.link] = made, owners
         for (
@@ -112,10 +111,11 @@ def drawn_children(group: Group, facts: AnyArray, seed: Seed) -> tuple[Table, In
 
 def _settled(wanted: AnyArray, group: Group) -> IntArray:
     """Numbers of children whose total is the original's share: the smallest get one more, the largest one less."""
-    numbers = np.clip(np.round(wanted), group.fewest, group.most).astype(np.int64)
-    apart = round(group.total * len(numbers)) - int(numbers.sum())
+    fewest, most = (int(group.sizes.values[i]) for i in (0, -1)) if len(group.sizes.values) else (0, 0)
+    numbers = np.clip(np.round(wanted), fewest, most).astype(np.int64)
+    apart = round(group.sizes.mean * len(numbers)) - int(numbers.sum())
     while apart:
-        room = numbers < group.most if apart > 0 else numbers > group.fewest
+        room = numbers < most if apart > 0 else numbers > fewest
         order = np.argsort(numbers if apart > 0 else -numbers, kind="stable")
         some = order[room[order]][: abs(apart)]
         if not len(some):
@@ -244,14 +244,8 @@ def _extended(base: Database, name: str, table: Table, notes: list[str], seed: S
         notes += [f"{link.child}: {note}" for note in held.notes]
         own, numbers = _scored(held.table, sequence(seed, link.child))
         facts = group_parameters(numbers, base.places(link), table.rows)
-        sizes = np.sort(base.sizes(link))
-        least = table.schema.min_units
-        usual = (
-            int(sizes[-min(least, len(sizes))]) if len(sizes) else 0
-        )  # nobody's family alone is the largest
-        facts[:, 0] = np.minimum(facts[:, 0], usual)
-        total = float(facts[:, 0].mean()) if len(facts) else 0.0
-        groups.append(Group(link, own, place, int(sizes[0]) if len(sizes) else 0, usual, total))
+        sizes = Sizes.of(base.sizes(link), table.schema.min_units)  # nobody's family alone is the largest
+        groups.append(Group(link, own, place, sizes))
         place += facts.shape[1]
         blocks.append(facts)
     wide = np.hstack(blocks)

@@ -150,3 +150,42 @@ class Bent:
             return np.full(len(shares), self.mean)
         below, above = ndtr((self.low - self.mean) / self.spread), ndtr((self.high - self.mean) / self.spread)
         return np.clip(self.mean + self.spread * ndtri(below + shares * (above - below)), self.low, self.high)
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """Numbers of children as they are spread: a normal distribution would not know that most have none or one.
+
+    Examples
+    --------
+    >>> Sizes.of(np.array([0, 0, 0, 2, 2, 2, 9]), least=3).at(np.array([0.1, 0.99])).tolist()
+    [0.0, 2.0]
+    """
+
+    values: AnyArray
+    ends: AnyArray
+
+    @classmethod
+    def of(cls, sizes: AnyArray, least: int) -> Sizes:
+        """The distribution; a number that fewer parents than ``least`` have is that of the next smaller one."""
+        values, times = np.unique(sizes.astype(np.float64), return_counts=True)
+        for i in range(len(values) - 1, 0, -1):
+            if times[i] < least:
+                times[i - 1] += times[i]
+                times[i] = 0
+        kept = times > 0
+        return cls(values[kept], np.cumsum(times[kept]) / max(times.sum(), 1))
+
+    @property
+    def mean(self) -> float:
+        """Children of a parent on average."""
+        return float((self.values * np.diff(self.ends, prepend=0.0)).sum())
+
+    def at(self, shares: AnyArray) -> AnyArray:
+        """Numbers at some shares of the distribution."""
+        place = np.searchsorted(self.ends, shares, side="left")
+        return (
+            self.values[np.minimum(place, len(self.values) - 1)]
+            if len(self.values)
+            else np.zeros(len(shares))
+        )
