@@ -13,16 +13,18 @@ from typing import Any, cast
 
 from dalenius.data.derived import Derivation
 from dalenius.data.exit import NEVER_RELEASED
+from dalenius.data.places import place_columns
 from dalenius.data.recipe import Recipe
 from dalenius.data.rules import rules_for
 from dalenius.data.schema import Column, Role, Schema
-from dalenius.data.steps import DropDerived, DropGrouping, DropSettled, KeepGap, KeepOrder, Step
+from dalenius.data.steps import DropDerived, DropGrouping, DropSettled, KeepGap, KeepOrder, KeepPlace, Step
 from dalenius.data.steps.reversible import KindWord
 from dalenius.data.table import Table
 from dalenius.preparation.checking import Findings
 from dalenius.preparation.derived import dependences, formulas, groupings
 from dalenius.preparation.finding import Finding
 from dalenius.preparation.orders import orders, unasked
+from dalenius.preparation.places import places
 
 UNTOUCHED = (*NEVER_RELEASED, Role.WEIGHT)
 
@@ -69,6 +71,8 @@ class Kept:
         if not blind and table.rows:
             left = table.drop(step.named[0] for step in steps)
             closed = {*untouched, *_closed(table)}
+            steps += (placed := _placed(table, untouched))
+            words += map(_words, placed)
             gone = {name for role in NEVER_RELEASED for name in table.schema.by_role(role)}
             for look in (_follow, orders, unasked):
                 made = Recipe.of(
@@ -77,7 +81,7 @@ class Kept:
                 steps += made.steps
                 words += [_words(step) for step in made.steps]
                 left = left.drop(step.named[0] for step in made.steps if step.do.startswith("drop-"))
-        changed = {step.named[0] for step in steps}
+        changed = {name for step in steps for name in _made(step)}
         columns = tuple(_bare(c) for c in table.schema if c.name in changed)
         return cls(Recipe(tuple(steps), tuple(table.names)), columns, tuple(words))
 
@@ -94,17 +98,18 @@ class Kept:
     def apply_to_part(self, table: Table) -> Table:
         """The same for a table with some of the columns: what is made from absent ones is left out."""
         for step in self.recipe.steps:
-            if step.named[0] not in table:
+            there = [name for name in _made(step) if name in table]
+            if not there:
                 continue
-            whole = all(name in table for name in step.needs) and not step.do.startswith("drop-")
+            whole = all(name in table for name in (*_made(step), *step.needs))
             one = Recipe((step,), tuple(table.names))
-            table = one.apply(table) if whole else table.drop([step.named[0]])
+            table = one.apply(table) if whole and not step.do.startswith("drop-") else table.drop(there)
         return table
 
     @property
     def changed(self) -> set[str]:
         """Columns that are made, or made over, after drawing."""
-        return {step.named[0] for step in self.recipe.steps}
+        return {name for step in self.recipe.steps for name in _made(step)}
 
     def restore(self, table: Table) -> Table:
         """A drawn table with everything back, in the order of the original."""
@@ -131,6 +136,18 @@ class Kept:
         return cls(recipe, Schema.from_yaml(facts["schema"]).columns, tuple(facts["words"]))
 
 
+def _made(step: Step) -> tuple[str, ...]:
+    """Columns that a step makes again."""
+    return step.named if isinstance(step, KeepPlace) else step.named[:1]
+
+
+def _placed(table: Table, untouched: Collection[str]) -> list[Step]:
+    """Coordinates within their area, unless rules or options speak of them."""
+    ruled = {name for rule in rules_for(table.schema, table.names) for name in rule.columns}
+    found = places(table)
+    return [found] if found is not None and not {*ruled, *untouched} & set(found.named) else []
+
+
 def _follow(table: Table) -> list[Finding]:
     """Columns that others give."""
     return [*groupings(table), *formulas(table), *dependences(table)]
@@ -141,7 +158,7 @@ def _closed(table: Table) -> set[str]:
     ruled = {name for rule in rules_for(table.schema, table.names) for name in rule.columns}
     related = {other for c in table.schema for other in (c.parent, c.partner) if other}
     own = {c.name for c in table.schema if c.parent or c.partner or any(c.has(role) for role in UNTOUCHED)}
-    return ruled | related | own
+    return ruled | related | own | set(place_columns(table.schema))
 
 
 def _open(findings: list[Finding], closed: Collection[str], gone: Collection[str]) -> list[Finding]:
@@ -171,4 +188,6 @@ def _words(step: Step) -> str:
         case KeepGap():
             gap = "empty" if step.code is None else step.code
             return f"{step.column} is {gap} where {step.where} is {' or '.join(map(str, step.levels))}"
+        case KeepPlace():
+            return f"{step.longitude} and {step.latitude} lie within their {step.area}"
     return f"{step.do} {step.named[0]}"

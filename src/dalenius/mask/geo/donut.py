@@ -13,11 +13,12 @@ from dalenius.core.errors import DaleniusError, DataError, counted
 from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
+from dalenius.data.places import place_columns
 from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
 from dalenius.data.vector import IntArray
 from dalenius.mask.geo.areas import Areas
-from dalenius.mask.geo.earth import Places, Unit, apart, moved, place_columns, place_faults
+from dalenius.mask.geo.earth import Places, Unit, apart, moved, place_faults
 from dalenius.mask.geo.figures import k_report, spatial_k
 from dalenius.mask.microaggregation import strata_of
 from dalenius.mask.neighbours import Floats
@@ -196,7 +197,7 @@ class Donut(Step):
         new = self._moved(home, seed)[ids]
         vectors = places.vectors(table, new)
         shown = np.column_stack([vector.floats() for vector in vectors])
-        names = place_columns(table, self.longitude, self.latitude)
+        names = place_columns(table.schema, self.longitude, self.latitude)
         cells = strata_of(table, self.cells)[0] if self.cells else None
         report = k_report(spatial_k(places.points, shown, cells, self.unit))
         gaps = apart(places.points, shown, self.unit)

@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 
 from dalenius.core.errors import counted
-from dalenius.data.schema import Kind, Role
+from dalenius.data.places import place_columns
+from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
 from dalenius.mask.needs import number_faults
@@ -98,7 +99,7 @@ class Places:
     @classmethod
     def of(cls, table: Table, x: str, y: str, unit: Unit) -> Places:
         """The points of a table without faults."""
-        names = place_columns(table, x, y)
+        names = place_columns(table.schema, x, y)
         return cls(*names, np.column_stack([table[name].floats() for name in names]), unit)
 
     def vectors(self, table: Table, points: Floats) -> list[Vector]:
@@ -115,20 +116,9 @@ def with_numbers(vector: Vector, new: Floats) -> Vector:
     return replace(vector, column=column, data=new if digits is None else np.round(new, digits))
 
 
-def place_columns(table: Table, x: str = "", y: str = "") -> tuple[str, str]:
-    """Columns of longitude and latitude: those named, those with the role, or the two of a point; empty if none."""
-    found = []
-    for named, role, word in ((x, Role.LONGITUDE, "lon"), (y, Role.LATITUDE, "lat")):
-        pairs = [
-            c.name for c in table.schema if c.kind is Kind.POINT and c.partner and word in c.name.lower()
-        ]
-        found.append(named or next(iter(table.schema.by_role(role)), next(iter(pairs), "")))
-    return found[0], found[1]
-
-
 def place_faults(table: Table, x: str, y: str, unit: Unit, farthest: float = 0.0) -> list[str]:
     """Everything that keeps points from being moved: columns, gaps, units, poles; no value is quoted."""
-    names = place_columns(table, x, y)
+    names = place_columns(table.schema, x, y)
     if not all(names):
         return ["no longitude and latitude; name the columns, or give them the roles longitude and latitude"]
     absent = [name for name in names if name not in table]

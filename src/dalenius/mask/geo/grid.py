@@ -13,10 +13,11 @@ from dalenius.core.errors import DataError, MissingExtraError, counted
 from dalenius.core.option import Option
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
+from dalenius.data.places import place_columns
 from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
 from dalenius.data.vector import IntArray, emptied
-from dalenius.mask.geo.earth import Places, Unit, place_columns, place_faults
+from dalenius.mask.geo.earth import Places, Unit, place_faults
 from dalenius.mask.needs import rows_each
 from dalenius.mask.neighbours import Floats
 
@@ -141,7 +142,7 @@ class Grid(Step):
         return Cost(0.05 + 2e-6 * shape.rows * (1 + self.halvings), 120.0 * shape.rows)
 
     def _apply(self, table: Table, seed: Seed) -> Masked:
-        x, y = place_columns(table, self.longitude, self.latitude)
+        x, y = place_columns(table.schema, self.longitude, self.latitude)
         places = Places.of(table, x, y, self.unit)
         flat = on_plane(places.points, self.unit, self.crs)
         each = rows_each(table)
