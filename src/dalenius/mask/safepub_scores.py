@@ -45,20 +45,29 @@ def choice_chances(scores: Floats, width: float, epsilon: float) -> Floats:
     return made
 
 
-def majority_count(features: AnyArray, sizes: AnyArray, k: int) -> float:
-    """Records that the commonest class of their group of features gets right, among cells of k records or more.
+def majority_count(features: AnyArray, sizes: AnyArray, k: int, target_counted: bool = True) -> float:
+    """Records that the commonest class of their group of features gets right, among those that are shown.
+
+    Parameters
+    ----------
+    target_counted
+        Whether the class is part of what k records must share, as it must be where it leaves with them. The paper's
+        score (Sugiyama et al. 2024, definition 4) looks at the features alone.
 
     Examples
     --------
     >>> features = np.array([0, 0, 0, 1, 1, 2])
     >>> [majority_count(features, np.array([3, 1, 1, 2, 2, 2]), k) for k in (1, 2, 3, 6)]
     [7.0, 7.0, 3.0, 0.0]
+    >>> [majority_count(features, np.array([3, 1, 1, 2, 2, 2]), k, target_counted=False) for k in (1, 2, 4, 6)]
+    [7.0, 7.0, 5.0, 0.0]
     """
-    shown = sizes >= k
+    which = features.astype(np.int64)
+    shown = sizes >= k if target_counted else np.bincount(which, sizes)[which] >= k
     if not shown.any():
         return 0.0
     best = np.zeros(int(features.max()) + 1)
-    np.maximum.at(best, features[shown].astype(np.int64), sizes[shown])
+    np.maximum.at(best, which[shown], sizes[shown])
     return float(best.sum())
 
 

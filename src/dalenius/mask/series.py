@@ -129,7 +129,10 @@ def cell_sensitivity(
     [('dominance 1', 1), ('dominance 2', 2), ('p %', 2)]
     """
     _checked(values, labels)
-    asked = dict(USUAL if rules is None else rules)
+    return _marked(values, labels, dict(USUAL if rules is None else rules))
+
+
+def _marked(values: AnyArray, labels: IntArray, asked: Mapping[str, Rule]) -> CellReport:
     codes = np.unique(labels, return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes)
@@ -237,7 +240,8 @@ def choose_k(
 ) -> tuple[int | None, pl.DataFrame]:  # fmt: skip
     """The smallest k with at most ``most`` (a share) sensitive cells, and what every k tried gives.
 
-    Where none is allowed, the sensitive cells of a k are counted up to the first block of slots that has one.
+    Every k is tried, as a larger one need not be safer. Where no sensitive cell is allowed, those of a k are counted up
+    to the first block of slots that has one.
 
     Examples
     --------
@@ -247,13 +251,17 @@ def choose_k(
     True
     """
     asked = {"rule": PPercent(66) if rule is None else rule}
+    _checked(values)
+    points = spread(np.ascontiguousarray(_profiles(values, profile)), "raw")
     told, best = [], None
-    for k in [k for k in ks if k <= len(values)]:
-        labels = group_series(values, k, profile)
+    order = list(_blocks(values))
+    for k in [k for k in ks if 2 <= k <= len(values)]:
+        labels = mdav(points, k)
         groups, hits = int(labels.max()) + 1, 0
-        for _, part in _blocks(values):
-            hits += int(cell_sensitivity(part, labels, asked).marks["rule"].sum())
+        for place, (_, part) in enumerate(order):
+            hits += int(_marked(part, labels, asked).marks["rule"].sum())
             if hits and not most:
+                order.insert(0, order.pop(place))  # where one k fails, the next one probably does
                 break
         told.append((k, groups, groups * values.shape[1], hits))
         if hits <= most * groups * values.shape[1]:

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.option import Option
+from dalenius.core.random import Seed
 from dalenius.data.encode import level_key
 from dalenius.data.schema import Kind, Level
-from dalenius.data.steps.step import Masked, Seed, Step, step
+from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
 from dalenius.data.vector import MISSING, BoolArray, IntArray, Vector, states
 
