@@ -29,7 +29,7 @@ from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, BoolArray, Vector, states
 
-NEVER_RELEASED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD)
+NEVER_RELEASED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.GEOMETRY)
 AGAIN = 5
 """Draws of the numbers of a row before another row stands in for it."""
 

@@ -58,6 +58,7 @@ class Role(StrEnum):
     STRATUM = "stratum"
     LATITUDE = "latitude"
     LONGITUDE = "longitude"
+    GEOMETRY = "geometry"  # an outline, as text: tells a place exactly, so it never leaves
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ from dalenius.core.registry import MethodInfo
 from dalenius.data.schema import Kind
 from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
+from dalenius.data.vector import Vector
 from dalenius.mask.needs import number_faults
+from dalenius.mask.neighbours import Floats
 from dalenius.mask.series import (
     cell_sensitivity,
     group_means,
@@ -104,10 +106,7 @@ class AverageSeries(Step):
         labels = merge_until_safe(values, labels, rule, self.profile) if self.merge else labels
         report = cell_sensitivity(values, labels, {"p": rule})
         means = group_means(values, labels)
-        made = []
-        for j, name in enumerate(self.variables):
-            column = replace(table[name].column, kind=Kind.CONTINUOUS, decimals=None, bounds=None)
-            made.append(replace(table[name], column=column, data=means[labels, j], state=None))
+        made = [_with(table[name], means[labels, j]) for j, name in enumerate(self.variables)]
         found = own_cluster(values, labels)
         figures = {
             "groups": float(len(means)), "smallest group": float(report.sizes.min()),
@@ -126,3 +125,11 @@ class AverageSeries(Step):
         return Masked.of(
             table, table.with_vectors(*made), perturbed=self.variables, notes=notes, figures=figures
         )
+
+
+def _with(vector: Vector, means: Floats) -> Vector:
+    """A column of means; whole numbers stay whole."""
+    column = replace(vector.column, bounds=None)
+    if column.kind is Kind.CONTINUOUS:
+        return replace(vector, column=replace(column, decimals=None), data=means, state=None)
+    return replace(vector, column=column, data=np.rint(means).astype(vector.data.dtype), state=None)

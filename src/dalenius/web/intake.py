@@ -31,7 +31,7 @@ def inspect(path: Path, limit: int) -> None:
         _text(path)
     elif ending == ".xlsx":
         _zip(path, limit)
-    elif ending == ".parquet":
+    elif ending in (".parquet", ".geoparquet"):
         _parquet(path, limit)
 
 

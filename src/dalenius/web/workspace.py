@@ -27,7 +27,18 @@ from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.web.choices import Choices
 
-ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
+ENDINGS = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".parquet",
+    ".geoparquet",
+    ".geojson",
+    ".xlsx",
+    ".sav",
+    ".dta",
+    ".sas7bdat",
+)
 RUNNER = "dalenius.web.runner"
 _NAME = re.compile(r"[0-9a-f]{12}")
 

@@ -14,6 +14,7 @@ from dalenius.data.files.columnar import read_arrow, read_parquet, write_arrow, 
 from dalenius.data.files.csv import open_csv, read_csv, write_csv
 from dalenius.data.files.dialect import Dialect, sniff_csv
 from dalenius.data.files.excel import excel_sheets, read_excel, write_excel
+from dalenius.data.files.geo import read_geojson, write_geojson, write_geoparquet
 from dalenius.data.files.r_objects import read_r
 from dalenius.data.files.scan import check_memory, memory_needed, scan_file
 from dalenius.data.files.sql import Address, is_address, read_sql
@@ -48,11 +49,12 @@ READING = ("missing_strings", "sheet", "separator", "decimal", "thousands", "enc
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
 _READ: dict[str, Any] = {
     **dict.fromkeys(_TEXT, read_csv),
-    **dict.fromkeys((".parquet", ".pq"), read_parquet),
+    **dict.fromkeys((".parquet", ".pq", ".geoparquet"), read_parquet),
     **dict.fromkeys((".feather", ".arrow", ".ipc"), read_arrow),
     **dict.fromkeys((".xlsx", ".xls", ".xlsb", ".ods"), read_excel),
     **dict.fromkeys((".sav", ".zsav", ".dta", ".xpt", ".sas7bdat"), read_statistical),
     **dict.fromkeys((".rds", ".rda", ".rdata"), read_r),
+    ".geojson": read_geojson,
 }
 _WRITE: dict[str, Any] = {
     **dict.fromkeys(_TEXT, write_csv),
@@ -60,6 +62,8 @@ _WRITE: dict[str, Any] = {
     **dict.fromkeys((".feather", ".arrow", ".ipc"), write_arrow),
     ".xlsx": write_excel,
     **dict.fromkeys((".sav", ".zsav", ".dta", ".xpt"), write_statistical),
+    ".geojson": write_geojson,
+    ".geoparquet": write_geoparquet,
 }
 
 
@@ -71,8 +75,9 @@ def read(
     Parameters
     ----------
     path
-        CSV (.csv, .tsv, .txt), Parquet, Feather or Arrow, Excel, OpenDocument, SPSS, Stata, SAS or R (.rds, .rda); or
-        the address of a table in a database, such as ``sqlite:people.db#people`` (see `dalenius.data.files.sql`).
+        CSV (.csv, .tsv, .txt), Parquet, Feather or Arrow, Excel, OpenDocument, SPSS, Stata, SAS, R (.rds, .rda),
+        GeoJSON or GeoParquet; or the address of a table in a database, such as ``sqlite:people.db#people`` (see
+        `dalenius.data.files.sql`).
     schema
         What the columns are. Without it kinds are inferred, and what the file itself says (labels, missing codes) is
         used. With it, every column that does not follow it is reported at once.
@@ -166,7 +171,7 @@ def write(data: Any, path: str | Path, **options: Any) -> None:
     data
         A `Table`, or a pandas, Polars, Arrow or DuckDB frame, or a dict of columns.
     path
-        Where to; .csv, .tsv, .txt, .parquet, .feather, .arrow, .xlsx, .sav, .zsav, .dta or .xpt.
+        Where to; .csv, .tsv, .txt, .parquet, .feather, .arrow, .xlsx, .sav, .zsav, .dta, .xpt, .geojson or .geoparquet.
     options
         CSV: ``dialect``, ``formulas`` (text that a spreadsheet would run as a formula is marked as text unless this
         is True); Excel: ``sheet``.

@@ -18,7 +18,7 @@ from dalenius.data.table import Table
 
 
 def read_parquet(path: str | Path, schema: Schema | None = None) -> Table:
-    """Read a Parquet file.
+    """Read a Parquet file; the points of GeoParquet become two columns.
 
     Examples
     --------
@@ -31,6 +31,10 @@ def read_parquet(path: str | Path, schema: Schema | None = None) -> Table:
     path = existing(path)
     with damage_reported(path, "Parquet"):
         arrow = pa.parquet.ParquetFile(path).read()
+    if b"geo" in (arrow.schema.metadata or {}):
+        from dalenius.data.files.geo import geo_table  # noqa: PLC0415 (it is made of what stands here)
+
+        return geo_table(arrow, schema, str(path))
     return table_from_arrow(arrow, schema)
 
 

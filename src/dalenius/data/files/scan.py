@@ -34,7 +34,7 @@ def memory_needed(path: str | Path) -> int:
     """
     path = existing(path)
     ending = path.suffix.lower()
-    if ending in (".parquet", ".pq"):
+    if ending in (".parquet", ".pq", ".geoparquet"):
         with damage_reported(path, "Parquet"):
             footer = pq.ParquetFile(path).metadata
             held = sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups))
