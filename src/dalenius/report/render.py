@@ -21,6 +21,7 @@ from dalenius.report.behind import FEW_TABLES, MOST_TABLES, as_script, tables_be
 from dalenius.report.charts import Charts, chart_library
 from dalenius.report.glossary import explained, glossary
 from dalenius.report.overview import draw_points, map_words, overview, pareto
+from dalenius.report.places import places_picture
 from dalenius.report.provenance import Provenance
 from dalenius.report.story import LIKELY, Story
 from dalenius.report.three import MOST_DRAWN, WORST_COLUMNS, column_shapes, exposed, worst_pairs
@@ -147,6 +148,7 @@ def _candidate(
         "behind": behind,
         "behind_script": as_script(behind),
         "exposed": None if public else _picture(exposed(evaluation), charts),
+        "places": None if alone else _picture(places_picture(shown, evaluation.name, public), charts),
         "shapes": [] if public else shapes,
         "undrawn": len(shapes) - len(first) - len(rest),
     }

@@ -15,6 +15,7 @@ from dalenius.release.plan import Scenario
 from dalenius.synth import METHODS, Candidate
 from dalenius.web.recipe_form import RecipeForm
 from dalenius.web.structure_form import StructureForm
+from dalenius.web.systems_form import SystemsForm
 
 MOST_INTRUDERS = 12
 LINES = {
@@ -96,6 +97,7 @@ class Choices:
     seed: str = str(DEFAULT_SEED)
     recipe: RecipeForm = field(default_factory=RecipeForm)
     structure: StructureForm = field(default_factory=StructureForm)
+    systems: SystemsForm = field(default_factory=SystemsForm)
 
     @classmethod
     def from_form(cls, form: Any, columns: Sequence[str]) -> Choices:
@@ -130,8 +132,9 @@ class Choices:
         recipe = RecipeForm.from_form(form, columns)
         structure = StructureForm.from_form(form, columns)
         return cls(
-            kinds, roles, intruders, methods, typed, policy, **words, recipe=recipe, structure=structure
-        )
+            kinds, roles, intruders, methods, typed, policy, **words, recipe=recipe, structure=structure,
+            systems=SystemsForm.from_form(form),
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -149,6 +152,7 @@ class Choices:
                 "structure": StructureForm.from_dict(facts["structure"])
                 if "structure" in facts
                 else StructureForm(),
+                "systems": SystemsForm.from_dict(facts["systems"]) if "systems" in facts else SystemsForm(),
             }
         )
 
@@ -162,7 +166,7 @@ class Choices:
 
     def candidates(self) -> dict[str, dict[str, Any]]:
         """Options by candidate."""
-        if not self.methods and not self.recipe.on:
+        if not self.methods and not self.recipe.on and not self.systems.on:
             raise OptionError("choose at least one method")
         plain = {} if self.structure.keep else {"prepare": False}
         chosen = {m: {"method": m, **_options(m, self.typed.get(m, {})), **plain} for m in self.methods}
@@ -171,6 +175,7 @@ class Choices:
             trees = {name: lines for name, lines in self.structure.levels().items() if name in keys}
             recipe = replace(self.recipe, levels={**trees, **self.recipe.levels})
             chosen["recipe"] = {"method": "recipe", "steps": recipe.steps(keys), "keys": keys}
+        chosen |= self.systems.candidates()
         wrong = [
             f"{METHODS[facts['method']].info.title}: {fault}"
             for name, facts in chosen.items()

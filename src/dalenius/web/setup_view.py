@@ -20,6 +20,7 @@ from dalenius.web.choices import LINES, MOST_INTRUDERS, Choices
 from dalenius.web.planning import KINDS, ROLES
 from dalenius.web.recipe_form import WAYS
 from dalenius.web.structure_form import MOST_TREES
+from dalenius.web.systems_form import system_facts
 
 POLICY_WORDS = {
     "copies": ("Whole records that come out", "People all of whose facts are in one record of the file."),
@@ -91,6 +92,7 @@ def setup_facts(table: Table, chosen: Choices) -> dict[str, Any]:
         "trees": [*chosen.structure.trees, ("", "")][:MOST_TREES],
         "follows": list(Kept.of(_sample(table)).words) if table.rows else [],
         "recipe_ways": WAYS,
+        "systems": system_facts(table, chosen.systems, chosen.intruders[0].keys if chosen.intruders else []),
         "most_intruders": MOST_INTRUDERS,
     }
 
