@@ -236,6 +236,18 @@ def test_bad_input_is_told_at_once(tmp_path: Path) -> None:
         True,
         True,
     ]
+    lon, lat = list(frame["lon"]), list(frame["lat"])
+    odd = {**frame, "lon": [9.5, 356_000.0, *lon[2:]], "lat": [lat[0], lat[1], None, 89.5, *lat[4:]]}
+    with pytest.raises(DataError, match="6 faults") as error:
+        Donut(within=path, people=20).apply(Table.from_frame(odd, homes(30).schema))
+    told = (
+        "1 row without",
+        "mixes units: 1 row",
+        "1 point beyond 89",
+        "2 points in no area",
+        "2 areas without",
+    )
+    assert [word for word in told if word not in str(error.value)] == []
     mixed = Table.from_frame({**frame, "lon": [356_000.0, *list(frame["lon"])[1:]]}, homes(30).schema)
     with pytest.raises(DataError, match="mixes units: 1 row"):
         Donut().apply(mixed)

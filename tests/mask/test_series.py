@@ -144,3 +144,14 @@ def test_the_step_and_its_faults() -> None:
     with pytest.raises(DataError, match="two homes"):
         cell_sensitivity(np.ones((1, 3)), np.zeros(1, int))
     assert PPercent(66).p == 66
+
+
+def test_the_smallest_k_looks_at_every_slot() -> None:
+    """One home takes nearly everything in one late slot: no group is safe before all slots are looked at."""
+    x = np.full((40, 1200), 5.0) + np.arange(40)[:, None] / 100
+    assert choose_k(x, ks=range(2, 20))[0] == 3
+    x[7, 1100] = 60.0
+    best, tried = choose_k(x, ks=range(2, 41))
+    safe = [k for k in tried["k"] if not brute(x[:, 1100:1101], group_series(x, k)) and k >= 3]
+    assert best == min(safe)
+    assert best == 10

@@ -90,6 +90,8 @@ def test_the_date_line_and_metres_are_no_trouble() -> None:
     made = dalenius.synthesize(frame, "independent", seed=1)
     back = [each.with_columns((pl.col("lon") - 179.2 + 180) % 360 - 180) for each in (made, frame)]
     assert outside(*back, "town", ["lon", "lat"]) == 0
+    far = [from_middle(each, back[1], "town", ["lon", "lat"]) for each in back]
+    assert far[0] == pytest.approx(far[1], rel=0.15)
     metres = towns().with_columns(pl.col("lon") * 80_000, pl.col("lat") * 111_000)
     assert outside(dalenius.synthesize(metres, "independent", seed=1), metres, "town", ["lon", "lat"]) == 0
 
@@ -145,7 +147,7 @@ def test_no_corner_of_an_area_is_anybody_s_point() -> None:
     at = step.levels.index("G") + 1
     centre = np.array(step.centres).reshape(-1, 2)[at]
     mean = few.select("lon", "lat").to_numpy().mean(axis=0)
-    assert 0 < np.abs(centre - mean).max() < 0.05
+    assert 1e-6 < np.abs(centre - mean).max() < 0.05
     assert np.array(step.reach).reshape(-1, SIDES)[at].max() == 0
     heavy = pl.concat([few[:1]] * 50 + [few])
     owned = pl.concat([frame, heavy]).with_columns(
@@ -195,3 +197,35 @@ def test_roles_find_columns_of_any_name() -> None:
     assert outside(made, frame, "town", ["east", "north"]) == 0
     assert made.schema == frame.schema
     assert schema["east"].has(Role.LONGITUDE)
+
+
+def test_columns_that_name_homes_or_people_are_no_areas() -> None:
+    """A code of the home tells the place best, and nobody else lives there."""
+    frame = towns(600).with_columns(home=pl.Series([f"h{i // 2}" for i in range(600)]))
+    frame = frame.with_columns(
+        pl.col("lon", "lat").gather(pl.int_range(600) // 2 * 2),
+        town=pl.col("town").gather(pl.int_range(600) // 2 * 2),
+    )
+    schema = Schema.infer(frame)
+    homes = [f"h{i}" for i in range(300)]
+    schema = schema.replace_columns(dalenius.Column("home", Kind.CATEGORICAL, levels=tuple(homes)))
+    step = places(Table.from_frame(frame, schema))
+    assert step is not None and step.area == "town"  # noqa: PT018
+    for role in ("identifier", "household"):
+        named = schema.with_roles(**{role: "home"})
+        step = places(Table.from_frame(frame, named))
+        assert step is not None and step.area == "town"  # noqa: PT018
+    told = [c if c.name != "lon" else dalenius.Column(**{**vars(c), "parent": "home"}) for c in named]
+    assert places(Table.from_frame(frame, Schema(tuple(told)))) is None
+    assert dalenius.synthesize(frame, "independent", schema=Schema(tuple(told)), seed=1).height == 600
+
+
+def test_homes_far_from_all_others_do_not_show() -> None:
+    """Two people of town A live two degrees away: the area reaches as far as without them."""
+    frame = towns()
+    far = pl.DataFrame({"town": ["A"] * 2, "lon": [2.01234, 2.05], "lat": [45.0, 45.01], "age": [50, 51]})
+    steps = [places(Table.from_frame(each)) for each in (frame, pl.concat([frame, far]))]
+    reach = [np.array(step.reach).reshape(-1, SIDES)[1 + step.levels.index("A")] for step in steps if step]
+    assert reach[1].max() < 1.3 * reach[0].max()
+    made = dalenius.synthesize(pl.concat([frame, far]), "independent", seed=1)
+    assert made.filter(pl.col("town") == "A")["lon"].max() < 0.3

@@ -92,7 +92,8 @@ def homes(rows: int = 700) -> pl.DataFrame:
 
 SYSTEMS = {
     "spectral": "variables=income,hours", "average-series": "variables=power_1,power_2,power_3,power_4 k=5",
-    "donut": "near=500 far=2000", "grid": "size=64000 halvings=3 k=5",
+    "robin-hood": "keys=region,sex,marital fairness=marital k=3", "donut": "near=500 far=2000",
+    "grid": "size=64000 halvings=3 k=5",
     "safepub": "variables=region,sex,marital,diagnosis epsilon=3 delta=0.001",
 }  # fmt: skip
 
@@ -102,6 +103,7 @@ def test_options_of_systems_are_read_or_told_at_once() -> None:
     shown = {facts["info"].name: facts for facts in system_facts(table, SystemsForm(), ["region", "sex"])}
     assert set(SYSTEMS) <= set(shown)
     assert shown["spectral"]["typed"] == "variables=age,income,hours,power_1"
+    assert shown["robin-hood"]["typed"] == "keys=region,sex fairness=sex"
     assert "donut" not in {f["info"].name for f in system_facts(table.drop(["longitude"]), SystemsForm(), [])}
     wrong = SystemsForm(["spectral", "grid"], {"spectral": "variable=income", "grid": 'size="64'})
     with pytest.raises(OptionError, match=r"2 faults: Spectral.*no option 'variable'.*quotation mark"):
@@ -121,8 +123,7 @@ def test_each_system_beside_cart_and_a_recipe_on_one_map(tmp_path, browsing):
         page.set_input_files('input[type="file"]', tmp_path / "homes.csv")
         page.click("#open")
         page.wait_for_selector("text=What are the columns?")
-        choose_methods(page, "cart", "robin-hood")
-        page.fill("#o-robin-hood-k", "3")
+        choose_methods(page, "cart")
         page.click("text=A recipe that changes the records themselves")
         page.check('input[name="r-on"]')
         page.fill('textarea[aria-label="levels of age"]', "10, 20, 40")
@@ -142,7 +143,7 @@ def test_each_system_beside_cart_and_a_recipe_on_one_map(tmp_path, browsing):
         page.wait_for_selector("#verdict")
         seen.drawn()
         shown = page.locator(".chart").first.inner_text()
-        assert all(name in shown for name in ("recipe", "cart", "robin-hood", *SYSTEMS))
+        assert all(name in shown for name in ("recipe", "cart", *SYSTEMS))
         faults += seen.faults()
         page.screenshot(path=tmp_path / "result.png", full_page=True)
     assert seen.noise == []

@@ -283,6 +283,8 @@ class RobinHood(Step):
         text = f"{counted(cells, 'cell')} of {self.fairness} emptied; who looks for somebody has to expect as many "
         text += f"attempts as among {figures['smallest effective k of those possible']:.3g} or more. The first attempt "
         text += "is as likely to be right as before."
+        if not cells:
+            text = f"No cell of {self.fairness} was emptied: the file is as it was."
         left = "they were removed" if self.otherwise == "remove" else "recode the keys further for them"
         return text + (f" For {counted(failed, 'group')} no way was found: {left}." if failed else "")
 

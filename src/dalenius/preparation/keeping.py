@@ -71,7 +71,7 @@ class Kept:
         if not blind and table.rows:
             left = table.drop(step.named[0] for step in steps)
             closed = {*untouched, *_closed(table)}
-            steps += (placed := _placed(table, untouched))
+            steps += (placed := _placed(left, untouched))
             words += map(_words, placed)
             gone = {name for role in NEVER_RELEASED for name in table.schema.by_role(role)}
             for look in (_follow, orders, unasked):

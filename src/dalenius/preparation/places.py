@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from dalenius.data.exit import NEVER_RELEASED
 from dalenius.data.places import place_columns
 from dalenius.data.schema import Kind
 from dalenius.data.steps.places import SIDES, Floats, KeepPlace, folded, reach_towards, turned
@@ -15,6 +16,8 @@ from dalenius.data.vector import BoolArray, IntArray
 
 CLOSE = 0.5
 """Within an area points lie at most so far apart, beside those of the whole file (as a ratio of variances)."""
+COVERED = 0.5
+"""Share of rows in areas of enough units, without which a column is no area but names single homes."""
 EDGE = 0.97
 """Areas are made a little smaller, which covers that their corners are rounded."""
 ANGLES = np.arange(SIDES) * 2 * np.pi / SIDES
@@ -34,7 +37,7 @@ def places(table: Table) -> KeepPlace | None:
     )
     found = _Points.of(table, names, degrees)
     area = table.schema[names[0]].parent or table.schema[names[1]].parent or found.area(table)
-    if not area or table[area].is_number:
+    if not area or table[area].is_number or any(map(table.schema[area].has, NEVER_RELEASED)):
         return None
     digits = [table.schema[name].decimals for name in names]
     return found.step(table, names, area, tuple(d for d in digits if d is not None))
@@ -83,14 +86,22 @@ class _Points:
         whole = _spread(self.from_centres(self.centres(nowhere, 1), nowhere), 1)
         best, chosen = CLOSE * whole, ""
         for name, vector in table.vectors.items():
-            if vector.is_number or vector.column.kind is Kind.TEXT or len(vector.levels) < 2:
+            odd = vector.is_number or vector.column.kind is Kind.TEXT or len(vector.levels) < 2
+            if odd or any(map(vector.column.has, NEVER_RELEASED)):
                 continue
             codes = vector.categories.codes[self.rows].astype(np.int64)
             size = vector.categories.size
+            if np.mean(self.units(codes, size)[codes] >= table.schema.min_units) < COVERED:
+                continue
             spread = _spread(self.from_centres(self.centres(codes, size), codes), len(np.unique(codes)))
             if spread < best:
                 best, chosen = spread, name
         return chosen
+
+    def units(self, groups: IntArray, size: int) -> IntArray:
+        """Owners of each group."""
+        pairs = np.unique(groups * (self.owners.max(initial=0) + 1) + self.owners)
+        return np.bincount(pairs // (self.owners.max(initial=0) + 1), minlength=size)
 
     def one_each(self, groups: IntArray) -> tuple[_Points, IntArray]:
         """One point for each owner and group, the middle of all of the owner's, so that nobody counts twice."""
@@ -142,22 +153,30 @@ def _parts(gaps: Floats, groups: IntArray, size: int) -> list[Floats]:
 
 
 def _reach(points: Floats, least: int) -> Floats:
-    """How far an area reaches: corners are means of the ``least`` outermost units, so none of them is a unit's own.
+    """How far an area reaches: to the mean of the ``least`` outermost units, but no farther than that many units are.
 
-    A mean of points lies between them, so the area lies within the hull of its points.
+    So a corner is no unit's own, a home far away from all others does not show, and as a mean of points lies between
+    them, the area lies within the hull of its points.
     """
     if len(points) < least or not len(points):
         return np.zeros(SIDES)
-    order = np.argsort(-(points @ DIRECTIONS.T), axis=0, kind="stable")[:least]
-    corners = points[order].mean(axis=0)
+    along = points @ DIRECTIONS.T
+    order = np.argsort(-along, axis=0, kind="stable")[:least]
     try:
-        sides = ConvexHull(corners).equations
+        hull = ConvexHull(points[order].mean(axis=0)).equations
     except (QhullError, ValueError):  # all on one line or in one point
         return np.zeros(SIDES)
-    towards = DIRECTIONS @ sides[:, :2].T
+    held = along[order[-1], np.arange(SIDES)]
+    inner = _ends(hull[:, :2], -hull[:, 2])
+    return np.maximum(np.minimum(inner, _ends(DIRECTIONS, held)), 0.0)
+
+
+def _ends(outwards: Floats, at: Floats) -> Floats:
+    """How far it is from the centre to the nearest of some straight lines, into each of the directions."""
+    towards = DIRECTIONS @ outwards.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        far: Floats = np.where(towards > 1e-12, -sides[:, 2] / towards, np.inf)
-    return np.maximum(far.min(axis=1), 0.0)
+        ends: Floats = np.where(towards > 1e-12, at / towards, np.inf)
+    return ends.min(axis=1)
 
 
 def _powers(gaps: Floats, groups: IntArray, reach: Floats, enough: BoolArray) -> Floats:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dalenius.core.errors import OptionError
 from dalenius.core.option import declared, knobs, lacking
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.data import Kind, Table
@@ -194,7 +195,13 @@ def sensible_methods(table: Table, most: int = 5) -> list[str]:
 
 def _asks_for_keys_alone(kind: type[Method]) -> bool:
     """Whether a masker can be done without being told of single columns: keys have their role."""
-    return "keys" in declared(kind) and not lacking(kind, {}) and kind.info.name != "recipe"
+    if "keys" not in declared(kind) or lacking(kind, {}) or kind.info.name == "recipe":
+        return False
+    try:
+        kind()
+    except OptionError:  # an option that has a default must be given all the same
+        return False
+    return True
 
 
 def fitting_methods(table: Table) -> list[str]:

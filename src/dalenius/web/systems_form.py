@@ -107,6 +107,8 @@ def suggested(table: Table, name: str, keys: Sequence[str]) -> str:
     if name == "average-series":
         numbers = [n for n in numbers if held[n].values.min(initial=0) >= 0]
     words = [n for n in keys if n in held and not held[n].is_number]
+    if name == "robin-hood" and words:
+        return f"keys={','.join(map(shlex.quote, words))} fairness={shlex.quote(words[-1])}"
     columns = words if name in ("pram", "random-response") else list(keys) if name == "safepub" else numbers
     columns = [shlex.quote(n) for n in columns[:NUMBERS]]
     for option in ("variables", "columns", "column"):

@@ -180,12 +180,20 @@ class Donut(Step):
         if self.within:
             try:
                 areas = Areas.read(self.within)
-                if not wrong:
-                    places = Places.of(table, self.longitude, self.latitude, self.unit)
-                    wrong += areas.faults(places.points, self.people is not None)
+                wrong += areas.faults(self._usable(table), self.people is not None)
             except DaleniusError as error:
                 wrong += error.faults
         return wrong
+
+    def _usable(self, table: Table) -> Floats:
+        """Points that can be looked up on a map: both coordinates are known and within the range of their unit."""
+        names = place_columns(table.schema, self.longitude, self.latitude)
+        if not all(name in table and table[name].is_number for name in names):
+            return np.zeros((0, 2))
+        points = Places.of(table, *names, self.unit).points
+        most = np.array([180, 90]) if self.unit == "degrees" else np.inf
+        fine: Floats = points[(np.abs(points) <= most).all(axis=1)]
+        return fine
 
     def cost(self, shape: Shape) -> Cost:
         """Trees find who is near."""

@@ -6,7 +6,6 @@ ground by less than a part in a million up to 10 km, and know neither poles nor 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -125,15 +124,18 @@ def place_faults(table: Table, x: str, y: str, unit: Unit, farthest: float = 0.0
     if absent:
         return [f"no column {name!r}" for name in absent]
     wrong = number_faults(table, names)
-    for name in [] if wrong else names:
+    if wrong:
+        return wrong
+    for name in names:
         gaps = int(np.count_nonzero(~table[name].present))
         if gaps:
             wrong.append(
                 f"column {name!r} has {counted(gaps, 'row')} without a coordinate; leave them out or fill them"
             )
-    if wrong or unit == "metres":
-        return wrong + ([] if wrong else _flat_faults(table, names))
     points = np.column_stack([table[name].floats() for name in names])
+    points = points[np.isfinite(points).all(axis=1)]
+    if unit == "metres":
+        return wrong + _flat_faults(points)
     for name, column, most in zip(names, points.T, (180, 90), strict=True):
         beyond = int(np.count_nonzero(np.abs(column) > most))
         if beyond == len(column) and beyond:
@@ -153,9 +155,8 @@ def place_faults(table: Table, x: str, y: str, unit: Unit, farthest: float = 0.0
     return wrong
 
 
-def _flat_faults(table: Table, names: Sequence[str]) -> list[str]:
+def _flat_faults(points: Floats) -> list[str]:
     """Metres that look like degrees: all within ±180 and ±90, with decimals."""
-    points = np.column_stack([table[name].floats() for name in names])
     small = (np.abs(points) <= (180, 90)).all() and len(points) > 1
     close = small and bool((points != np.round(points)).any()) and float(np.ptp(points, axis=0).max()) < 30
     return ["the coordinates look like degrees; say unit='degrees'"] if close else []
