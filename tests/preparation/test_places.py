@@ -226,6 +226,6 @@ def test_homes_far_from_all_others_do_not_show() -> None:
     far = pl.DataFrame({"town": ["A"] * 2, "lon": [2.01234, 2.05], "lat": [45.0, 45.01], "age": [50, 51]})
     steps = [places(Table.from_frame(each)) for each in (frame, pl.concat([frame, far]))]
     reach = [np.array(step.reach).reshape(-1, SIDES)[1 + step.levels.index("A")] for step in steps if step]
-    assert reach[1].max() < 1.3 * reach[0].max()
+    assert reach[1].max() < 1.6 * reach[0].max()
     made = dalenius.synthesize(pl.concat([frame, far]), "independent", seed=1)
     assert made.filter(pl.col("town") == "A")["lon"].max() < 0.3

@@ -20,6 +20,9 @@ COVERED = 0.5
 """Share of rows in areas of enough units, without which a column is no area but names single homes."""
 EDGE = 0.97
 """Areas are made a little smaller, which covers that their corners are rounded."""
+BEYOND = 1.5
+"""How far beyond the last of enough units, or the usual distance, an area may reach: one or two homes far away move it
+no farther."""
 ANGLES = np.arange(SIDES) * 2 * np.pi / SIDES
 DIRECTIONS: Floats = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
 
@@ -153,7 +156,7 @@ def _parts(gaps: Floats, groups: IntArray, size: int) -> list[Floats]:
 
 
 def _reach(points: Floats, least: int) -> Floats:
-    """How far an area reaches: to the mean of the ``least`` outermost units, but no farther than that many units are.
+    """How far an area reaches: to the mean of the ``least`` outermost units, but hardly farther than that many are.
 
     So a corner is no unit's own, a home far away from all others does not show, and as a mean of points lies between
     them, the area lies within the hull of its points.
@@ -166,7 +169,8 @@ def _reach(points: Floats, least: int) -> Floats:
         hull = ConvexHull(points[order].mean(axis=0)).equations
     except (QhullError, ValueError):  # all on one line or in one point
         return np.zeros(SIDES)
-    held = along[order[-1], np.arange(SIDES)]
+    usual = float(np.median(np.hypot(*points.T)))
+    held = BEYOND * np.maximum(along[order[-1], np.arange(SIDES)], usual)
     inner = _ends(hull[:, :2], -hull[:, 2])
     return np.maximum(np.minimum(inner, _ends(DIRECTIONS, held)), 0.0)
 
