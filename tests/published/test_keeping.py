@@ -102,7 +102,7 @@ def test_small_things_that_would_be_false_certainty():
     assert len(System.of(part).cells) == 4
     # one table that fits has been met: nothing is decided before another one was looked for
     square = System.of(Published.count({"a": list("xy"), "b": list("pq")}, [["a"], ["b"]]))
-    begun = ends.Ends.of(square, *square.bounds(), 100, 1, walk=False)
+    begun = ends.Ends.of(square, *square.bounds(), 100, 1)
     assert begun.undecided.all()
     # figures that had to be changed prove nothing, though bounds meet
     wrong = Published.from_tables({"t": {"sex": ["f", "m", "Total"], "n": [3, 4, 8]}})

@@ -45,75 +45,112 @@ def propagate(row_start, row_cells, cell_start, cell_rows, low, high, cells, lim
 
 
 @njit(cache=True)
-def walk_records(codes, maps, sizes, proposals, rng, low, high, cell_of, radix):
-    """Swap some values of two records wherever every table stays as it is; widen the bounds of the cells seen.
+def walk_cells(codes, cell_of, radix, maps, most, proposals, rng, counts, low, high):
+    """Move people between the corners of boxes wherever every table stays as it is; widen the bounds of cells seen.
 
-    ``maps[t, a]`` gives the category of every value of attribute a in table t, -1 where the table does not speak of
-    it, -2 where it does not look at the attribute. ``cell_of`` finds a possible cell by the number of its codes.
+    A box is two cells and a division of the columns they differ in into blocks. Its corners take each block from one of
+    the two; people move from the corners with an even number of blocks of the second cell to those with an odd number.
+    A table stays as it is if it cannot tell the two cells apart in at least one block. With two blocks that is a swap
+    between two records. ``maps[t, a]`` gives the category of every value of column a in table t, ``cell_of`` finds a
+    possible cell by the number of its codes.
     """
-    n, d = codes.shape
-    tables = maps.shape[0]
-    counts = np.zeros(len(low), np.int64)
-    for i in range(n):
-        counts[cell_of[_number(codes[i], radix)]] += 1
+    size, columns = codes.shape
+    block, shift = np.zeros(columns, np.int64), np.zeros(most, np.int64)
+    corner = np.zeros(1 << most, np.int64)
     moved = 0
-    mine, other = np.zeros(d, np.int64), np.zeros(d, np.int64)
     for _ in range(proposals):
-        i, j = rng.integers(0, n), rng.integers(0, n)
-        chosen = rng.integers(1, 1 << d)
-        same = True
-        for a in range(d):
-            swap = (chosen >> a) & 1
-            mine[a] = codes[j, a] if swap else codes[i, a]
-            other[a] = codes[i, a] if swap else codes[j, a]
-            if swap and codes[i, a] != codes[j, a]:
-                same = False
-        if same or not _keep(codes[i], codes[j], mine, other, maps, sizes, tables, d):
+        first, second = rng.integers(0, size), rng.integers(0, size)
+        if counts[first] == 0:
             continue
-        was, were = cell_of[_number(codes[i], radix)], cell_of[_number(codes[j], radix)]
-        now, then = cell_of[_number(mine, radix)], cell_of[_number(other, radix)]
-        if now < 0 or then < 0:
+        blocks = rng.integers(2, most + 1)
+        draw = rng.integers(0, 1 << 60)
+        at = _divided(codes[first], codes[second], radix, blocks, draw, block, shift)
+        if at < 0 or not _corners(at, shift, blocks, cell_of, counts, corner):
             continue
-        counts[was] -= 1
-        counts[were] -= 1
-        counts[now] += 1
-        counts[then] += 1
-        codes[i, :] = mine
-        codes[j, :] = other
+        if not _unseen(codes[first], codes[second], maps, block, blocks):
+            continue
         moved += 1
-        for c in (was, were, now, then):
+        for mask in range(1 << blocks):
+            c = corner[mask]
+            counts[c] += 1 if _odd(mask) else -1
             low[c] = min(low[c], counts[c])
             high[c] = max(high[c], counts[c])
     return moved
 
 
 @njit(cache=True)
-def _number(row, radix):
-    total = 0
-    for a in range(len(row)):
-        total += row[a] * radix[a]
-    return total
+def _divided(first, second, radix, blocks, draw, block, shift):
+    """Put every column in which two cells differ into a block; the number of the first cell, -1 if a block is empty."""
+    shift[:blocks] = 0
+    number, used = 0, 0
+    for a in range(len(first)):
+        number += first[a] * radix[a]
+        block[a] = -1
+        if first[a] != second[a]:
+            block[a] = draw % blocks
+            draw //= blocks
+            shift[block[a]] += (second[a] - first[a]) * radix[a]
+            used |= 1 << block[a]
+    return number if used == (1 << blocks) - 1 else -1
 
 
 @njit(cache=True)
-def _keep(first, second, mine, other, maps, sizes, tables, d):
-    for t in range(tables):
-        a = _key(first, maps[t], sizes[t], d)
-        b = _key(second, maps[t], sizes[t], d)
-        x = _key(mine, maps[t], sizes[t], d)
-        y = _key(other, maps[t], sizes[t], d)
-        if not ((a == x and b == y) or (a == y and b == x)):
+def _corners(number, shift, blocks, cell_of, counts, corner):
+    """Find the corners of a box; whether all are possible and somebody is in each who can leave."""
+    for mask in range(1 << blocks):
+        key = number
+        for b in range(blocks):
+            if (mask >> b) & 1:
+                key += shift[b]
+        c = cell_of[key]
+        if c < 0 or (counts[c] == 0 and not _odd(mask)):
+            return False
+        corner[mask] = c
+    return True
+
+
+@njit(cache=True)
+def _unseen(first, second, maps, block, blocks):
+    """Whether every table misses the difference in at least one block."""
+    every = (1 << blocks) - 1
+    for t in range(maps.shape[0]):
+        told = 0
+        for a in range(len(first)):
+            if block[a] >= 0 and maps[t, a, first[a]] != maps[t, a, second[a]]:
+                told |= 1 << block[a]
+        if told == every:
             return False
     return True
 
 
 @njit(cache=True)
-def _key(row, maps, sizes, d):
-    key = 0
-    for a in range(d):
-        group = maps[a, row[a]]
-        if group == -1:
-            return -1
-        if group >= 0:
-            key = key * sizes[a] + group
-    return key
+def _odd(mask):
+    odd = False
+    while mask:
+        odd = not odd
+        mask &= mask - 1
+    return odd
+
+
+@njit(cache=True)
+def walk_moves(start, cells, change, proposals, rng, least, most, counts, low, high):
+    """Make known moves, forwards or back, wherever no cell leaves its bounds; widen the bounds of the cells seen."""
+    moved = 0
+    for _ in range(proposals):
+        i = rng.integers(0, len(start) - 1)
+        sign = 1 - 2 * rng.integers(0, 2)
+        fits = True
+        for k in range(start[i], start[i + 1]):
+            after = counts[cells[k]] + sign * change[k]
+            if after < least[cells[k]] or after > most[cells[k]]:
+                fits = False
+                break
+        if not fits:
+            continue
+        moved += 1
+        for k in range(start[i], start[i + 1]):
+            c = cells[k]
+            counts[c] += sign * change[k]
+            low[c] = min(low[c], counts[c])
+            high[c] = max(high[c], counts[c])
+    return moved

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 EFFORT = 4.0
@@ -44,12 +45,15 @@ class Worker:
         }  # fmt: skip
         self._send(facts)
 
-    def ask(self, goal: dict[int, int]) -> tuple[str, list[int] | None]:
+    def ask(
+        self, goal: dict[int, int], within: tuple[int, int, int] | None = None
+    ) -> tuple[str, list[int] | None]:
         """A table in which the weighted sum of some cells is as large as can be; any table without a goal.
 
+        ``within`` holds one cell between two counts.
         The answer is "best", "some", "none" (no table fits) or "unknown", and the table.
         """
-        self._send({"goal": list(goal.items())})
+        self._send({"goal": list(goal.items()), "within": within})
         assert self.process.stdout is not None
         answer = json.loads(self.process.stdout.readline() or '{"status": "unknown", "table": null}')
         return str(answer["status"]), answer["table"]
@@ -80,6 +84,17 @@ def _model(facts: dict[str, Any]) -> tuple[Any, list[Any]]:
     return model, cells
 
 
+def _hold(cells: list[Any], within: Sequence[int] | None) -> tuple[int, int, int] | None:
+    """Hold one cell between two counts; between what it was held before."""
+    if within is None:
+        return None
+    cell, low, high = within
+    domain = cells[cell].proto.domain
+    before = (cell, domain[0], domain[1])
+    domain[0], domain[1] = low, high
+    return before
+
+
 def main() -> None:
     """Answer questions until nobody asks any more."""
     from ortools.sat.python import cp_model  # noqa: PLC0415 (must not be loaded beside HiGHS)
@@ -91,10 +106,13 @@ def main() -> None:
         model.clear_objective()
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
-        solver.parameters.max_deterministic_time = EFFORT if asked["goal"] else 20 * EFFORT
+        limited = asked["goal"] or asked["within"]
+        solver.parameters.max_deterministic_time = EFFORT if limited else 20 * EFFORT
         if asked["goal"]:
             model.maximize(sum(weight * cells[cell] for cell, weight in asked["goal"]))
+        held = _hold(cells, asked["within"])
         status = words.get(solver.solve(model), "unknown")
+        _hold(cells, held)
         table = [solver.value(c) for c in cells] if status in ("best", "some") else None
         if table is not None:
             model.clear_hints()

@@ -10,23 +10,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from dalenius.core.errors import TableError
-from dalenius.core.random import generator
 from dalenius.published.arrays import Bools, Floats, Ints
 from dalenius.published.keeping import Kept
 from dalenius.published.region import Region
 from dalenius.published.search import Programs
 from dalenius.published.system import System
-from dalenius.published.walking import Walker
+from dalenius.published.varying import vary
 from dalenius.published.whole import Whole
 
 Progress = Callable[[int, int], None]
-MOST_SHAKES = 300
-AT_ONCE = 150
-"""Cells one table is asked to change: with more, finding it takes longer than it saves."""
 BLOCK = 256
 """Cells after which solvers start afresh and the state is kept: a search that goes on from there finds the same."""
-STEPS_EACH = 400
-"""Proposed swaps of a walk for every person: what they show needs no program."""
+LINEAR, VARY, WHOLE = range(3)
+"""Stages of a search: linear programs, tables that differ, integer programs."""
 
 
 @dataclass(eq=False, repr=False)
@@ -50,9 +46,12 @@ class Ends:
     solution: Ints | None
     seen_low: Ints
     seen_high: Ints
+    seed: int = 1
+    walk: bool = True
     programs: int = 0
-    done: int | None = None
-    """Open cells that have been looked at; None before the search."""
+    stage: int = LINEAR
+    done: int = 0
+    """Open cells that have been looked at in this stage."""
 
     def __post_init__(self) -> None:
         self._base = self.low.copy()  # from where the region counts
@@ -61,24 +60,20 @@ class Ends:
     def of(
         cls, system: System, low: Ints, high: Ints, nodes: int, seed: int, walk: bool = True, kept: Kept | None = None
     ) -> Ends:  # fmt: skip
-        """Set up what is left open, find a first table of whole numbers and walk about from it.
+        """Set up what is left open and find a first table of whole numbers.
 
-        Where a killed search was ``kept``, it stands where that one was.
+        Without ``walk`` no records are moved (the cells of the system are not combinations of values). Where a killed
+        search was ``kept``, it stands where that one was.
         """
         cells = np.flatnonzero(low < high)
         region = Region.of(*_rest(system, low, high, cells)) if len(cells) else None
         whole = Whole(system, low, high, nodes)
-        made = cls(system, low.copy(), high.copy(), cells, region, whole, None, high + 1, low - 1)
+        made = cls(system, low.copy(), high.copy(), cells, region, whole, None, high + 1, low - 1, seed, walk)
         if kept is not None and made._restore(kept):
             return made
         made._first()
         if made.solution is not None:
-            made._saw(made.solution)
-            walker = Walker.of(system, made.solution, seed) if walk else None
-            if walker is not None:
-                walker.steps(STEPS_EACH * int(made.solution.sum()))
-                made.seen_low = np.minimum(made.seen_low, walker.low)
-                made.seen_high = np.maximum(made.seen_high, walker.high)
+            made.saw(made.solution)
         return made
 
     @property
@@ -99,9 +94,10 @@ class Ends:
             raise TableError("published tables", ["no whole-number table fits them"])
         self.solution = found[1]
 
-    def _saw(self, counts: Ints) -> None:
-        self.seen_low = np.minimum(self.seen_low, counts)
-        self.seen_high = np.maximum(self.seen_high, counts)
+    def saw(self, low: Ints, high: Ints | None = None) -> None:
+        """Widen what was seen by a table that fits, or by the least and most of several."""
+        self.seen_low = np.minimum(self.seen_low, low)
+        self.seen_high = np.maximum(self.seen_high, low if high is None else high)
 
     @property
     def undecided(self) -> Bools:
@@ -112,19 +108,33 @@ class Ends:
         """Close the gap between outer and attained bounds; without ``bounds`` only for cells that may be proved."""
         if self.region is None:
             return
-        if self.done is None:
-            if not bounds:
-                self._shake()
-            self.done = 0
-        for start in range(self.done, len(self.open), BLOCK):
-            if kept is not None:
-                self._keep(kept, start)
-            self.whole.close()
-            self._block(self.region, bounds, start)
-            if progress is not None:
-                progress(start, len(self.open))
+        while self.stage <= WHOLE:
+            ends = range(self.done, len(self.open), BLOCK) if self.stage != VARY else [0]
+            for start in ends:
+                if kept is not None:
+                    self._keep(kept, start)
+                self.whole.close()
+                self._part(self.region, bounds, start)
+                if progress is not None:
+                    progress(self.stage * len(self.open) + start, (WHOLE + 1) * len(self.open))
+            self.stage, self.done = self.stage + 1, 0
 
-    def _block(self, region: Region, bounds: bool, start: int) -> None:
+    def _part(self, region: Region, bounds: bool, start: int) -> None:
+        """One stretch of a stage: from what is kept before it, it always comes to the same."""
+        if self.stage == LINEAR:
+            if start == 0 and self.solution is not None:
+                vary(self, walks_only=True)
+            self._linear(region, bounds, start)
+        elif self.stage == VARY:
+            self.whole = Whole(self.system, self.low, self.high, self.whole.nodes)
+            if self.solution is not None:
+                vary(self)
+        else:
+            self.whole.low, self.whole.high = self.low.copy(), self.high.copy()
+            for cell in self.open[start : start + BLOCK].tolist():
+                self._integer(cell, bounds)
+
+    def _linear(self, region: Region, bounds: bool, start: int) -> None:
         programs = Programs(region)
         place = {cell: i for i, cell in enumerate(region.free.tolist())}
         for at, cell in enumerate(self.open[start : start + BLOCK].tolist(), start):
@@ -133,15 +143,14 @@ class Ends:
                 self.low[cell] = self.high[cell] = self._base[cell] + round(float(region.value[at]))
                 continue
             for sense in (-1, 1):
-                if not bounds and self.seen_low[cell] < self.seen_high[cell]:
-                    break
-                self._end(programs, cell, column, sense)
+                if bounds or self.seen_low[cell] >= self.seen_high[cell]:
+                    self._end(programs, cell, column, sense)
 
     def _keep(self, kept: Kept, start: int) -> None:
         solved = np.zeros(0, np.int64) if self.solution is None else self.solution
         kept.save(
             low=self.low, high=self.high, seen_low=self.seen_low, seen_high=self.seen_high, solution=solved,
-            facts=np.array([start, self.programs, self.solution is not None]),
+            facts=np.array([self.stage, start, self.programs, self.solution is not None]),
         )  # fmt: skip
 
     def _restore(self, kept: Kept) -> bool:
@@ -150,26 +159,9 @@ class Ends:
             return False
         self.low, self.high = held["low"], held["high"]
         self.seen_low, self.seen_high = held["seen_low"], held["seen_high"]
-        self.done, self.programs = int(held["facts"][0]), int(held["facts"][1])
-        self.solution = held["solution"] if held["facts"][2] else None
+        self.stage, self.done, self.programs = map(int, held["facts"][:3])
+        self.solution = held["solution"] if held["facts"][3] else None
         return True
-
-    def _shake(self) -> None:
-        """Tables in which as many as possible of the cells change that were the same in all tables so far."""
-        rng = generator(1, "shake")
-        for _ in range(MOST_SHAKES):
-            still = self.open[self.seen_low[self.open] == self.seen_high[self.open]]
-            if not len(still) or self.solution is None:
-                return
-            # Where nobody was, somebody is wanted, and the other way round.
-            drawn = rng.permutation(still)[:AT_ONCE]
-            goal = {int(c): 1 if self.seen_low[c] == 0 else -1 for c in drawn}
-            _, table = self.whole.ask(goal)
-            if table is None:
-                return
-            self._saw(table)
-            if (self.seen_low[still] == self.seen_high[still]).all() and len(drawn) == len(still):
-                return
 
     def _end(self, programs: Programs, cell: int, column: int, sense: int) -> None:
         outer, seen = (self.high, self.seen_high) if sense > 0 else (self.low, self.seen_low)
@@ -187,8 +179,6 @@ class Ends:
         outer[cell] = min(outer[cell], int(limit)) if sense > 0 else max(outer[cell], int(limit))
         if np.abs(point - np.rint(point)).max() < 1e-6:
             self._visit(places, np.rint(point).astype(np.int64))
-        if sense * seen[cell] < sense * outer[cell]:
-            self._second_look(cell, sense)
 
     def _visit(self, places: Ints, point: Ints) -> None:
         """Widen what was seen by a point of the region's components."""
@@ -200,13 +190,25 @@ class Ends:
         self.seen_low[cells] = np.minimum(self.seen_low[cells], counts)
         self.seen_high[cells] = np.maximum(self.seen_high[cells], counts)
 
-    def _second_look(self, cell: int, sense: int) -> None:
-        status, table = self.whole.ask({cell: sense})
-        if table is not None:
-            self._saw(table)
-        if status == "best" and table is not None:
-            outer = self.high if sense > 0 else self.low
-            outer[cell] = table[cell]
+    def _integer(self, cell: int, bounds: bool) -> None:
+        """What linear programs left open of one cell: its ends, or only whether there is another count at all."""
+        for sense in (-1, 1):
+            outer, seen = (self.high, self.seen_high) if sense > 0 else (self.low, self.seen_low)
+            if sense * seen[cell] >= sense * outer[cell]:
+                continue
+            if bounds:
+                status, table = self.whole.ask({cell: sense})
+            elif self.seen_low[cell] < self.seen_high[cell]:
+                return
+            else:
+                next_to = int(seen[cell]) + sense
+                status, table = self.whole.ask(within=(cell, *sorted((next_to, int(outer[cell])))))
+            if table is not None:
+                self.saw(table)
+            if bounds and status == "best" and table is not None:
+                outer[cell] = table[cell]
+            elif not bounds and status == "none":
+                outer[cell] = seen[cell]
 
 
 def _rest(system: System, low: Ints, high: Ints, cells: Ints) -> tuple[Any, Floats]:

@@ -87,7 +87,7 @@ class Region:
     @classmethod
     def _reduced(cls, value: Floats, rest: Any, left: Floats, nonnegative: bool) -> Region:
         free = np.flatnonzero(np.isnan(value))
-        keep = _independent(rest)
+        keep = independent(rest)
         rest = sp.csr_matrix(rest[free].T)
         equations = rest[keep]
         plain = bool((rest.data == 1).all())
@@ -201,7 +201,7 @@ def _check(rest: Any, left: Floats, scale: float, nonnegative: bool) -> None:
         raise TableError("published cells", faults)
 
 
-def _independent(rest: Any) -> Ints:
+def independent(rest: Any) -> Ints:
     """Constraints that say something new, the shortest first."""
     size = np.diff(rest.indptr)
     order = np.argsort(size, kind="stable")

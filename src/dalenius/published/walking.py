@@ -1,28 +1,32 @@
-"""`Walker`: from one file that fits the published tables to others, by swaps that keep every table.
+"""`Walker`: from one table that fits what is published to others, by moves that keep every published sum.
 
-Two records exchange some of their values wherever every published table stays as it is. Free, the walk shows what
-nobody can tell apart. That it reaches every file that fits is not proven: what it has not met may still exist.
+People move between the corners of boxes wherever no published table can see it: two records exchange some of their
+values, or four or eight do where every pair or triple of columns is published. Moves found otherwise can be added.
+The walk shows what nobody can tell apart. That it reaches every table that fits is not proven: what it has not met
+may still exist.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from dalenius.core.random import generator
-from dalenius.published._kernels import walk_records
+from dalenius.published._kernels import walk_cells, walk_moves
 from dalenius.published.arrays import Ints
 from dalenius.published.margin import NO_LIMIT
 from dalenius.published.system import System
 
 MOST_NUMBERS = 1 << 26
 """Combinations of values up to which cells are found by their number."""
+MOST_BLOCKS = 5
+"""Columns of a box are divided into so many blocks at most: sixteen people must move at once then."""
 
 
 @dataclass(eq=False, repr=False)
 class Walker:
-    """A file of records that fits, and the smallest and largest count of each cell met on the way.
+    """A table that fits, and the smallest and largest count of each cell met on the way.
 
     Examples
     --------
@@ -34,22 +38,24 @@ class Walker:
     ([0, 0, 0, 0], [1, 1, 1, 1])
     """
 
-    records: Ints
+    cells: Ints
     maps: Ints
-    sizes: Ints
+    counts: Ints
     low: Ints
     high: Ints
     cell_of: Ints
     radix: Ints
+    blocks: int
     seed: int
     taken: int = 0
+    moves: list[tuple[Ints, Ints]] = field(default_factory=list)
 
     @classmethod
     def of(cls, system: System, counts: Ints, seed: int) -> Walker | None:
-        """Start from a table of whole numbers; None where there is nobody, or too many combinations."""
+        """Start from a table of whole numbers; None where nothing can move, or there are too many combinations."""
         published = system.published
         shape = [len(values) for values in published.domains.values()]
-        if published.combinations > MOST_NUMBERS or counts.sum() < 2 or not shape:
+        if published.combinations > MOST_NUMBERS or counts.sum() < 2 or len(shape) < 2:
             return None
         radix = np.concatenate([np.cumprod(shape[::-1])[::-1][1:], [1]]).astype(np.int64)
         cell_of = np.full(published.combinations, -1, np.int64)
@@ -57,20 +63,38 @@ class Walker:
         # Only tables that say something can be broken; one with ranges stays inside them if it stays as it is.
         told = [m for m in published.margins if ((m.low > 0) | (m.high < NO_LIMIT)).any()]
         maps = np.full((len(told), len(shape), max(shape)), -2, np.int64)
-        sizes = np.ones((len(told), len(shape)), np.int64)
         for t, margin in enumerate(told):
-            for column, places, size in zip(margin.columns, margin.maps, margin.shape, strict=True):
-                a = published.columns.index(column)
-                maps[t, a, : len(places)] = places
-                sizes[t, a] = size
-        records = np.repeat(system.cells, counts, axis=0)
-        return cls(records, maps, sizes, counts.copy(), counts.copy(), cell_of, radix, seed)
+            for column, places in zip(margin.columns, margin.maps, strict=True):
+                maps[t, published.columns.index(column), : len(places)] = places
+        widest = max((len(margin.columns) for margin in told), default=0)
+        blocks = max(2, min(len(shape), widest + 1, MOST_BLOCKS))
+        held = counts.copy()
+        return cls(
+            system.cells, maps, held, held.copy(), held.copy(), cell_of, radix, blocks, seed
+        )  # fmt: skip
 
     def steps(self, proposals: int) -> int:
-        """Propose some swaps; the number of those that were made."""
+        """Propose some moves; the number of those that were made."""
         rng = generator(self.seed, "walk", self.taken)
         self.taken += 1
-        made = walk_records(
-            self.records, self.maps, self.sizes, proposals, rng, self.low, self.high, self.cell_of, self.radix
-        )
+        seen = (self.counts, self.low, self.high)
+        made = walk_cells(
+            self.cells, self.cell_of, self.radix, self.maps, self.blocks, proposals, rng, *seen
+        )  # fmt: skip
+        if self.moves:
+            start = np.cumsum([0, *(len(places) for places, _ in self.moves)])
+            places, change = (np.concatenate([move[i] for move in self.moves]) for i in (0, 1))
+            size = len(self.counts)
+            room = (np.zeros(size, np.int64), np.full(size, NO_LIMIT, np.int64))
+            made += walk_moves(start, places, change, proposals // 10, rng, *room, *seen)
         return int(made)
+
+    def jump(self, counts: Ints) -> None:
+        """Go on from another table that fits."""
+        self.counts[:] = counts
+        self.low, self.high = np.minimum(self.low, counts), np.maximum(self.high, counts)
+
+    def add(self, change: Ints) -> None:
+        """Know a further move: a change of cells that keeps every published sum."""
+        places = np.flatnonzero(change)
+        self.moves.append((places, change[places]))

@@ -24,26 +24,36 @@ class Whole:
         self.system, self.low, self.high, self.nodes = system, low.copy(), high.copy(), nodes
         self.worker: cpsat.Worker | None = None
 
-    def ask(self, goal: dict[int, int] | None = None) -> tuple[Answer, Ints | None]:
-        """A table with a weighted sum of cells as large as can be; any table without a goal."""
+    def ask(
+        self, goal: dict[int, int] | None = None, *, within: tuple[int, int, int] | None = None
+    ) -> tuple[Answer, Ints | None]:
+        """A table with a weighted sum of cells as large as can be; any table without a goal.
+
+        ``within`` holds one cell between two counts.
+        """
         wanted = goal or {}
         if len(self.system.cells) <= SMALL or not cpsat.available():
-            return self._highs(wanted)
+            return self._highs(wanted, within)
         if self.worker is None:
             rows, high = self.system.rows, np.minimum(self.system.high, 1 << 40)
             self.worker = cpsat.Worker(rows, self.system.low, high, self.low, self.high)
-        status, table = self.worker.ask(wanted)
+        status, table = self.worker.ask(wanted, within)
         found = None if table is None else np.array(table, np.int64)
         return status, found  # type: ignore[return-value]
 
-    def _highs(self, wanted: dict[int, int]) -> tuple[Answer, Ints | None]:
+    def _highs(
+        self, wanted: dict[int, int], within: tuple[int, int, int] | None
+    ) -> tuple[Answer, Ints | None]:
+        low, high = self.low.copy(), self.high.copy()
+        if within is not None:
+            low[within[0]], high[within[0]] = within[1:]
         goal = np.zeros(len(self.system.cells))
         goal[list(wanted)] = [-weight for weight in wanted.values()]
         rows: Any = self.system.rows
         answer = milp(
-            goal, integrality=np.ones(len(goal)), bounds=Bounds(self.low, self.high),
+            goal, integrality=np.ones(len(goal)), bounds=Bounds(low, high),
             constraints=LinearConstraint(rows, self.system.low, self.system.high) if rows.shape[0] else None,
-            options={"node_limit": self.nodes if wanted else 20 * self.nodes, "mip_rel_gap": 0.0},
+            options={"node_limit": self.nodes if wanted or within else 20 * self.nodes, "mip_rel_gap": 0.0},
         )  # fmt: skip
         table = None if answer.x is None else np.rint(answer.x).astype(np.int64)
         if answer.status == 2:
