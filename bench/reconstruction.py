@@ -3,6 +3,8 @@
 python bench/reconstruction.py            areas, a million areas, ranked reconstruction
 python bench/reconstruction.py --ranked 5 ranked reconstruction alone (5 runs), beside torch where it can be imported
 python bench/reconstruction.py FOLDER     also the public programs of the Census Bureau in FOLDER (model_*.lp.gz)
+python bench/reconstruction.py --extract rhdf_bt_0solvar_extract.xlsx   the Bureau's own reconstruction of 28 tracts
+python bench/reconstruction.py --survey sd2011.csv   what all two-way and all three-way counts of SD2011 prove
 """
 
 from __future__ import annotations
@@ -264,12 +266,75 @@ def programs(folder: Path) -> None:
               f"{people} people, theirs {theirs}, {time.process_time() - start:.1f} s")  # fmt: skip
 
 
+BANDS = (0, 5, 10, 15, 18, 20, 21, 22, 25, 30, 35, 40, 45, 50, 55, 60, 62, 65, 67, 70, 75, 80, 85)
+
+
+def extract(file: str) -> None:
+    """The Census Bureau's public reconstruction: who is proved, and what "confirmed" is worth beside guessing."""
+    import polars as pl
+
+    from dalenius.risk.reconstruction import AreaTables, reconstruct_exact, unique_share
+    from dalenius.risk.reconstruction.links import expected_rates, guessers
+
+    people = pl.read_excel(file)
+    block, sex, age = "Block ID", "Sex", "Age"
+    races, hispanic = people.columns[5:11], "Hispanic"
+    assert races[0] == "White"
+    assert races[-1] == "Some Other Race"
+    several = sum((pl.col(c) == "Y").cast(pl.Int64) for c in races)
+    race = pl.when(several > 1).then(pl.lit("several"))
+    for name in races:
+        race = race.when(pl.col(name) == "Y").then(pl.lit(name))
+    band = pl.lit(-1)
+    for start in BANDS:
+        band = pl.when(pl.col(age).cast(pl.Int64) >= start).then(pl.lit(start)).otherwise(band)
+    frame = people.select(
+        pl.col(block).cast(pl.String).alias("block"), pl.col(sex).cast(pl.String).alias("sex"),
+        band.cast(pl.String).alias("age"), race.alias("race"), pl.col(hispanic).alias("hispanic"),
+    )  # fmt: skip
+    tables = AreaTables.from_microdata(frame, "block", ["sex", "age"], "race", "hispanic", "Y", races[0])
+    print(reconstruct_exact(tables).summary())
+    keys, hidden = ["block", "sex", "age"], ["race", "hispanic"]
+    rates = expected_rates(frame, keys, hidden) | guessers(frame, "block", hidden)
+    print({"people": frame.height, "unique": unique_share(frame, keys), **rates})
+
+
+def survey(file: str) -> None:
+    """All two-way and all three-way counts of 566 people by six columns: which cells they prove."""
+    from itertools import combinations
+
+    import polars as pl
+
+    from dalenius.published import Published, fit
+
+    columns = ["sex", "agegr", "marital", "placesize", "edu", "smoke"]
+    data = pl.read_csv(file, infer_schema_length=0, null_values=["NA", ""])
+    people = data.filter(pl.col("region").str.contains("(?i)mazowieckie")).select(columns).drop_nulls()
+    for ways, bounds in ((3, False), (2, False), (3, True)):
+        out = Published.count(people, list(combinations(columns, ways)))
+        start = cpu()
+        found = fit(out, bounds=bounds)
+        print(f"{ways}-way counts of {people.height} people{', with bounds' if bounds else ''}: {found}, "
+              f"{int((found.proved & (found.low > 0)).sum())} of them not empty, {found.undecided.sum()} undecided, "
+              f"{int(found.exact.sum())} exact, {cpu() - start:.1f} CPU s", flush=True)  # fmt: skip
+
+
+def cpu() -> float:
+    """CPU seconds of this process and of those it has ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 if __name__ == "__main__":
     words = sys.argv[1:]
     if words[:1] == ["--cpsat"]:
         cpsat(words[1], int(words[2]))
     elif words[:1] == ["--milp"]:
         milp_peer(words[1], int(words[2]))
+    elif words[:1] == ["--extract"]:
+        extract(words[1])
+    elif words[:1] == ["--survey"]:
+        survey(words[1])
     elif words[:1] == ["--ranked"]:
         ranked(*map(int, words[1:]))
     else:

@@ -147,6 +147,20 @@ def test_faults_of_a_table_are_named(table, said):
         Published.from_tables({"sexes": table}, domains={"sex": ["f", "m"]})
 
 
+def test_counts_that_are_only_said_to_be_small_are_ranges():
+    """North has fewer than five women of age; the total says how many."""
+    table = {"sex": ["f", "m", "x"], "n": ["<5", "1,204", "≤ 2"]}
+    alone = fit(Published.from_tables({"t": table}))
+    assert (alone.low.tolist(), alone.high.tolist()) == ([0, 1204, 0], [4, 1204, 2])
+    assert "3 cells: 1 exact, 2 suppressed" in repr(Published.from_tables({"t": table}))
+    total = fit(Published.from_tables({"t": {"sex": [*table["sex"], "Total"], "n": [*table["n"], "1210"]}}))
+    assert total.low.tolist() == [4, 1204, 2]
+    assert total.proved.all()
+    moved = fit(Published.from_tables({"t": table}, kind="rounded", base=3))
+    assert moved.high.tolist() == [6, 1206, 4]
+    assert fit(Published.from_tables({"t": table}, kind="noisy", scale=1.0)).high.min() == NO_LIMIT
+
+
 def test_a_million_million_combinations_are_never_listed():
     rng = np.random.default_rng(1)
     people = {f"x{j}": rng.integers(0, 100, 30).astype(str) for j in range(6)}

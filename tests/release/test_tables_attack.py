@@ -89,6 +89,16 @@ def test_a_limit_for_tables_stops_the_release_and_says_nothing_about_the_file(tm
     assert release.judged[0].safe  # it is not the file's fault
 
 
+def test_a_table_that_is_not_read_stops_the_release(tmp_path):
+    plan = planned(tmp_path, ', "proved-unique <= 50 %"')
+    assert run_plan(read_plan(plan), workers=1).chosen is not None
+    (tmp_path / "tables" / "more.tsv").write_text("town\tn\nA\t1\n")
+    release = run_plan(read_plan(plan), workers=1)
+    assert release.chosen is None
+    assert "cannot be said for certain" in release.why
+    assert "tables/more.tsv" in release.why
+
+
 def test_faults_of_the_entry_are_named_at_once(tmp_path):
     plan = planned(tmp_path, more=", ealier: [old], same_people: maybe, small_group: 0, earlier: [nowhere]")
     with pytest.raises(SchemaError) as caught:

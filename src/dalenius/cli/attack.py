@@ -19,7 +19,7 @@ from dalenius.evaluation.policy import Rule, judge
 from dalenius.evaluation.protections import compare_protections
 from dalenius.evaluation.publishing import rank_tables
 from dalenius.published import Ledger, Published
-from dalenius.release.attacking import left_out, look_alikes, read_both
+from dalenius.release.attacking import left_out, read_both
 from dalenius.release.tables_attack import recipes
 from dalenius.risk.reconstruction import Attack, guess, holds_for, reidentification
 from dalenius.risk.reconstruction import attack as run_attack
@@ -72,7 +72,7 @@ def attack(
             progress=lambda done, of: tell(f"{done:,} of {of:,} open cells looked at"),
         )  # fmt: skip
     told = _told(found, terminal)
-    told["not attacked"] = _not_attacked([*published, *(earlier or ())], both, terminal)
+    told["not attacked"] = [str(file) for file in left_out([*published, *(earlier or ())])]
     told["hold"] = _held(before, new, small_group, same_people, terminal)
     real, other = (None if path is None else _frame(path, reading) for path in (truth, external))
     if real is not None or other is not None:
@@ -94,19 +94,6 @@ def attack(
     terminal.emit(told)
     if refused:
         raise typer.Exit(1)
-
-
-def _not_attacked(paths: list[Path], both: Published, terminal: Terminal) -> list[str]:
-    """Say which files were no part of it and which columns look like one, lest silence be taken for safety."""
-    for one in look_alikes(both):
-        terminal.say(f"Taken for different columns: {one}. If they are one, name it the same in every table.")
-    names = [str(file) for file in left_out(paths)]
-    if names:
-        terminal.say(
-            f"Not attacked, and what they give away is not known: {', '.join(names)}. Tables have one row a cell "
-            "and a column n, count or freq, in .csv, .parquet or .xlsx files of the folder itself."
-        )
-    return names
 
 
 def _treated(kind: str, base: int) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from dalenius.published.keeping import Kept
 from dalenius.published.region import Region
 from dalenius.published.search import Programs
 from dalenius.published.system import System
-from dalenius.published.varying import vary
+from dalenius.published.varying import started, vary, walk_from
+from dalenius.published.walking import Walker
 from dalenius.published.whole import Whole
 
 Progress = Callable[[int, int], None]
@@ -131,8 +132,9 @@ class Ends:
                 vary(self)
         else:
             self.whole.low, self.whole.high = self.low.copy(), self.high.copy()
+            walker = started(self)
             for cell in self.open[start : start + BLOCK].tolist():
-                self._integer(cell, bounds)
+                self._integer(cell, bounds, walker)
 
     def _linear(self, region: Region, bounds: bool, start: int) -> None:
         programs = Programs(region)
@@ -190,7 +192,7 @@ class Ends:
         self.seen_low[cells] = np.minimum(self.seen_low[cells], counts)
         self.seen_high[cells] = np.maximum(self.seen_high[cells], counts)
 
-    def _integer(self, cell: int, bounds: bool) -> None:
+    def _integer(self, cell: int, bounds: bool, walker: Walker | None) -> None:
         """What linear programs left open of one cell: its ends, or only whether there is another count at all."""
         for sense in (-1, 1):
             outer, seen = (self.high, self.seen_high) if sense > 0 else (self.low, self.seen_low)
@@ -205,6 +207,7 @@ class Ends:
                 status, table = self.whole.ask(within=(cell, *sorted((next_to, int(outer[cell])))))
             if table is not None:
                 self.saw(table)
+                walk_from(self, walker, table)
             if bounds and status == "best" and table is not None:
                 outer[cell] = table[cell]
             elif not bounds and status == "none":

@@ -31,7 +31,7 @@ class Entry:
     kind, base, scale
         ``exact``; ``rounded`` (to ``base``, or moved by a cell key by less than it); ``noisy`` (of this ``scale``).
     total
-        Label of the sum over a whole column, or several such labels.
+        Label of the sum over a whole column, or several such labels; None to find them by their names and counts.
     groups
         Column → label → the values it stands for, where a label is not a value itself.
     where
@@ -47,7 +47,7 @@ class Entry:
     kind: Kind = "exact"
     base: int = 1
     scale: float = 0.0
-    total: str | tuple[str, ...] = "Total"
+    total: str | tuple[str, ...] | None = "Total"
     groups: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     where: str = ""
     complete: bool = False
@@ -57,7 +57,7 @@ class Entry:
     @property
     def totals(self) -> frozenset[str]:
         """All labels of sums."""
-        return frozenset([self.total] if isinstance(self.total, str) else self.total)
+        return frozenset([self.total] if isinstance(self.total, str) else self.total or ())
 
 
 def entries_from_yaml(path: Path) -> tuple[list[Entry], Mapping[str, Sequence[Any]], list[dict[str, Any]]]:
@@ -120,5 +120,11 @@ def _entry(name: str, body: dict[str, Any], folder: Path, faults: list[str]) -> 
         return []
     facts = {key: body[key] for key in body if key in known - {"file", "by"}}
     facts |= {key: str(body[key]) for key in ("date", "source") if key in body}  # YAML reads a day as a date
+    facts["total"] = _labels(body.get("total"))
     by = tuple(map(str, body["by"])) if body.get("by") else None
     return [Entry(name, read_file(file), by=by, **facts)]
+
+
+def _labels(given: Any) -> str | tuple[str, ...] | None:
+    """Labels of sums as a list names them; None where it says nothing of them."""
+    return tuple(map(str, given)) if isinstance(given, list) else None if given is None else str(given)

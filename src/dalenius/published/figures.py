@@ -14,7 +14,7 @@ from dalenius.data.files import read as read_file
 from dalenius.data.table import Table
 from dalenius.published.entry import Entry, entries_from_yaml
 from dalenius.published.margin import Margin
-from dalenius.published.reading import Domains, margins_of, widened
+from dalenius.published.reading import Domains, margins_of, settled, widened
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,10 @@ class Published:
         The values each column can have, as far as anybody says.
     margins
         The tables, split by what they cross: totals inside a table are tables of their own.
+    doubts
+        Why more may be out than is known here; figures about it are not trusted then.
+    remarks
+        What was taken for what.
 
     Examples
     --------
@@ -54,6 +58,8 @@ class Published:
     domains: Domains
     margins: tuple[Margin, ...]
     statistics: tuple[Statistic, ...] = ()
+    doubts: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         known = {"exact": 0, "interval": 0, "noisy": 0, "suppressed": 0}
@@ -114,12 +120,15 @@ class Published:
         cls, entries: Sequence[Entry], domains: Mapping[str, Sequence[Any]] | None = None
     ) -> Published:
         """From tables that each say how they were treated, when they came out and of whom they speak."""
+        remarks: list[str] = []
+        doubts: list[str] = []
+        entries = [settled(entry, remarks, doubts) for entry in entries]
         known = widened({name: tuple(map(str, values)) for name, values in (domains or {}).items()}, entries)
         faults: list[str] = []
         margins = [margin for entry in entries for margin in margins_of(entry, known, faults)]
         if faults:
             raise TableError("published tables", faults)
-        return cls(known, tuple(margins))
+        return cls(known, tuple(margins), doubts=tuple(doubts), remarks=tuple(remarks))
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Published:
@@ -168,7 +177,9 @@ class Published:
 
     def __or__(self, other: Published) -> Published:
         """Both together; columns of the same name are the same column."""
-        return Published(*_merged(self, other), self.statistics + other.statistics)
+        notes = ((*a, *(w for w in b if w not in a)) for a, b in
+                 ((self.doubts, other.doubts), (self.remarks, other.remarks)))  # fmt: skip
+        return Published(*_merged(self, other), self.statistics + other.statistics, *notes)
 
     def without(self, name: str) -> Published:
         """The same without one table."""

@@ -97,6 +97,7 @@ def to_plain(published: Published) -> dict[str, Any]:
             for m in published.margins
         ],
         "statistics": [vars(s) | {"values": dict(s.values)} for s in published.statistics],
+        **({"doubts": list(published.doubts)} if published.doubts else {}),
     }  # fmt: skip
 
 
@@ -112,7 +113,8 @@ def from_plain(data: dict[str, Any]) -> Published:
         for m in data["margins"]
     ]  # fmt: skip
     statistics = tuple(Statistic(**facts) for facts in data.get("statistics", ()))
-    return Published({k: tuple(v) for k, v in data["domains"].items()}, tuple(margins), statistics)
+    domains = {k: tuple(v) for k, v in data["domains"].items()}
+    return Published(domains, tuple(margins), statistics, tuple(data.get("doubts", ())))
 
 
 def _ints(values: Iterable[int]) -> Ints:

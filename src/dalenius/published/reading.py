@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -13,11 +15,15 @@ from dalenius.data.rules import Rule
 from dalenius.data.table import Table
 from dalenius.published.arrays import Bools, Floats, Ints
 from dalenius.published.entry import Entry
-from dalenius.published.margin import Margin, known_range
+from dalenius.published.margin import NO_LIMIT, Margin, known_range
+from dalenius.published.totals import totals_of
 
 Domains = Mapping[str, tuple[str, ...]]
 MARKS = ("x", "×", ":", ":c", "c", "*", ".", "..", "-", "suppressed", "")
 """What stands in place of a count that is not shown."""
+BELOW = re.compile(r"(<|<=|≤|under |below )\s*(\d+)")
+"""A count of which only is said that it is small."""
+WRITE = "write 1204 for a count, ':c' or nothing for one that is not shown, <5 for one that is only said to be small"
 MOST_CELLS = 2**62
 
 
@@ -33,6 +39,25 @@ def columns_of(entry: Entry) -> tuple[str, ...]:
     if entry.by is not None:
         return entry.by
     return tuple(name for name in entry.table.names if name != entry.value)
+
+
+def settled(entry: Entry, remarks: list[str], doubts: list[str]) -> Entry:
+    """The table with the labels of its sums, where nobody named them; what is not sure is a doubt."""
+    by = [name for name in columns_of(entry) if name in entry.table]
+    if entry.total is not None or entry.value not in entry.table:
+        return entry
+    labels = {name: texts(entry.table, name) for name in by}
+    found = totals_of(labels, counts_of(entry)[0], exact=entry.kind == "exact")
+    remarks += [
+        f"{label!r} in column {name!r} of {entry.name!r} is taken for a total: it equals the sum of the others."
+        for name, label in found.by_counts
+    ]
+    doubts += [
+        f"{label!r} in column {name!r} of {entry.name!r} equals the sum of the others and may be a total: say so in a "
+        f"list (total: {label}), or that it is none (total: [])."
+        for name, label in found.unsure
+    ]
+    return replace(entry, total=found.labels)
 
 
 def widened(domains: Domains, entries: Sequence[Entry]) -> dict[str, tuple[str, ...]]:
@@ -58,7 +83,8 @@ def margins_of(entry: Entry, domains: Domains, faults: list[str]) -> list[Margin
         faults.append(f"table {entry.name!r}: {no_column(absent, entry.table.names)}")
         return []
     value, bad = counts_of(entry)
-    faults += [f"table {entry.name!r}: {bad} counts are negative or no whole numbers"] if bad else []
+    faults += [f"table {entry.name!r}: {bad} counts are negative or no whole numbers; {WRITE}"] if bad else []
+    top = tops_of(entry)
     labels = {name: texts(entry.table, name) for name in by}
     for name in by:
         meant = entry.groups.get(name, {})
@@ -73,9 +99,8 @@ def margins_of(entry: Entry, domains: Domains, faults: list[str]) -> list[Margin
     for pattern in sorted(patterns):
         rows = np.ones(entry.table.rows, np.bool_) if total is None else (total == pattern).all(axis=1)
         kept = [name for name, gone in zip(by, pattern, strict=True) if not gone]
-        made.append(
-            _margin(entry, kept, {n: np.array(labels[n])[rows] for n in kept}, value[rows], domains, faults)
-        )
+        shown = {n: np.array(labels[n])[rows] for n in kept}
+        made.append(_margin(entry, kept, shown, value[rows], top[rows], domains, faults))
     return made
 
 
@@ -96,9 +121,27 @@ def counts_of(entry: Entry) -> tuple[Floats, int]:
     return value, int((wrong & ~np.isnan(value)).sum())
 
 
+def tops_of(entry: Entry) -> Ints:
+    """What counts are said to lie below ("<5"), as the largest each can be; `NO_LIMIT` where nothing is said.
+
+    Examples
+    --------
+    >>> tops_of(Entry("t", Table.from_frame({"a": ["x", "y"], "n": ["<5", "7"]}))).tolist() == [4, NO_LIMIT]
+    True
+    """
+    top = np.full(entry.table.rows, NO_LIMIT, np.int64)
+    if entry.value is None or entry.kind == "noisy" or entry.table[entry.value].is_number:
+        return top
+    for row, text in enumerate(texts(entry.table, entry.value)):
+        said = BELOW.fullmatch(text.strip().lower())
+        if said:
+            top[row] = max(int(said[2]) - (said[1] not in ("<=", "≤")), 0) + (entry.base - 1)
+    return top
+
+
 def _number(text: str) -> float:
     plain = text.strip().lower()
-    if plain in (*MARKS, "missing", "nan", "none"):
+    if plain in (*MARKS, "missing", "nan", "none") or BELOW.fullmatch(plain):
         return np.nan
     try:
         return float(plain.replace(",", ""))
@@ -107,8 +150,9 @@ def _number(text: str) -> float:
 
 
 def _margin(
-    entry: Entry, by: list[str], labels: Mapping[str, Any], value: Floats, domains: Domains, faults: list[str]
-) -> Margin:
+    entry: Entry, by: list[str], labels: Mapping[str, Any], value: Floats, top: Ints, domains: Domains,
+    faults: list[str],
+) -> Margin:  # fmt: skip
     allowed = population(entry, domains, faults)
     every = [c for c in domains if c in by or not allowed[c].all()]
     groups, maps, codes = [], [], []
@@ -140,7 +184,7 @@ def _margin(
         if every
         else np.zeros(len(value), np.int64)
     )
-    return _listed(entry, tuple(every), tuple(groups), tuple(maps), key, value, faults)
+    return _listed(entry, tuple(every), tuple(groups), tuple(maps), key, value, top, faults)
 
 
 def _listed(
@@ -150,6 +194,7 @@ def _listed(
     maps: Any,
     key: Ints,
     value: Floats,
+    top: Ints,
     faults: list[str],
 ) -> Margin:
     keys, first, times = np.unique(key, return_index=True, return_counts=True)
@@ -160,6 +205,7 @@ def _listed(
         if (times > 1).any():
             faults.append(f"table {entry.name!r}: {int((times > 1).sum())} cells are listed twice")
     low, high = known_range(printed, entry.kind, entry.base, entry.scale)
+    high = np.minimum(high, top[first])
     scale = np.full(len(keys), entry.scale if entry.kind == "noisy" else 0.0)
     return Margin(
         entry.name, columns, groups, maps, keys, low, high, printed, scale, entry.complete, entry.source,

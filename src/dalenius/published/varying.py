@@ -34,8 +34,7 @@ WORTH = 0.01
 
 def vary(ends: Ends, *, walks_only: bool = False) -> None:
     """Widen what was seen of cells of which only one count has been met."""
-    assert ends.solution is not None
-    walker = Walker.of(ends.system, ends.solution, ends.seed) if ends.walk else None
+    walker = started(ends)
     steps = min(MOST_STEPS, STEPS_EACH * len(ends.low))
     if walker is not None:
         for _ in range(MOST_WALKS):
@@ -47,6 +46,20 @@ def vary(ends: Ends, *, walks_only: bool = False) -> None:
         return
     _by_circuits(ends, walker, steps)
     _by_programs(ends, walker, steps)
+
+
+def started(ends: Ends) -> Walker | None:
+    """A walk that begins at the first table; None where there is none, or none can be made."""
+    if ends.solution is None or not ends.walk:
+        return None
+    return Walker.of(ends.system, ends.solution, ends.seed)
+
+
+def walk_from(ends: Ends, walker: Walker | None, table: Ints) -> None:
+    """A short walk from a table that an integer program found: what lies near it is for free."""
+    if walker is not None:
+        walker.jump(table)
+        _walk(ends, walker, min(MOST_STEPS, STEPS_EACH * len(ends.low)) // 10)
 
 
 def _still(ends: Ends) -> Ints:

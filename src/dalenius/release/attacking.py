@@ -11,19 +11,20 @@ from typing import Any
 from dalenius.core.errors import FileError
 from dalenius.data import read
 from dalenius.published import Entry, Ledger, Published
+from dalenius.published.doubts import look_alikes, overlapping_bands
 from dalenius.published.entry import named_files
-from dalenius.published.reading import texts
 
 LISTS = ("figures.yaml", "published.yaml")
 YAML = (".yaml", ".yml")
 ENDINGS = (".csv", ".parquet", ".xlsx")
 UNREAD = (".tsv", ".tab", ".txt", ".dat", ".xls", ".ods", ".rds", ".rda")
 """Endings of tables that a folder may hold too and that are not read out of it."""
-COUNTS = ("n", "count", "freq", "obs_value")
+COUNTS = ("n", "count", "freq", "frequency", "anzahl", "obs_value")
 FLAGS = ("flag", "status", "obs_status", "conf_status", "primary", "suppressed")
 """Columns that say something of a cell and cross nothing."""
-TOTALS = ("total", "totals", "all", "sum", "overall", "_t")
-"""What sums are called, in small letters: taken for a category, a total would hide that a suppressed cell follows."""
+HARMLESS = ("readme", "license", "licence")
+"""Texts that lie beside tables and hold none."""
+READ = "Tables have one row a cell and a column n, count or freq, in .csv, .parquet or .xlsx files of the folder."
 EARLIER = "earlier"
 """Date of tables that were out before and have none of their own."""
 
@@ -59,8 +60,14 @@ def read_both(
     parts = [_read(path, facts) for path in paths]
     taken = Counter(name for part in parts for name in {margin.name for margin in part.margins})
     told = [_told_apart(part, path, taken) for part, path in zip(parts, paths, strict=True)]
-    new, old = told[: len(published)], [_dated(part) for part in told[len(published) :]]
-    return _joined(new), _joined(old) if old else None
+    new = _joined(told[: len(published)])
+    old = _joined([_dated(part) for part in told[len(published) :]]) if earlier else None
+    both = new if old is None else old | new
+    unread = [file for file in left_out(paths) if not _released_file(file)]
+    told_of = ", ".join(f"{file.parent.name}/{file.name}" for file in unread)
+    doubts = [f"Not attacked, and what is in it is not known: {told_of}. {READ}"] if unread else []
+    doubts += [*look_alikes(both), *overlapping_bands(both)]
+    return replace(new, doubts=(*new.doubts, *doubts)), old
 
 
 def files_read(path: Path) -> dict[str, Path]:
@@ -71,7 +78,9 @@ def files_read(path: Path) -> dict[str, Path]:
     else:
         own = {}
         inside = [
-            f for f in sorted(path.rglob("*")) if f.is_file() and f.suffix in (*ENDINGS, *YAML, ".jsonl")
+            f
+            for f in sorted(path.rglob("*"))
+            if f.is_file() and f.suffix in (*ENDINGS, *UNREAD, *YAML, ".jsonl")
         ]
     folder = path if path.is_dir() else path.parent
     return own | {f"{folder.name}/{_below(file, folder)}": file for file in inside}
@@ -96,23 +105,16 @@ def left_out(paths: Sequence[str | Path]) -> list[Path]:
         inside = path / "public" if (path / "public").is_dir() else path
         for file in sorted(inside.rglob("*")):
             deeper = file.parent != inside and file.suffix in ENDINGS
+            if file.stem.lower() in HARMLESS and file.suffix == ".txt":
+                continue
             if file.suffix in UNREAD or deeper or (file.suffix in ENDINGS and not _entries(file, {})):
                 found.append(file)
     return found
 
 
-def look_alikes(published: Published) -> list[str]:
-    """Columns that differ in capitals or spaces alone: taken for two, tables beside each other would prove too little.
-
-    Examples
-    --------
-    >>> look_alikes(Published.from_tables({"a": {"sex": ["f"], "n": [3]}, "b": {"Sex": ["f"], "n": [3]}}))
-    ['Sex, sex']
-    """
-    groups: dict[str, list[str]] = {}
-    for name in published.domains:
-        groups.setdefault("".join(name.split()).lower(), []).append(name)
-    return [", ".join(sorted(names)) for names in groups.values() if len(names) > 1]
+def _released_file(file: Path) -> bool:
+    """Whether a file lies in the public part of a pack, whose records were measured before they went out."""
+    return file.parent.name == "public" and (file.parent.parent / "internal").is_dir()
 
 
 def _below(file: Path, folder: Path) -> str:
@@ -147,8 +149,9 @@ def _read(path: Path, facts: Mapping[str, Any]) -> Published:
         ]
         if not tables:
             raise FileError(
-                f"{path}: no table with a column of counts ({', '.join(COUNTS)}) in it; files of records are measured "
-                "with 'dalenius evaluate'"
+                f"{path}: no table with one row a cell and a column of counts ({', '.join(COUNTS)}) in it. Turn tables "
+                "with a column for each category into such rows; name another column of counts in a list (value: …); "
+                "files of records are measured with 'dalenius evaluate'"
             )
         return Published.from_entries(tables)
     if not path.exists():
@@ -173,6 +176,4 @@ def _entries(file: Path, facts: Mapping[str, Any]) -> list[Entry]:
             f"{file}: several columns of counts ({', '.join(counts)}); say which in a list (value: …)"
         )
     by = tuple(name for name in table.names if name.lower() not in (*COUNTS, *FLAGS))
-    labels = {label for name in by for label in texts(table, name)}
-    totals = tuple(sorted(label for label in labels if label.strip().lower() in TOTALS))
-    return [Entry(file.stem, table, by=by, value=counts[0], total=totals, **facts)]
+    return [Entry(file.stem, table, by=by, value=counts[0], total=None, **facts)]

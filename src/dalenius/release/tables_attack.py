@@ -128,8 +128,14 @@ class TablesAttacked:
         parts = [f"the limits that they miss: {'; '.join(missed)}"] if missed else []
         if self.hold:
             parts.append(f"cells to hold back beside what is out already: {'; '.join(self.hold)}")
-        told = f"The tables give away more than they may ({'; '.join(parts)}), so nothing is released."
-        return told if parts else ""
+        unknown = missed and not all(result.trusted for result in self.results.values())
+        what = (
+            "What the tables give away cannot be said for certain"
+            if unknown
+            else "The tables give away more than they may"
+        )
+        parts += [remark.rstrip(".") for remark in self.remarks] if unknown else []
+        return f"{what} ({'; '.join(parts)}), so nothing is released." if parts else ""
 
 
 def attack_tables(entry: TablesEntry, seed: int, work: Path) -> None:

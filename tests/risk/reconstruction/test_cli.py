@@ -133,7 +133,10 @@ def test_the_planner_and_guesses(tables):
     assert run("attack", tables / "new", "--compare").exit_code != 0
 
 
-@pytest.mark.parametrize("total", ["Total", "total", "ALL", "_T"])
+@pytest.mark.parametrize(
+    "total",
+    ["Total", "total", "ALL", "_T", "Both sexes", "All ages", "Alle", "Insgesamt", "T", "All industries"],
+)
 def test_a_total_is_never_taken_for_a_category(tmp_path, total):
     """Taken for one, it would hide that the suppressed cell follows."""
     (tmp_path / "t.csv").write_text(f"sex,n\nf,:c\nm,4\n{total},5\n")
@@ -180,10 +183,44 @@ def test_files_of_a_folder_that_are_not_attacked_are_named(tables):
         "sexes.csv",
         "towns.csv",
     ]
-    assert "what they give away is not known" in " ".join(run("attack", folder).output.split())
+    limited = run("attack", folder, "--must", "proved-unique <= 100 %")
+    said = " ".join(limited.output.split())
+    assert "Not attacked, and what is in it is not known: new/ages.tsv, more/sexes.csv, new/towns.csv" in said
+    assert "not trusted" in said
+    assert limited.exit_code == 1
+    assert (
+        run("attack", folder, "--must", "proved-unique <= 100 %", "--record", tables / "o.jsonl").exit_code
+        == 1
+    )
+    assert not (tables / "o.jsonl").exists()
 
 
 def test_columns_that_differ_in_capitals_alone_are_named(tables):
     (tables / "new" / "sexes.csv").write_text("Sex,n\nf,52\nm,48\n")
     assert "Taken for different columns: Sex, sex" in run("attack", tables / "new").output
     assert "Taken for different columns" not in run("attack", tables / "old").output
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a.csv": "sex,n\nf,52\nm,48\n", "b.csv": "Sex,n\nf,52\nm,48\n"}, "different columns: Sex, sex"),
+        (
+            {"a.csv": "sex,n\nf,52\nm,48\n", "b.csv": "sex,n\nF,52\nM,48\n"},
+            "different values of 'sex': F, f; M, m",
+        ),
+        ({"a.csv": "age,n\n0-17,52\n18+,48\n", "b.csv": "age,n\n0-5,20\n6-17,32\n"}, "overlap: 0-17 and 0-5"),
+        ({"a.csv": "sex,n\nf,52\nm,48\nPersons,100\n"}, "may be a total"),
+        ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.csv": "town,people\nA,1\n"}, "towns.csv"),
+    ],
+)
+def test_what_cannot_be_read_for_certain_meets_no_limit(tmp_path, files, said):
+    (tmp_path / "out").mkdir()
+    for name, text in files.items():
+        (tmp_path / "out" / name).write_text(text)
+    told = run("attack", tmp_path / "out", "--must", "proved-unique <= 100 %")
+    assert said in " ".join(told.output.split())
+    assert told.exit_code == 1
+    # what a list says of the tables is not doubted
+    (tmp_path / "out" / "figures.yaml").write_text("tables:\n  a: {file: a.csv, total: []}\n")
+    assert run("attack", tmp_path / "out", "--must", "proved-unique <= 100 %").exit_code == 0

@@ -77,16 +77,19 @@ class Attack:
     @property
     def trusted(self) -> bool:
         """Whether what is not proved may be called open."""
-        return all(found.trusted for found in self.fits.values())
+        return all(found.trusted and not found.published.doubts for found in self.fits.values())
 
     @property
     def remarks(self) -> list[str]:
         """What a reader must know beside the figures."""
+        published = next(iter(self.fits.values())).published
+        said = [*published.doubts, *published.remarks]
         if len(self.fits) == 1:
-            return []
+            return said
         return [
+            *said,
             f"Tables of {len(self.fits)} dates were attacked apart, as nobody said that they speak of the same people; "
-            "together they may prove more."
+            "together they may prove more.",
         ]
 
     def frame(self) -> pl.DataFrame:
@@ -202,6 +205,8 @@ def _results(fits: Mapping[str, Fit], groups: Differences) -> dict[str, Result]:
 
 def _doubt(fits: Mapping[str, Fit]) -> str:
     """Why the figures may be too low; empty where they are not."""
+    if any(found.published.doubts for found in fits.values()):
+        return " More may follow: not everything could be read for certain."
     if any(len(found.slack) for found in fits.values()):
         return " The figures contradict each other and were changed, so that nothing is proved."
     open_cells = sum(int(found.undecided.sum()) for found in fits.values())
