@@ -203,8 +203,8 @@ class Ends:
             elif self.seen_low[cell] < self.seen_high[cell]:
                 return
             else:
-                next_to = int(seen[cell]) + sense
-                status, table = self.whole.ask(within=(cell, *sorted((next_to, int(outer[cell])))))
+                least, most = sorted((int(seen[cell]) + sense, int(outer[cell])))
+                status, table = self.whole.ask(within=(cell, least, most))
             if table is not None:
                 self.saw(table)
                 walk_from(self, walker, table)

@@ -70,7 +70,8 @@ def totals_of(columns: Mapping[str, Sequence[str]], counts: Floats, *, exact: bo
     shown = {name: np.array([label.strip().lower() for label in labels]) for name, labels in columns.items()}
     summed = {name: np.isin(low, list(SURE)) for name, low in shown.items()}
     found = {label for name in columns for label in np.asarray(columns[name])[summed[name]].tolist()}
-    by_counts, unsure = [], []
+    by_counts: list[tuple[str, str]] = []
+    unsure: list[tuple[str, str]] = []
     for name, labels in columns.items():
         rest = _numbered([columns[other] for other in columns if other != name], len(counts))
         kinds = sorted(set(np.asarray(labels)[~summed[name]].tolist()))

@@ -8,8 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dalenius.core.errors import FileError
 from dalenius.data import read
+from dalenius.data.files import excel_sheets
+from dalenius.data.table import Table
 from dalenius.published import Entry, Ledger, Published
 from dalenius.published.doubts import look_alikes, overlapping_bands
 from dalenius.published.entry import named_files
@@ -17,13 +21,12 @@ from dalenius.published.entry import named_files
 LISTS = ("figures.yaml", "published.yaml")
 YAML = (".yaml", ".yml")
 ENDINGS = (".csv", ".parquet", ".xlsx")
-UNREAD = (".tsv", ".tab", ".txt", ".dat", ".xls", ".ods", ".rds", ".rda")
-"""Endings of tables that a folder may hold too and that are not read out of it."""
+WORKBOOK = ".xlsx"
 COUNTS = ("n", "count", "freq", "frequency", "anzahl", "obs_value")
 FLAGS = ("flag", "status", "obs_status", "conf_status", "primary", "suppressed")
 """Columns that say something of a cell and cross nothing."""
-HARMLESS = ("readme", "license", "licence")
-"""Texts that lie beside tables and hold none."""
+HARMLESS = ("readme", "license", "licence", "changelog")
+"""Texts (.txt, .md) that lie beside tables and hold none."""
 READ = "Tables have one row a cell and a column n, count or freq, in .csv, .parquet or .xlsx files of the folder."
 EARLIER = "earlier"
 """Date of tables that were out before and have none of their own."""
@@ -63,7 +66,7 @@ def read_both(
     new = _joined(told[: len(published)])
     old = _joined([_dated(part) for part in told[len(published) :]]) if earlier else None
     both = new if old is None else old | new
-    unread = [file for file in left_out(paths) if not _released_file(file)]
+    unread = left_out(paths)
     told_of = ", ".join(f"{file.parent.name}/{file.name}" for file in unread)
     doubts = [f"Not attacked, and what is in it is not known: {told_of}. {READ}"] if unread else []
     doubts += [*look_alikes(both), *overlapping_bands(both)]
@@ -77,11 +80,7 @@ def files_read(path: Path) -> dict[str, Path]:
         inside = named_files(path) if path.suffix in YAML else []
     else:
         own = {}
-        inside = [
-            f
-            for f in sorted(path.rglob("*"))
-            if f.is_file() and f.suffix in (*ENDINGS, *UNREAD, *YAML, ".jsonl")
-        ]
+        inside = _files(path)  # also those that are not read: with one more of them, figures are not trusted
     folder = path if path.is_dir() else path.parent
     return own | {f"{folder.name}/{_below(file, folder)}": file for file in inside}
 
@@ -102,19 +101,32 @@ def left_out(paths: Sequence[str | Path]) -> list[Path]:
     for path in map(Path, paths):
         if not path.is_dir() or any((path / name).is_file() for name in LISTS):
             continue
-        inside = path / "public" if (path / "public").is_dir() else path
-        for file in sorted(inside.rglob("*")):
-            deeper = file.parent != inside and file.suffix in ENDINGS
-            if file.stem.lower() in HARMLESS and file.suffix == ".txt":
-                continue
-            if file.suffix in UNREAD or deeper or (file.suffix in ENDINGS and not _entries(file, {})):
+        inside, listed = _inside(path)
+        for file in _files(inside):
+            read_here = file.parent == inside and file.suffix.lower() in ENDINGS
+            known = f'"public/{_below(file, inside)}"' in listed  # measured before it went out
+            if not known and not (read_here and len(_entries(file, {})) == len(_sheets(file))):
                 found.append(file)
     return found
 
 
-def _released_file(file: Path) -> bool:
-    """Whether a file lies in the public part of a pack, whose records were measured before they went out."""
-    return file.parent.name == "public" and (file.parent.parent / "internal").is_dir()
+def _inside(path: Path) -> tuple[Path, str]:
+    """Where the tables of a folder lie, and what a pack says of its files; nothing where it is no pack."""
+    manifest = path / "manifest.json"
+    if not (path / "public").is_dir() or not manifest.is_file():
+        return path, ""
+    return path / "public", manifest.read_text(encoding="utf-8")
+
+
+def _files(folder: Path) -> list[Path]:
+    """Files of a folder and those below it, but for hidden ones and texts that say what the others are."""
+    found = []
+    for file in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        text = file.stem.lower() in HARMLESS and file.suffix.lower() in ("", ".txt", ".md")
+        if file.is_file() and not hidden and not text:
+            found.append(file)
+    return found
 
 
 def _below(file: Path, folder: Path) -> str:
@@ -143,9 +155,12 @@ def _read(path: Path, facts: Mapping[str, Any]) -> Published:
         lists = [path / name for name in LISTS if (path / name).is_file()]
         if lists:
             return Published.from_yaml(lists[0])
-        inside = path / "public" if (path / "public").is_dir() else path
+        inside = _inside(path)[0]
         tables = [
-            e for file in sorted(inside.iterdir()) if file.suffix in ENDINGS for e in _entries(file, facts)
+            e
+            for file in sorted(inside.iterdir())
+            if file.suffix.lower() in ENDINGS
+            for e in _entries(file, facts)
         ]
         if not tables:
             raise FileError(
@@ -166,14 +181,33 @@ def _read(path: Path, facts: Mapping[str, Any]) -> Published:
     return Published.from_entries(entries)
 
 
+def _sheets(file: Path) -> list[str | None]:
+    """The sheets of a workbook; any other file is one table."""
+    return [*excel_sheets(file)] if file.suffix.lower() == WORKBOOK else [None]
+
+
 def _entries(file: Path, facts: Mapping[str, Any]) -> list[Entry]:
-    table = read(file)
-    counts = [name for name in table.names if name.lower() in COUNTS]
-    if not counts:
-        return []
-    if len(counts) > 1:
-        raise FileError(
-            f"{file}: several columns of counts ({', '.join(counts)}); say which in a list (value: …)"
-        )
-    by = tuple(name for name in table.names if name.lower() not in (*COUNTS, *FLAGS))
-    return [Entry(file.stem, table, by=by, value=counts[0], total=None, **facts)]
+    """The tables of a file that have a column of counts."""
+    sheets = _sheets(file)
+    found = []
+    for sheet in sheets:
+        table = read(file) if sheet is None else read(file, sheet=sheet)
+        counts = [name for name in table.names if name.lower() in COUNTS]
+        if len(counts) > 1:
+            raise FileError(
+                f"{file}: several columns of counts ({', '.join(counts)}); say which in a list (value: …)"
+            )
+        aside = (*COUNTS, *FLAGS)
+        by = tuple(name for name in table.names if name.lower() not in aside and not _measured(table, name))
+        called = file.stem if len(sheets) == 1 else f"{file.stem} {sheet}"
+        found += [Entry(called, table, by=by, value=name, total=None, **facts) for name in counts]
+    return found
+
+
+def _measured(table: Table, name: str) -> bool:
+    """Whether a column holds numbers with fractions: a share beside the count, which nobody is counted by."""
+    if not table[name].is_number:
+        return False
+    values = table[name].floats()
+    known = values[np.isfinite(values)]
+    return bool((known != np.rint(known)).any())

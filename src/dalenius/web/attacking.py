@@ -22,7 +22,7 @@ from dalenius.web.shell import MEGABYTE, Shell
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 TAKEN = (*ENDINGS, ".yaml", ".yml")
 MOST_FILES = 50
-TITLE = "title.txt"
+TITLE = ".title"
 
 
 def routes(shell: Shell) -> APIRouter:

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 import dalenius
 from dalenius.cli import app
+from dalenius.data.files.excel import write_sheets
+from dalenius.data.table import Table
 from dalenius.evaluation.policy import Rule
 from dalenius.published import Ledger
 from dalenius.release.attacking import read_published
@@ -195,6 +197,23 @@ def test_files_of_a_folder_that_are_not_attacked_are_named(tables):
     assert not (tables / "o.jsonl").exists()
 
 
+def test_every_sheet_and_every_spelling_of_an_ending_is_read(tmp_path):
+    pytest.importorskip("xlsxwriter")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    sheets = {"sexes": {"sex": ["f", "m"], "n": [52, 48]}, "towns": {"town": ["A", "B"], "n": [1, 99]}}
+    write_sheets({name: Table.from_frame(body) for name, body in sheets.items()}, folder / "t.xlsx")
+    (folder / "AGES.CSV").write_text("age,n,share\n0-79,90,0.9\n80+,10,0.1\n")  # a share crosses nothing
+    (folder / "README.md").write_text("Tables of 2026.")
+    published = read_published([folder])
+    assert {m.name for m in published.margins} == {"t sexes", "t towns", "AGES"}
+    assert set(published.columns) == {"sex", "town", "age"}
+    assert not published.doubts
+    sheets["notes"] = {"note": ["rounded?"]}
+    write_sheets({name: Table.from_frame(body) for name, body in sheets.items()}, folder / "t.xlsx")
+    assert "out/t.xlsx" in read_published([folder]).doubts[0]
+
+
 def test_columns_that_differ_in_capitals_alone_are_named(tables):
     (tables / "new" / "sexes.csv").write_text("Sex,n\nf,52\nm,48\n")
     assert "Taken for different columns: Sex, sex" in run("attack", tables / "new").output
@@ -212,6 +231,7 @@ def test_columns_that_differ_in_capitals_alone_are_named(tables):
         ({"a.csv": "age,n\n0-17,52\n18+,48\n", "b.csv": "age,n\n0-5,20\n6-17,32\n"}, "overlap: 0-17 and 0-5"),
         ({"a.csv": "sex,n\nf,52\nm,48\nPersons,100\n"}, "may be a total"),
         ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.csv": "town,people\nA,1\n"}, "towns.csv"),
+        ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.sav": "?"}, "towns.sav"),
     ],
 )
 def test_what_cannot_be_read_for_certain_meets_no_limit(tmp_path, files, said):
