@@ -1,6 +1,7 @@
 from dalenius import counts as counts
 from dalenius import dp as dp
 from dalenius import evaluation as evaluation
+from dalenius import models as models
 from dalenius import outputs as outputs
 from dalenius import preparation as preparation
 from dalenius import release as release

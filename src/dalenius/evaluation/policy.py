@@ -21,6 +21,7 @@ from dalenius.core.errors import OptionError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MEASURES
+from dalenius.models.measures import MODEL_MEASURES
 from dalenius.risk.reconstruction.attacked import ATTACKS
 
 SHORT_NAMES = {
@@ -68,13 +69,15 @@ _LINE = re.compile(
 
 
 def described(name: str) -> MeasureInfo:
-    """What is known about a figure, whether it looks at a pair of files or at what is published.
+    """What is known about a figure, whether it looks at a pair of files, at what is published or at a model.
 
     Examples
     --------
     >>> described("proved-unique").subject, described("dcr").subject
     ('published', 'pair')
     """
+    if name in MODEL_MEASURES:
+        return MODEL_MEASURES[name]
     return ATTACKS[name] if name in ATTACKS else MEASURES[name].info
 
 

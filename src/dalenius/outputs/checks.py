@@ -15,6 +15,7 @@ import polars as pl
 
 from dalenius.core.errors import counted
 from dalenius.core.result import WHOLE, Result
+from dalenius.counts.saturation import is_saturated
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools, Floats
@@ -254,7 +255,7 @@ def saturated(evidence: Evidence, policy: Policy) -> Finding:
             "the design of the model is not known, so a person must see that it is not a table in disguise"
         )
         return finding("saturated", evidence, np.ones(1, np.bool_), words, verdict="review")
-    hit = np.array([facts["rank"] == facts["patterns"]])
+    hit = np.array([is_saturated(facts["rank"], facts["patterns"])])
     words = "the model is saturated: it is a table, and is checked as one"
     told: Verdict = "review" if facts.get("rerouted") else "fail"
     worst, limit = float(facts["rank"]), float(facts["patterns"])

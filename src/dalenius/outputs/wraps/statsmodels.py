@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from dalenius.counts.saturation import distinct_patterns, is_saturated
 from dalenius.outputs.checks import CHECKS, finding
 from dalenius.outputs.evidence import Evidence, collect
 from dalenius.outputs.judge import Judged, judge
@@ -95,14 +96,14 @@ def model_output(desk: Desk, fitted: Any, data: Any) -> Output:
     unit, ids = _units(desk, model, data, len(design))
     people = len(design) if unit is None else len(np.unique(unit))
     rank = int(np.linalg.matrix_rank(design))
-    patterns, which = _patterns(design)
+    patterns, which = distinct_patterns(design)
     dof = float(people - rank)
     if (said := getattr(fitted, "df_resid", None)) is not None and np.isfinite(said):
         dof = min(dof, float(said))
     dof = min(dof, _carried(fitted, unit, people) - rank)
     facts: dict[str, Any] = {"dof": dof, "rank": rank, "patterns": patterns}
     query = Query(name, rows=0, facts=facts, command=call)
-    if patterns != rank or which is None:
+    if not is_saturated(rank, patterns) or which is None:
         judged = judge(query, desk.policy, _form(facts))
         weight = _weights(model)
         weighted = design if weight is None else design * np.sqrt(weight)[:, None]
@@ -140,17 +141,6 @@ def _rerouted(
 
 def _form(facts: dict[str, Any]) -> Evidence:
     return Evidence(pl.DataFrame({"cell": ["model"]}), (), {}, np.zeros((1, 2)), np.zeros(0, np.bool_), facts)
-
-
-def _patterns(design: Floats) -> tuple[int, Ints | None]:
-    """Number of distinct rows, and which each row is; only looked for while they can be as few as the columns."""
-    if not len(design):
-        return 0, np.zeros(0, np.int64)
-    head = np.unique(design[: 50 * (design.shape[1] + 1)], axis=0)
-    if len(head) > design.shape[1]:
-        return len(head), None
-    every, which = np.unique(design, axis=0, return_inverse=True)
-    return len(every), which.ravel().astype(np.int64)
 
 
 def _weights(model: Any) -> Floats | None:

@@ -21,7 +21,6 @@ from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.space import Space
-from dalenius.risk.epsilon import epsilon_from_attack
 from dalenius.risk.membership.curve import Curve
 from dalenius.risk.sampling import SEED
 
@@ -74,9 +73,7 @@ class ShadowAudit:
     def result(self) -> Result:
         """The audit as a result."""
         found = self.curve.tpr_at(0.01)
-        # the attack's rates are themselves estimates: fewest members found against most outsiders accused
-        low, accused = self.curve.tpr_interval(0.01).low, self.curve.fpr_interval(0.01).high
-        floor = epsilon_from_attack(low, accused) if low > accused else 0.0
+        floor = self.curve.epsilon_floor(0.01)
         exposed = float(np.mean(self.exposure()["exposure"].to_numpy() > 0.95))
         return Result(
             name="membership-shadow",
@@ -146,7 +143,7 @@ def shadow_audit(
             statistic[run] = tested.most(_closeness(table.take(rows), made))
             if progress is not None:
                 progress(run + 1, runs)
-    scores = _likelihood_ratios(statistic, included)
+    scores = likelihood_ratios(statistic, included)
     return ShadowAudit(first, included, statistic, Curve(scores[included], scores[~included]))
 
 
@@ -156,25 +153,37 @@ def _closeness(people: Table, made: Table) -> AnyArray:
     return -np.log(space.nearest(space.original, space.protected).distance[:, 0] + 1e-6)
 
 
-def _likelihood_ratios(statistic: AnyArray, included: AnyArray) -> AnyArray:
+def likelihood_ratios(statistic: AnyArray, included: AnyArray, observed: AnyArray | None = None) -> AnyArray:
     """Log likelihood ratio of "in" against "out" for each run and candidate, both normal, fitted on the other runs.
 
-    Few runs make a candidate's own spread uncertain, so it is shrunk towards the spread over all candidates.
+    Few runs make a candidate's own spread uncertain, so it is shrunk towards the spread over all candidates. With
+    ``observed`` it is the ratio of one more run, of which nobody knows who was in it, fitted on all runs.
+
+    Examples
+    --------
+    >>> known = np.array([[3.0, 0.1], [0.0, 2.9], [3.1, 0.0], [0.1, 3.0]])
+    >>> who = np.array([[True, False], [False, True], [True, False], [False, True]])
+    >>> (likelihood_ratios(known, who, np.array([3.0, 0.0])) > 0).tolist()
+    [True, False]
     """
-    runs = len(statistic)
     pooled = {side: _pooled_sd(statistic, included == side) for side in (True, False)}
-    scores = np.empty_like(statistic)
-    for run in range(runs):
-        others = np.arange(runs) != run
-        logs = {}
-        for side in (True, False):
-            inside = (included == side) & others[:, None]
-            count = np.maximum(inside.sum(axis=0), 1)
-            mean = np.where(inside, statistic, 0).sum(axis=0) / count
-            sd = pooled[side]
-            logs[side] = -0.5 * ((statistic[run] - mean) / sd) ** 2 - np.log(sd)
-        scores[run] = logs[True] - logs[False]
-    return scores
+    if observed is not None:
+        return _ratios(observed, statistic, included, pooled, np.ones(len(statistic), bool))
+    runs = np.arange(len(statistic))
+    return np.array([_ratios(statistic[run], statistic, included, pooled, runs != run) for run in runs])
+
+
+def _ratios(
+    observed: AnyArray, statistic: AnyArray, included: AnyArray, pooled: dict[bool, AnyArray], used: AnyArray
+) -> AnyArray:
+    logs = {}
+    for side in (True, False):
+        inside = (included == side) & used[:, None]
+        count = np.maximum(inside.sum(axis=0), 1)
+        mean = np.where(inside, statistic, 0).sum(axis=0) / count
+        sd = pooled[side]
+        logs[side] = -0.5 * ((observed - mean) / sd) ** 2 - np.log(sd)
+    return logs[True] - logs[False]
 
 
 def _pooled_sd(statistic: AnyArray, inside: AnyArray) -> AnyArray:

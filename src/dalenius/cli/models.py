@@ -1,0 +1,129 @@
+"""`dalenius models`: whether a fitted model, or its explanations, may leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dalenius.cli import _attack_options as attacks
+from dalenius.cli import _model_options as models
+from dalenius.cli import _options as opt
+from dalenius.cli._console import Terminal, listed, write_chart
+from dalenius.core.errors import OptionError
+from dalenius.core.random import DEFAULT_SEED
+from dalenius.core.result import figure
+from dalenius.core.small_cells import THRESHOLD
+from dalenius.data.atomic import replacing
+from dalenius.evaluation.policy import Rule, judge
+from dalenius.models.checking import ATTACKS, Checked, check_model
+
+app = typer.Typer(
+    name="models", help="Models that are to leave: what they hold, what they tell, what attacks find."
+)
+
+Exposed = Annotated[
+    Path | None,
+    typer.Option("--exposed", help="Write row numbers, the most exposed first, as CSV: for the data holder."),
+]
+
+
+@app.callback()
+def main() -> None:
+    """Models that are to leave: what they hold, what they tell, what attacks find."""
+
+
+@app.command()
+@opt.reads
+def check(
+    model: models.Model,
+    train: models.Train,
+    holdout: opt.Holdout = None,
+    predicts: models.Predicts = None,
+    features: models.Features = None,
+    link: models.Link = None,
+    schema: opt.SchemaFile = None,
+    entity: opt.Entity = None,
+    refits: models.Refits = 16,
+    skip: models.Skip = None,
+    threshold: opt.Threshold = THRESHOLD,
+    must: attacks.Must = None,
+    chart: opt.Chart = None,
+    exposed: Exposed = None,
+    work: attacks.Work = None,
+    seed: opt.SeedOption = DEFAULT_SEED,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
+) -> None:
+    """Say whether records sit in a model, whether members show, and whether limits hold."""
+    terminal = Terminal(quiet, as_json)
+    rules = [Rule.parse(line) for line in must or ()]
+    left_out = listed(skip) or []
+    odd = [name for name in left_out if name not in ATTACKS]
+    if odd:
+        raise OptionError(f"--skip {odd[0]!r}: there are {', '.join(ATTACKS)}")
+    case = models.open_case(
+        model, train, holdout, predicts, features, link, schema, entity, terminal, reading
+    )
+    with terminal.progress("fitting again") as tell:
+        found = check_model(
+            case, attacks=tuple(a for a in ATTACKS if a not in left_out), runs=refits, threshold=threshold, seed=seed,
+            keep=work, progress=lambda done, of: tell(f"{done} of {of}"),
+        )  # fmt: skip
+    told = _told(found, terminal)
+    told["policy"] = judged(rules, found.results, terminal)
+    if chart is not None:
+        _drawn(found, chart, terminal)
+    if exposed is not None:
+        _exposed(found, exposed, terminal)
+    terminal.emit(told)
+    if not all(line["met"] for line in told["policy"]):
+        raise typer.Exit(1)
+
+
+def _told(found: Checked, terminal: Terminal) -> dict[str, Any]:
+    """The figures as sentences and as plain data."""
+    scores = found.performance
+    what = "accuracy" if found.case.task == "classification" else "R²"
+    terminal.say(
+        f"{found.case.fitted.kind}, {found.case.train.rows:,} training records: {what} "
+        + ", ".join(f"{figure(value)} on the {name} file" for name, value in scores.items())
+    )
+    for result in found.results.values():
+        trust = "" if result.trusted else "NOT TRUSTED: "
+        terminal.say(f"{result.title}: {result.told}. {trust}{result.sentence}")
+    for line in found.remarks:
+        terminal.say(line)
+    return {
+        "model": found.case.fitted.kind,
+        "performance": scores,
+        "figures": {name: result.to_dict() for name, result in found.results.items()},
+        "remarks": list(found.remarks),
+    }
+
+
+def judged(rules: list[Rule], results: Any, terminal: Terminal) -> list[dict[str, Any]]:
+    """What limits say, line by line."""
+    made = [judge(rule, "", 1.0, [results.get(rule.measure)]) for rule in rules]
+    for finding in made:
+        terminal.say(finding.said)
+    return [{"line": f.rule.text, "met": f.met} for f in made]
+
+
+def _drawn(found: Checked, path: Path, terminal: Terminal) -> None:
+    held = found.results.get("model-membership")
+    if held is None or held.chart is None:
+        raise OptionError("--chart draws how well members are told from strangers; give --holdout")
+    write_chart(held.chart(), path, terminal)
+
+
+def _exposed(found: Checked, path: Path, terminal: Terminal) -> None:
+    rows = found.exposed(most=found.case.train.rows)
+    if rows is None:
+        raise OptionError("--exposed needs --holdout: nobody else can be told from members")
+    with replacing(path) as temporary:
+        rows.write_csv(temporary)
+    terminal.note(f"row numbers written to {path}: confidential")

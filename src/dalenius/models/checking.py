@@ -1,0 +1,217 @@
+"""`check_model`: everything that can be said about a model before it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from dalenius.core.errors import DataError, OptionError, counted
+from dalenius.core.random import Seed
+from dalenius.core.result import Result, figure
+from dalenius.core.small_cells import THRESHOLD
+from dalenius.data.units import owner_column
+from dalenius.models.attribute import attribute_attack
+from dalenius.models.case import ModelCase
+from dalenius.models.measures import MODEL_MEASURES
+from dalenius.models.membership.lira import lira
+from dalenius.models.membership.loss import loss_attack
+from dalenius.models.membership.refits import refit
+from dalenius.models.membership.shadow import shadow_attack
+from dalenius.models.structure import structure
+
+Attack = Literal["loss", "shadow", "lira", "attribute"]
+ATTACKS: tuple[Attack, ...] = get_args(Attack)
+NO_REFIT = " The model cannot be fitted again here, so that stronger attacks were not tried: not trusted."
+FORGED = 0.05
+"""Share of strangers' records that may stand in the training file beyond what is usual there."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checked:
+    """What was found.
+
+    Attributes
+    ----------
+    results
+        Figures by name; they say nothing about single people.
+    remarks
+        What a reader must know beside them.
+    """
+
+    case: ModelCase
+    results: Mapping[str, Result]
+    remarks: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join(str(result) for result in self.results.values())
+
+    @property
+    def performance(self) -> dict[str, float]:
+        """How good the model is, on the people it was fitted on and on strangers: accuracy or R²."""
+        tables = {"training": self.case.train, "holdout": self.case.holdout}
+        return {name: performance(self.case, t) for name, t in tables.items() if t is not None}
+
+    def exposed(self, most: int = 20) -> pl.DataFrame | None:
+        """Rows that show most, for whoever holds the data: confidential."""
+        held = self.results.get("model-membership")
+        return None if held is None or held.records is None else held.records.head(most)
+
+    def table(self) -> pl.DataFrame:
+        """One line a figure."""
+        return pl.DataFrame(
+            [{"figure": r.title, "value": r.told, "yardstick": r.beside} for r in self.results.values()]
+        )
+
+
+def check_model(
+    case: ModelCase,
+    *,
+    attacks: tuple[Attack, ...] | None = None,
+    runs: int = 16,
+    threshold: int = THRESHOLD,
+    seed: Seed = 0,
+    keep: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Checked:
+    """Look at the form of a model, then attack it.
+
+    Parameters
+    ----------
+    attacks
+        Which attacks are run; by default all that can be. Refits are needed for "shadow" and "lira".
+    runs
+        Refits for the likelihood ratio.
+    keep
+        A private folder in which finished refits are kept.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rng = np.random.default_rng(1)
+    >>> people, others = ({"a": rng.normal(size=200), "y": rng.integers(0, 2, 200)} for _ in range(2))
+    >>> tree = DecisionTreeClassifier(random_state=1).fit(people["a"][:, None], people["y"])
+    >>> found = check_model(ModelCase.of(tree, people, others, target="y"), attacks=("loss",))
+    >>> found.results["model-small-leaves"].value, found.results["model-membership"].value > 0.7
+    (100.0, True)
+    """
+    wanted = ATTACKS if attacks is None else attacks
+    unknown = [name for name in wanted if name not in ATTACKS]
+    if unknown:
+        raise OptionError(f"unknown attack {unknown[0]!r}; there are {', '.join(ATTACKS)}")
+    results = structure(case, threshold=threshold)
+    remarks = list(case.notes)
+    if case.holdout is None:
+        remarks.append(
+            "Without people whom the model never saw it cannot be told whether members show: not trusted."
+        )
+        return Checked(case, results, tuple(remarks))
+    doubt = known_strangers(case)
+    results |= _memberships(case, wanted, runs, seed, keep, progress, doubt)
+    if "attribute" in wanted:
+        results["model-attribute"] = attribute_attack(case, seed=seed, doubt=doubt)
+    return Checked(case, results, (*remarks, *([doubt.strip()] if doubt else [])))
+
+
+def _memberships(
+    case: ModelCase, wanted: tuple[Attack, ...], runs: int, seed: Seed, keep: Path | None,
+    progress: Callable[[int, int], None] | None, doubt: str,
+) -> dict[str, Result]:  # fmt: skip
+    found: list[Result] = []
+    if "loss" in wanted:
+        found.append(loss_attack(case, doubt=doubt))
+    if case.refit is not None and "shadow" in wanted:
+        found.append(shadow_attack(case, seed=seed, doubt=doubt))
+    if case.refit is not None and "lira" in wanted:
+        made = refit(case, runs, seed=seed, keep=keep, progress=progress)
+        found.append(lira(case, refits=made, doubt=doubt))
+    if not found:
+        return {}
+    strong = case.refit is not None
+    worst = max(found, key=lambda r: r.value)
+    named = {r.name: r for r in found}
+    text = worst.sentence + ("" if strong else NO_REFIT)
+    if len(found) > 1:
+        text = f"The best of {len(found)} attacks. {text}"
+    info = MODEL_MEASURES["model-membership"]
+    headline = replace(
+        worst,
+        name="model-membership",
+        sentence=text,
+        trusted=worst.trusted and strong,
+        interval=_wider(worst, len(found)),
+    )
+    return {**named, "model-membership": headline.with_info(info)}
+
+
+def _wider(result: Result, compared: int) -> Any:
+    """The interval of the best of several: wide enough that all hold together (Bonferroni)."""
+    from statistics import NormalDist  # noqa: PLC0415
+
+    held = result.interval
+    if held is None or compared < 2:
+        return held
+    usual, more = (NormalDist().inv_cdf(1 - 0.025 / k) for k in (1, compared))
+    half = (held.high - result.value, result.value - held.low)
+    return replace(
+        held,
+        low=max(0.0, result.value - half[1] * more / usual),
+        high=min(1.0, result.value + half[0] * more / usual),
+    )
+
+
+def known_strangers(case: ModelCase) -> str:
+    """Why the strangers may be none; empty where they are. People of the training file among them are an error."""
+    assert case.holdout is not None
+    column = owner_column(case.train.schema)
+    if column is not None and column in case.holdout:
+        mine = {str(x) for x in case.train[column].categories.labels}
+        both = sum(str(x) in mine for x in case.holdout[column].categories.labels)
+        if both:
+            raise DataError(
+                f"column {column!r}: {counted(both, 'person')} of the holdout are in the training "
+                f"file too; leave them out "
+                "of the holdout"
+            )
+    records = [
+        np.column_stack([case.design.matrix(table), case.outcome(table)])
+        for table in (case.train, case.holdout)
+    ]
+    inside, outside = (
+        np.nan_to_num(r, nan=-1e300).view(np.dtype((np.void, 8 * r.shape[1]))).ravel()
+        for r in map(np.ascontiguousarray, records)
+    )
+    _, codes, counts = np.unique(inside, return_inverse=True, return_counts=True)
+    usual = float(np.mean(counts[codes] > 1))
+    again = float(np.mean(np.isin(outside, inside)))
+    if again <= usual + FORGED + 2 * np.sqrt(usual * (1 - usual) / max(len(outside), 1)):
+        return ""
+    return (
+        f" {figure(100 * again, '%')} of the holdout's records stand in the training file too, where "
+        f"{figure(100 * usual, '%')} "
+        "of its own records stand twice: these are no strangers, and the figure is not trusted."
+    )
+
+
+def performance(case: ModelCase, table: Any) -> float:
+    """Share of right predictions, or the share of variance that is explained (R²).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> people = {"a": [1.0, 2.0, 4.0], "y": [2.0, 4.0, 8.0]}
+    >>> case = ModelCase.of(LinearRegression().fit([[1.0], [2.0], [4.0]], people["y"]), people, target="y")
+    >>> performance(case, case.train)
+    1.0
+    """
+    truth = case.outcome(table)
+    inputs = case.inputs if table is case.train else case.design.inputs(case.design.matrix(table))
+    found = case.fitted.predictions(inputs)
+    if case.task == "classification":
+        return float(np.mean(found == truth))
+    spread = float(np.sum((truth - truth.mean()) ** 2))
+    return 1 - float(np.sum((truth - found) ** 2)) / spread if spread > 0 else float("nan")

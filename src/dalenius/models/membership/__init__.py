@@ -1,0 +1,1 @@
+"""Membership: whether a model tells who it was fitted on."""

@@ -1,0 +1,165 @@
+"""Who a model was fitted on: attacks find it where it shows, and nothing where it does not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from dalenius.core.errors import DataError, OptionError
+from dalenius.data import Schema, Table
+from dalenius.models import ModelCase, attribute_attack, check_model, lira, loss_attack, refit, shadow_attack
+from dalenius.models.membership import refits as refits_file
+from tests.models.conftest import NAMES, case, fit, people
+
+ATTACKS = [loss_attack, lira, shadow_attack]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_memorising_tree_shows_its_people(attack):
+    found = attack(case(DecisionTreeClassifier(random_state=1), 400))
+    assert found.value > 0.65
+    assert found.interval.low > 0.5
+    assert found.yardsticks == {"coin": 0.5}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_model_of_strangers_reads_a_coin(attack):
+    """Fitted on a third group of people, so that the two that are compared are both strangers to it."""
+    model = fit(DecisionTreeClassifier(min_samples_leaf=3, random_state=1), people(400, 7))
+    found = attack(ModelCase.of(model, people(800, 8), people(800, 9), target="y"))
+    assert abs(found.value - 0.5) < 0.1  # about five standard errors
+    assert found.interval.low - 0.05 < 0.5 < found.interval.high + 0.05
+
+
+def test_the_ratio_finds_more_than_the_loss():
+    made = case(RandomForestClassifier(20, min_samples_leaf=3, random_state=1), 400)
+    assert lira(made).value > loss_attack(made).value - 0.02
+    assert lira(made, 8, seed=3).value == lira(made, 8, seed=3).value
+
+
+def test_figures_of_a_known_curve():
+    found = loss_attack(case(DecisionTreeClassifier(random_state=1), 400))
+    assert found.values["people"] == 400
+    assert 0 <= found.values["found at 1 % false accusations"] <= 1
+    assert found.records.height == 400
+    assert "records" not in found.to_dict()
+
+
+def test_units_and_not_rows_are_counted():
+    def owned(seed):
+        data = people(300, seed)
+        made = {"who": np.repeat(np.arange(100), 3) + 1000 * seed, **data}
+        return Table.from_frame(made, Schema.infer(made).with_roles(entity="who"))
+
+    train, holdout = owned(1), owned(2)
+    model = fit(DecisionTreeClassifier(random_state=1), people(300, 1))
+    made = ModelCase.of(model, train, holdout, target="y")
+    assert made.features == tuple(NAMES)
+    assert loss_attack(made).values["people"] == 100
+    assert lira(made, 4).values["people"] == 100
+    chosen = refit(made, 4).included
+    assert all(len(set(chosen[0][i : i + 3])) == 1 for i in range(0, 600, 3))  # nobody is half in
+    with pytest.raises(
+        DataError, match="column 'who': 100 persons of the holdout are in the training file too"
+    ):
+        check_model(ModelCase.of(model, train, train, target="y"))
+
+
+def test_everybody_is_in_some_refits_and_out_of_others():
+    for others in (100, 25, 400):
+        train = people(100, 1)
+        model = fit(LogisticRegression(), train)
+        made = refit(ModelCase.of(model, train, people(others, 2), target="y"), 16)
+        inside = made.included.sum(axis=0)
+        assert inside.min() >= 2
+        assert inside.max() <= 14
+        assert abs(made.included.sum(axis=1).mean() - 100) <= 0.25 * 100
+
+
+def test_killed_refits_go_on_to_the_same_bytes(tmp_path, monkeypatch):
+    made = case(DecisionTreeClassifier(random_state=1), 100)
+    whole = json.dumps(lira(made, 6, keep=tmp_path / "a").to_dict())
+    real, calls = refits_file._scored, []
+
+    def dies(*given):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return real(*given)
+
+    monkeypatch.setattr(refits_file, "_scored", dies)
+    with pytest.raises(KeyboardInterrupt):
+        lira(made, 6, keep=tmp_path / "b")
+    monkeypatch.setattr(refits_file, "_scored", real)
+    assert json.dumps(lira(made, 6, keep=tmp_path / "b").to_dict()) == whole
+    kept = [sorted((tmp_path / x).iterdir()) for x in "ab"]
+    assert [p.name for p in kept[0]] == [p.name for p in kept[1]]
+    assert [p.read_bytes() for p in kept[0]] == [p.read_bytes() for p in kept[1]]
+    other = case(DecisionTreeClassifier(random_state=1), 100, seed=2)
+    assert (
+        lira(other, 6, keep=tmp_path / "a").value == lira(other, 6).value
+    )  # kept refits of others are not taken
+
+
+def test_without_refits_nothing_is_trusted(tmp_path):
+    data = people(200, 3)
+    known = fit(LogisticRegression(), data)
+    lines = "".join(f"{name},{value}\n" for name, value in zip(NAMES, known.coef_[0], strict=True))
+    (tmp_path / "fit.csv").write_text(f"term,coefficient\nconst,{known.intercept_[0]}\n{lines}")
+    found = check_model(ModelCase.of(tmp_path / "fit.csv", data, people(200, 4), target="y"))
+    assert not found.results["model-membership"].trusted
+    assert "not trusted" in found.results["model-membership"].sentence
+    with pytest.raises(OptionError, match="cannot be fitted again"):
+        lira(found.case)
+
+
+def test_a_forged_holdout_is_not_trusted():
+    train = people(300, 1)
+    model = fit(DecisionTreeClassifier(random_state=1), train)
+    half = {name: np.concatenate([train[name][:150], people(150, 5)[name]]) for name in train}
+    found = check_model(ModelCase.of(model, train, half, target="y"), attacks=("loss", "attribute"))
+    assert not found.results["model-membership"].trusted
+    assert not found.results["model-attribute"].trusted
+    assert "no strangers" in found.remarks[-1]
+
+
+def test_without_a_holdout_only_the_form_is_told():
+    data = people(100, 1)
+    found = check_model(ModelCase.of(fit(LogisticRegression(), data), data, target="y"))
+    assert "model-membership" not in found.results
+    assert "not trusted" in found.remarks[-1]
+    with pytest.raises(OptionError, match="give a holdout"):
+        loss_attack(found.case)
+
+
+def test_models_of_numbers_are_attacked_too():
+    rng = np.random.default_rng(1)
+    train, others = ({"a": rng.normal(size=300), "y": rng.normal(size=300)} for _ in range(2))
+    for model, shown in ((DecisionTreeRegressor(random_state=1), True), (LinearRegression(), False)):
+        made = ModelCase.of(model.fit(train["a"][:, None], train["y"]), train, others, target="y")
+        found = [attack(made).value for attack in (loss_attack, lira)]
+        assert (min(found) > 0.9) if shown else (max(found) < 0.62)
+
+
+def test_attributes_are_read_off_a_memorising_tree_only():
+    rng = np.random.default_rng(2)
+
+    def draw():
+        return {"a": rng.integers(0, 4, 1500), "b": rng.normal(size=1500), "y": rng.integers(0, 2, 1500)}
+
+    train, others = draw(), draw()
+    x = np.column_stack([train["a"], train["b"]])
+    tree, coarse = (
+        DecisionTreeClassifier(min_samples_leaf=leaf, random_state=1).fit(x, train["y"]) for leaf in (1, 200)
+    )
+    found = [
+        attribute_attack(ModelCase.of(m, train, others, target="y"), columns=("a",)) for m in (tree, coarse)
+    ]
+    assert found[0].interval.low > 0
+    assert abs(found[1].value) < 8
+    assert found[0].table["outsiders"][0] is not None

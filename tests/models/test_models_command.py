@@ -1,0 +1,81 @@
+"""`dalenius models`, as a steward types it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+from skops import io as skops_io
+from typer.testing import CliRunner
+
+from dalenius.cli import app
+from tests.models.conftest import fit, people
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    train, others = people(300, 1), people(300, 2)
+    pl.DataFrame(train).write_csv(folder / "train.csv")
+    pl.DataFrame(others).write_csv(folder / "others.csv")
+    skops_io.dump(fit(DecisionTreeClassifier(random_state=1), train), folder / "tree.skops")
+    skops_io.dump(fit(LogisticRegression(), train), folder / "logistic.skops")
+    return folder
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, ["models", *map(str, words)])
+
+
+def test_check_tells_sentences_with_yardsticks(files):
+    done = run(
+        "check", files / "tree.skops", files / "train.csv", "--holdout", files / "others.csv", "-p", "y", "--refits", 4,
+        "--chart", files / "roc.svg", "--exposed", files / "rows.csv",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.output.split())
+    for words in ("accuracy 1 on the training file", "0.5 is a coin", "100 % of the people stand"):
+        assert words in text
+    assert "<svg" in (files / "roc.svg").read_text()
+    assert pl.read_csv(files / "rows.csv").columns == ["row", "score"]
+
+
+def test_limits_decide_the_exit_code(files):
+    common = ("check", files / "tree.skops", files / "train.csv", "-p", "y", "--refits", 4, "-q")
+    common = (*common, "--skip", "shadow,attribute", "--holdout", files / "others.csv")
+    assert run(*common, "--must", "model-membership <= 0.6").exit_code == 1
+    assert run(*common, "--must", "model-membership <= 1").exit_code == 0
+    assert run(*common, "--must", "model-freedom >= 10").exit_code in (0, 1)
+    without = ("check", files / "tree.skops", files / "train.csv", "-p", "y", "-q")
+    assert run(*without, "--must", "model-membership <= 1").exit_code == 1  # what is not measured is not met
+
+
+def test_json_names_no_row(files):
+    done = run(
+        "check", files / "logistic.skops", files / "train.csv", "-p", "y", "--holdout", files / "others.csv", "--json",
+        "--skip", "shadow", "--refits", 4, "-q",
+    )  # fmt: skip
+    told = json.loads(done.stdout)
+    assert told["figures"]["model-membership"]["yardsticks"] == {"coin": 0.5}
+    assert np.isfinite(told["performance"]["holdout"])
+    assert "records" not in told["figures"]["model-membership"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("tree.pkl", "train.csv", "-p", "y"), "refused"),
+        (("gone.skops", "train.csv", "-p", "y"), "cannot read the model"),
+        (("tree.skops", "gone.csv"), "gone.csv"),
+        (("tree.skops", "train.csv", "-p", "z"), "no column 'z'"),
+        (("tree.skops", "train.csv", "-p", "y", "--skip", "all"), "--skip 'all'"),
+    ],
+)
+def test_faults_are_one_line(files, words, told):
+    done = run("check", *(files / w if "." in w else w for w in words))
+    assert done.exit_code == 2
+    assert told in done.output + (done.stderr if done.stderr_bytes else "")
