@@ -43,7 +43,7 @@ def test_larger_leaves_are_safer_and_a_constant_is_safest(found, name):
     order = [worse(name, found[m]) for m in ("memorising", "leaves of 15", "leaves of 60", "constant")]
     for before, after in pairwise(order):
         assert before >= after - ALLOWED, order
-    if name not in ("model-stored-records", "model-saturated-cells"):
+    if name not in ("model-stored-records", "model-saturated-cells", "model-rare-values"):
         assert order[0] > order[-1] + ALLOWED, order
 
 

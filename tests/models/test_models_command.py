@@ -79,3 +79,25 @@ def test_faults_are_one_line(files, words, told):
     done = run("check", *(files / w if "." in w else w for w in words))
     assert done.exit_code == 2
     assert told in done.output + (done.stderr if done.stderr_bytes else "")
+
+
+def test_explain_declares_a_logistic_model_before_any_attack(files):
+    done = run(
+        "explain", files / "logistic.skops", files / "train.csv", "--holdout", files / "others.csv", "-p", "y",
+        "--explains", "logit", "--people", 40, "--queries", 60, "--decimals", "0,2", "--top", "2",
+        "--chart", files / "map.svg",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.output.split())
+    assert "Every column of a record follows exactly from its explanation: 7 queries" in text
+    assert "100 % of the whole records" in text
+    assert "<svg" in (files / "map.svg").read_text()
+
+
+def test_explain_keeps_limits(files):
+    common = (
+        "explain", files / "logistic.skops", files / "train.csv", "--holdout", files / "others.csv", "-p", "y", "-q",
+        "--explains", "logit", "--people", 40, "--queries", 60, "--decimals", "2",
+    )  # fmt: skip
+    assert run(*common, "--must", "model-explanations <= 50 %").exit_code == 1
+    assert run(*common, "--must", "model-explanations <= 100 %").exit_code == 0

@@ -106,6 +106,26 @@ def test_degrees_of_freedom():
     assert structure(tree)["model-freedom"].value == 300 - (4 + 3)
 
 
+def test_values_of_few_people_stay_in():
+    import pandas as pd
+    from sklearn.compose import make_column_transformer
+    from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
+
+    rng = np.random.default_rng(1)
+    data = {
+        "job": ["clerk", "nurse"] * 60 + ["king"],
+        "pay": rng.lognormal(size=121),
+        "y": rng.integers(0, 2, 121),
+    }
+    frame = pd.DataFrame(data)[["job", "pay"]]
+    for scaler, rare in ((MinMaxScaler(), 3), (StandardScaler(), 1)):
+        coded = make_column_transformer((OneHotEncoder(), ["job"]), (scaler, ["pay"]))
+        model = make_pipeline(coded, LogisticRegression()).fit(frame, data["y"])
+        found = structure(ModelCase.of(model, data, target="y"))["model-rare-values"]
+        assert found.value == rare
+        assert "king" not in found.sentence
+
+
 def test_a_saturated_model_is_its_table():
     rng = np.random.default_rng(1)
     a, b = rng.integers(0, 2, 200), np.r_[np.ones(4, int), np.zeros(196, int)]

@@ -8,16 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from dalenius.cli import _attack_options as attacks
+from dalenius.cli import _explain_options as explaining
 from dalenius.cli import _model_options as models
 from dalenius.cli import _options as opt
-from dalenius.cli._console import Terminal, listed, write_chart
+from dalenius.cli._console import Terminal, listed, shown_table, write_chart
 from dalenius.core.errors import OptionError
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import figure
 from dalenius.core.small_cells import THRESHOLD
+from dalenius.data import read
 from dalenius.data.atomic import replacing
 from dalenius.evaluation.policy import Rule, judge
 from dalenius.models.checking import ATTACKS, Checked, check_model
+from dalenius.models.explanations import audit_explanations, defence_chart, defence_table
 
 app = typer.Typer(
     name="models", help="Models that are to leave: what they hold, what they tell, what attacks find."
@@ -79,6 +82,61 @@ def check(
         _drawn(found, chart, terminal)
     if exposed is not None:
         _exposed(found, exposed, terminal)
+    terminal.emit(told)
+    if not all(line["met"] for line in told["policy"]):
+        raise typer.Exit(1)
+
+
+@app.command()
+@opt.reads
+def explain(
+    model: models.Model,
+    train: models.Train,
+    holdout: opt.Holdout = None,
+    predicts: models.Predicts = None,
+    features: models.Features = None,
+    link: models.Link = None,
+    schema: opt.SchemaFile = None,
+    entity: opt.Entity = None,
+    explains: explaining.Explains = "probability",
+    explainer: explaining.Explainer = "auto",
+    given: explaining.Given = None,
+    people: explaining.People = 300,
+    queries: explaining.Queries = 500,
+    decimals: explaining.Decimals = "0,1,2,3",
+    top: explaining.Top = "",
+    cut: explaining.Cut = "",
+    noise: explaining.NoiseScale = "",
+    must: attacks.Must = None,
+    chart: opt.Chart = None,
+    seed: opt.SeedOption = DEFAULT_SEED,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
+) -> None:
+    """Say how much of a record can be rebuilt from its explanation, and what defences do to both."""
+    terminal = Terminal(quiet, as_json)
+    rules = [Rule.parse(line) for line in must or ()]
+    case = models.open_case(
+        model, train, holdout, predicts, features, link, schema, entity, terminal, reading
+    )
+    options: dict[str, Any] = {
+        "output": explains, "method": explainer, "people": people, "queries": queries, "seed": seed,
+        "given": None if given is None else read(given).to_frame("polars").to_numpy(),
+    }  # fmt: skip
+    with terminal.progress("rebuilding records"):
+        found = audit_explanations(case, **options)
+        table = defence_table(case, explaining.defences(decimals, top, cut, noise), **options)
+    terminal.say(found.result.sentence)
+    terminal.say(shown_table(table))
+    told: dict[str, Any] = {
+        "figures": {found.result.name: found.result.to_dict()},
+        "defences": table.to_dicts(),
+    }
+    told["policy"] = judged(rules, {found.result.name: found.result}, terminal)
+    if chart is not None:
+        write_chart(defence_chart(table), chart, terminal)
     terminal.emit(told)
     if not all(line["met"] for line in told["policy"]):
         raise typer.Exit(1)

@@ -4,6 +4,7 @@ from dalenius.models.attribute import attribute_attack
 from dalenius.models.case import ModelCase
 from dalenius.models.checking import Checked, check_model
 from dalenius.models.coefficients import CoefficientModel, CoefficientTable
+from dalenius.models.explanations import audit_explanations, explain, linear_leak_check, risk_grid
 from dalenius.models.files import open_model
 from dalenius.models.measures import MODEL_MEASURES
 from dalenius.models.membership.lira import lira
@@ -20,11 +21,15 @@ __all__ = [
     "ModelCase",
     "Refits",
     "attribute_attack",
+    "audit_explanations",
     "check_model",
+    "explain",
+    "linear_leak_check",
     "lira",
     "loss_attack",
     "open_model",
     "refit",
+    "risk_grid",
     "shadow_attack",
     "structure",
 ]

@@ -50,6 +50,11 @@ MODEL_MEASURES: Mapping[str, MeasureInfo] = {
             "Griffiths et al. 2019",
         ),
         _info(
+            "model-rare-values", "Values of few people in the model",
+            "Categories and ends of scales that stand in the model although fewer people than the threshold have them.",
+            "singling out", "Griffiths et al. 2019", "", bounds=(0.0, math.inf),
+        ),
+        _info(
             "model-membership-loss", "Membership by loss (AUC)",
             "Chance that the model knows the outcome of a person it was fitted on better than that of a stranger.",
             "membership", "Yeom et al. 2018", "", bounds=(0.0, 1.0),

@@ -15,8 +15,9 @@ import numpy as np
 from dalenius.data.vector import AnyArray, BoolArray
 from dalenius.models.case import ModelCase
 
-DEEP = 6
+DEEP = 10
 """Parts within parts that are looked into."""
+MOST_PARTS = 100_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +95,14 @@ def _views(case: ModelCase) -> Iterator[tuple[AnyArray, AnyArray | None]]:
 
 
 def _arrays(model: Any) -> Iterator[tuple[str, AnyArray]]:
-    """Every array inside a model, with the name of the part it is in."""
+    """Every array of numbers inside a model, with the name of the part it is in."""
+    for name, thing in parts_of(model):
+        if isinstance(thing, np.ndarray):
+            yield name, thing
+
+
+def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
+    """Every array and text inside a model, with the name of the part it is in."""
     waiting: list[tuple[str, Any, int]] = [(type(model).__name__, model, 0)]
     seen: set[int] = set()
     while waiting:
@@ -104,17 +112,15 @@ def _arrays(model: Any) -> Iterator[tuple[str, AnyArray]]:
         seen.add(id(thing))
         if hasattr(thing, "toarray") and hasattr(thing, "nnz"):
             thing = thing.toarray()
-        if isinstance(thing, np.ndarray) and thing.dtype != object:
+        if isinstance(thing, str) or (isinstance(thing, np.ndarray) and thing.dtype != object):
             yield name, thing
-        elif isinstance(thing, (list, tuple)) and len(thing) <= 10_000:
+        elif isinstance(thing, (list, tuple)) and len(thing) <= MOST_PARTS:
             waiting += [(name, part, depth + 1) for part in thing]
         elif isinstance(thing, np.ndarray):
-            waiting += [(name, part, depth + 1) for part in thing.ravel()[:10_000]]
+            waiting += [(name, part, depth + 1) for part in thing.ravel()[:MOST_PARTS]]
         elif isinstance(thing, dict):
             waiting += [(f"{name}[{key!s:.20}]", part, depth + 1) for key, part in thing.items()]
-        elif type(thing).__name__ in ("KDTree", "BallTree") or type(thing).__name__.startswith(
-            ("KDTree", "BallTree")
-        ):
+        elif type(thing).__name__.startswith(("KDTree", "BallTree")):
             yield f"{name}.data", np.asarray(thing.data)
         elif hasattr(thing, "__dict__") and not isinstance(thing, type):
             waiting += [(f"{name}.{key}", part, depth + 1) for key, part in vars(thing).items()]
@@ -123,7 +129,9 @@ def _arrays(model: Any) -> Iterator[tuple[str, AnyArray]]:
 def _among(records: AnyArray, array: AnyArray) -> BoolArray:
     """Which records stand in an array as they are; the array may be less precise."""
     kind = np.float32 if array.dtype == np.float32 else np.float64
-    mine, theirs = (np.add(np.ascontiguousarray(x, kind), kind(0)) for x in (records, array))  # minus zero is zero
+    mine, theirs = (
+        np.add(np.ascontiguousarray(x, kind), kind(0)) for x in (records, array)
+    )  # minus zero is zero
     row = np.dtype((np.void, kind().itemsize * mine.shape[1])) if mine.shape[1] else None
     if row is None:
         return np.zeros(len(records), bool)

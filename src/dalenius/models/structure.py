@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.errors import counted
+from dalenius.core.errors import counted, names
 from dalenius.core.result import WHOLE, Result, figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.saturation import distinct_patterns, is_saturated
@@ -18,6 +18,7 @@ from dalenius.models.fitted import TorchModel
 from dalenius.models.leaves import Leaves, before_last, leaves_of, trees_of
 from dalenius.models.linear import linear_part
 from dalenius.models.measures import MODEL_MEASURES
+from dalenius.models.rare import rare_values
 from dalenius.models.stored import Stored, stored_records
 
 FREEDOM = 10
@@ -42,6 +43,7 @@ def structure(case: ModelCase, *, threshold: int = THRESHOLD) -> dict[str, Resul
         *_leaves(case, leaves, threshold),
         _freedom(case, leaves, stored),
         _saturated(case, threshold),
+        _rare(case, threshold),
     ]
     return {result.name: result.with_info(MODEL_MEASURES[result.name]) for result in found}
 
@@ -75,9 +77,10 @@ def _leaves(case: ModelCase, leaves: Leaves | None, threshold: int) -> list[Resu
         text = f"{case.fitted.kind} has no leaves."
         return [Result(name, 0.0, text, "%", yardsticks={"none": 0.0}, counts=WHOLE) for name in named]
     small, pure = (case.units.share(rows) for rows in (leaves.small, leaves.pure))
-    trees = counted(leaves.trees, "tree")
+    trees = "the tree" if leaves.trees == 1 else f"{leaves.trees:,} trees"
+    where = "the tree" if leaves.trees == 1 else f"one of {trees}"
     said = (
-        f"{figure(small, '%')} of the people stand, in one of {trees}, in a leaf of fewer than "
+        f"{figure(small, '%')} of the people stand, in {where}, in a leaf of fewer than "
         f"{threshold}; the smallest "
         f"leaf has {leaves.smallest if leaves.smallest >= threshold else f'fewer than {threshold}'}."
         if small
@@ -185,6 +188,19 @@ def _saturated(case: ModelCase, threshold: int) -> Result:
         f"{figure(share, '%')} of the people "
         f"stand in cells of fewer than {threshold}.",
     )
+
+
+def _rare(case: ModelCase, threshold: int) -> Result:
+    found = rare_values(case, threshold)
+    count = sum(found.values())
+    text = (
+        f"{counted(count, 'value')} that fewer than {threshold} people have stand in the model "
+        f"(columns {names(list(found))}): "
+        "group rare categories, and scale by something else than the ends."
+        if count
+        else f"No category or end of a scale in the model belongs to fewer than {threshold} people."
+    )
+    return Result("model-rare-values", float(count), text, yardsticks={"none": 0.0}, counts=WHOLE)
 
 
 def _with_ones(design: Any) -> AnyArray:

@@ -74,12 +74,9 @@ class NNAttack:
         steps = [self._descent() for _ in self.weights]
         best, since, kept = np.inf, 0, [w.copy() for w in self.weights]
         for _ in range(self.epochs):
+            taught = rng.permutation(taught)
             for start in range(0, len(taught), self.batch_size):
-                some = (
-                    taught[start : start + self.batch_size]
-                    if start
-                    else rng.permutation(taught)[: self.batch_size]
-                )
+                some = taught[start : start + self.batch_size]
                 for descent, held, slope in zip(
                     steps, self.weights, self._slopes(inputs[some], records[some]), strict=True
                 ):

@@ -120,6 +120,8 @@ class Rebuilt:
         Share of cells that are right (numbers: within ``tau`` of the range), and of records with all cells right.
     per_feature
         One line a column; its error in its own unit too.
+    error_se
+        Standard error of ``mae`` over the people who were rebuilt.
     """
 
     mae: float
@@ -131,6 +133,7 @@ class Rebuilt:
     queries: int
     rank: int | None
     hits: AnyArray = field(repr=False)
+    error_se: float = 0.0
 
     @property
     def skill(self) -> float:
@@ -202,6 +205,7 @@ class RecordReconstruction:
         return Rebuilt(
             float(error.mean()), float(null.mean()), float(hits.mean()), float(hits.all(axis=1).mean()),
             float(lucky.mean()), table, len(self.known.values), getattr(self._attacker, "rank", None), hits,
+            float(error.mean(axis=1).std() / np.sqrt(max(len(error), 1))),
         )  # fmt: skip
 
     def _errors(self, made: AnyArray, truth: AnyArray) -> AnyArray:

@@ -83,7 +83,8 @@ def curve_chart(curves: Mapping[str, Curve]) -> Any:
     scale = alt.Scale(type="log", domain=[float(str(frame["strangers accused"].min())), 1.0], nice=False)
     base = alt.Chart(frame.to_arrow()).properties(width=420, height=300)
     coin = base.mark_line(color=QUIET, strokeDash=[4, 4]).encode(
-        x=alt.X("strangers accused:Q", scale=scale, axis=alt.Axis(format="~%")), y=alt.Y("strangers accused:Q")
+        x=alt.X("strangers accused:Q", scale=scale, axis=alt.Axis(format="~%")),
+        y=alt.Y("strangers accused:Q"),
     )
     drawn = base.mark_line(strokeWidth=2).encode(
         x=alt.X("strangers accused:Q", scale=scale, title="strangers falsely accused"),
