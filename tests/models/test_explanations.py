@@ -160,15 +160,15 @@ def test_three_ways_agree_on_a_line(linear):
 
 def test_sampling_comes_near_the_exact_values():
     def f(v):
-        return np.tanh(v[:, 0] * v[:, 1]) + v[:, 2] ** 2
+        return np.maximum(v[:, 0], v[:, 1]) * v[:, 2] + np.exp(v[:, 0] * v[:, 1] * v[:, 2])
 
     exact = exact_shapley(f, TEST[:, :3], TRAIN[:, :3])
     errors = [
         np.abs(permutation_shapley(f, TEST[:, :3], TRAIN[:, :3], permutations=k, seed=1) - exact).mean()
         for k in (10, 1000)
     ]
-    assert errors[1] < 0.05
-    assert errors[1] < errors[0]
+    assert errors[1] < 0.25
+    assert errors[1] < errors[0] / 3
 
 
 def test_references_drawn_anew_hide_a_little():

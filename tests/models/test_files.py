@@ -166,3 +166,32 @@ def test_an_index_of_records_is_refused(tmp_path):
     path = saved(tmp_path / "m.skops", fit(KNeighborsClassifier(), people(80, 1)))
     with pytest.raises(FileError, match="every training record as it is"):
         open_model(path)
+
+
+@pytest.mark.parametrize("ending", ["json", "ubj"])
+def test_boosters_of_xgboost_are_opened_and_looked_at(tmp_path, ending):
+    xgboost = pytest.importorskip("xgboost")
+    from dalenius.models import check_model
+
+    data, others = people(200, 1), people(200, 2)
+    data["y"], others["y"] = ((held["y"] == "yes").astype(int) for held in (data, others))
+    x = np.column_stack([data[name] for name in NAMES])
+    model = xgboost.XGBClassifier(n_estimators=20, max_depth=6).fit(x, data["y"])
+    model.save_model(tmp_path / f"m.{ending}")
+    live, opened = (ModelCase.of(m, data, others, target="y") for m in (model, tmp_path / f"m.{ending}"))
+    assert np.allclose(live.scores(live.train), opened.scores(opened.train), atol=1e-3)
+    found = check_model(opened).results
+    assert found["model-small-leaves"].value > 50
+    assert not found["model-membership"].trusted  # a booster out of a file cannot be fitted again
+    assert check_model(live, runs=4).results["model-membership"].trusted
+
+
+def test_boosters_of_lightgbm_are_opened(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    data = people(200, 1)
+    data["y"] = (data["y"] == "yes").astype(int)
+    x = np.column_stack([data[name] for name in NAMES])
+    model = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1).fit(x, data["y"])
+    model.booster_.save_model(tmp_path / "m.txt")
+    live, opened = (ModelCase.of(m, data, target="y") for m in (model, tmp_path / "m.txt"))
+    assert np.allclose(live.scores(live.train), opened.scores(opened.train), atol=1e-6)

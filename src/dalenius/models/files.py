@@ -41,7 +41,7 @@ PLAIN = {
     "NoneType", "OrderedDict", "defaultdict", "complex", "type",
 }  # fmt: skip
 KNOWN = {
-    "sklearn.tree._tree.Tree", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "numpy.dtype", "sklearn.tree._tree.Tree", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer", "sklearn.utils._bunch.Bunch",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer", "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration", "sklearn.gaussian_process.kernels.RBF",

@@ -108,8 +108,10 @@ class Fitted:
         found = self._in_parts("predict", inputs)
         if self.classes is None:
             return np.asarray(found, np.float64).reshape(len(found), -1)[:, 0]
-        place = {label: i for i, label in enumerate(self.classes)}
-        return np.array([place.get(label, -1) for label in np.asarray(found).tolist()])
+        known = np.asarray(self.classes)
+        order = np.argsort(known, kind="stable")
+        at = np.minimum(np.searchsorted(known[order], found), len(known) - 1)
+        return np.where(known[order][at] == found, order[at], -1)
 
     def _in_parts(self, method: str, inputs: Any) -> AnyArray:
         call, rows = getattr(self.model, method), len(inputs)
