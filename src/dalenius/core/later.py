@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import altair as altair  # noqa: PLC0414 (said again so that type checkers pass it on)
+    from scipy import special as special  # noqa: PLC0414
     from scipy import stats as stats  # noqa: PLC0414
+    from sklearn import ensemble as ensemble  # noqa: PLC0414
 else:
 
     class _Later:
@@ -26,7 +28,8 @@ else:
         def __getattr__(self, name):
             return getattr(importlib.import_module(self._name), name)
 
-    altair, stats = _Later("altair"), _Later("scipy.stats")
+    altair, stats, special = _Later("altair"), _Later("scipy.stats"), _Later("scipy.special")
+    ensemble = _Later("sklearn.ensemble")
 
 
 def public_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

@@ -1,4 +1,4 @@
-"""`Merged`: a tree of tables over columns whose rare levels were put together.
+"""`Merged`: a tree or network of tables over columns whose rare levels were put together.
 
 A level that noise alone could have made is not worth a line in every table. Levels whose noisy count is small
 become one level "rest"; when a record is drawn, its rest turns back into a level by the noisy counts. (McKenna,
@@ -16,6 +16,7 @@ from dalenius.counts.ipf import FloatArray
 from dalenius.counts.tree_table import TreeTable
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.synth._store import stored
+from dalenius.synth.joint.bayes import Network
 
 THRESHOLD = 3.0
 """Levels below so many standard deviations of the noise are merged."""
@@ -108,7 +109,7 @@ class Merged:
     [0, 1, 2]
     """
 
-    table: TreeTable
+    table: TreeTable | Network
     mergings: Sequence[Merging]
 
     def sample(self, rows: int, rng: np.random.Generator, *, even: bool = False) -> list[IntArray]:

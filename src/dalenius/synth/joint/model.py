@@ -17,13 +17,14 @@ from dalenius.data.table import Table
 from dalenius.data.vector import IntArray
 from dalenius.synth._store import stored
 from dalenius.synth.base import Model
+from dalenius.synth.joint.bayes import Network
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.coding import Coding
 from dalenius.synth.joint.merged import Merged
 
 stored(JunctionTree)
 stored(TreeTable)
-Distribution: TypeAlias = Cells | TreeTable | Merged
+Distribution: TypeAlias = Cells | TreeTable | Merged | Network
 
 
 @stored
