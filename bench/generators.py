@@ -1,7 +1,7 @@
 """Copula, network and adversarial forest beside cart on Adult: CPU, utility, risk; SDV's copula where it is installed.
 
 Run: ``python bench/generators.py ADULT.parquet``: 32,561 rows, the 14 columns without the survey weight, as in the
-wheel of python-synthpop. SDV (``pip install sdv``, in an environment of its own) is timed in the same run if it is there.
+wheel of python-synthpop. SDV (``pip install sdv``, in an environment of its own) is timed too if it is there.
 """
 
 from __future__ import annotations
