@@ -167,7 +167,7 @@ class Copula(Synthesizer):
                 part.put_in_order(common)
         correlations = latent_correlations(np.array([part.scores() for part in parts]), present)
         pieces = {part.name: Pieces.of(part.entries, part.codes[part.present], part.rank) for part in parts}
-        return CopulaModel(table, pieces, np.linalg.cholesky(correlations))
+        return CopulaModel(table, pieces, np.asarray(np.linalg.cholesky(correlations), np.float64))
 
     def cost(self, shape: Shape) -> Cost:
         """A sort of each column, and a normal and a search per drawn cell."""

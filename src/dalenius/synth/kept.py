@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from dalenius.data.table import Table
 from dalenius.synth.base import Model
 
@@ -9,7 +11,7 @@ from dalenius.synth.base import Model
 class KeptTable(Model):
     """Base of models that keep their table; ``_draw`` is left to say."""
 
-    keeps = ("table",)
+    keeps: ClassVar[tuple[str, ...]] = ("table",)
 
     def __init__(self, table: Table) -> None:
         super().__init__(table.schema, table.rows, table.origin)

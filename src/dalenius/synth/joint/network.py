@@ -23,6 +23,7 @@ from dalenius.counts.junction import Clique
 from dalenius.counts.keys import product
 from dalenius.data.exit import releasable
 from dalenius.data.table import Table
+from dalenius.data.vector import IntArray
 from dalenius.synth.base import absent, register
 from dalenius.synth.joint.base import JointSynthesizer, Prior
 from dalenius.synth.joint.bayes import Network, conditional, freedom, grow, information, ordered
@@ -261,7 +262,7 @@ def _family(records: Records, held: Clique, column: int) -> FloatArray:
     return _last(records.count([margin])[0], (*held, column), margin)
 
 
-def _last(table: FloatArray, wanted: Clique, held: Clique | None = None) -> FloatArray:
+def _last(table: FloatArray | IntArray, wanted: Clique, held: Clique | None = None) -> FloatArray:
     """A table with its axes in the wanted order; they are in ascending order unless said."""
     held = tuple(sorted(wanted)) if held is None else held
     return np.transpose(table, [held.index(v) for v in wanted]).astype(np.float64)
