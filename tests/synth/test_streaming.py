@@ -46,7 +46,7 @@ def drawn(model, rows=1500):
 SYNDIFFIX = pytest.param("syndiffix", marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("method", ["independent", "saturated", "loglinear", "poisson", SYNDIFFIX])
+@pytest.mark.parametrize("method", ["independent", "saturated", "loglinear", "poisson", "network", SYNDIFFIX])
 @pytest.mark.parametrize("batch", [77, 100_000])
 def test_model_of_a_stream_is_that_of_the_rows(shared, method, batch):
     options = {"salt": "a secret of mine"} if method == "syndiffix" else {}
@@ -169,7 +169,7 @@ def test_what_needs_rows_is_refused_at_once(people, tmp_path):
         fit_stream(strata, stream, schema=schema)
     with pytest.raises(DaleniusError, match="no rows"):
         fit_stream(make_synthesizer("independent"), ArrowStream(people.clear().to_arrow()))
-    assert {"independent", "saturated", "loglinear", "poisson", "mst", "aim", "syndiffix"} == set(
+    assert {"independent", "saturated", "loglinear", "poisson", "mst", "aim", "network", "syndiffix"} == set(
         from_counts()
     )
 
