@@ -273,7 +273,7 @@ def test_only_named_outputs_leave(tmp_path):
     desk.table({"g": ["a"] * 3, "person": range(3)}, "g")  # a look that nobody wants to take out
     pack = desk.finalise(tmp_path / "out", outputs=["output_0", "output_4"])
     assert [r.uid for r in pack.records] == ["output_0", "output_4"]
-    assert len(desk.memory.earlier()) == 1
+    assert len(desk.memory.earlier()) == 2  # the table and the test
     with pytest.raises(DaleniusError, match="no output 'output_9'"):
         desk.finalise(tmp_path / "out", outputs=["output_9"])
 

@@ -18,11 +18,13 @@ from dalenius.core.result import WHOLE, Result
 from dalenius.counts.saturation import is_saturated
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.policy import Policy
-from dalenius.outputs.query import Bools, Floats
+from dalenius.outputs.query import Bools, Floats, Ints
 from dalenius.tables import Dominance, FewContributors, PPercent
 
 Verdict = Literal["pass", "review", "fail"]
 ORDER: tuple[Verdict, ...] = ("pass", "review", "fail")
+SAME = 1e-6
+"""Values that differ by less, as a share of their size, are the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,29 +161,40 @@ def full_cell(evidence: Evidence, policy: Policy) -> Finding:
 
 @check
 def all_same(evidence: Evidence, policy: Policy) -> Finding:
-    """Everybody in the cell has the same value."""
-    figures = evidence.figures
-    flagged = (figures["rows"] >= 2) & (figures["low"] == figures["high"]) & policy.all_same
+    """Everybody in the cell has the same value, to six digits."""
+    flagged = _equal(evidence) & policy.all_same
     return finding("all_same", evidence, flagged, "everybody in the cell has the same value")
+
+
+def _equal(evidence: Evidence) -> Bools:
+    low, high = evidence.figures["low"], evidence.figures["high"]
+    near = high - low <= SAME * np.maximum(np.abs(low), np.abs(high))
+    return np.asarray((evidence.figures["rows"] >= 2) & near)
 
 
 @check
 def few_others(evidence: Evidence, policy: Policy) -> Finding:
-    """Most in the cell share one end value, and few have another: the figure tells what these few have.
+    """Most in the cell share one value, or nearly, and few have another: the figure tells what these few have.
 
     The mean of a 0/1 column is a count, and a column that is constant but for few people is about them alone. Where
     people have several records one may hold the common value and others too, so that a person looks.
     """
+    flagged = _apart(evidence, policy) & policy.all_same
+    once = evidence.figures["rows"] == evidence.figures["units"]
+    told: Verdict = "fail" if (flagged & once).any() else "review"
+    words = f"fewer than {policy.threshold} people or units have another value than all others"
+    return finding("few_others", evidence, flagged, words, verdict=told, limit=policy.threshold)
+
+
+def _apart(evidence: Evidence, policy: Policy) -> Bools:
+    """Cells in which few have another value than all others, exactly or nearly."""
     figures, number = evidence.figures, evidence.figures["units"]
     flagged = np.zeros(number.shape, np.bool_)
     for held in ("at_low", "at_high"):
         others = number - figures[held]
         flagged |= (2 * figures[held] >= number) & (others > 0) & (others < policy.threshold)
-    flagged &= policy.all_same
-    once = figures["rows"] == number
-    told: Verdict = "fail" if (flagged & once).any() else "review"
-    words = f"fewer than {policy.threshold} people or units have another value than all others"
-    return finding("few_others", evidence, flagged, words, verdict=told, limit=policy.threshold)
+    away = figures.get("others", np.full(number.shape, np.nan))
+    return np.asarray(flagged | ((2 * away < number) & (away > 0) & (away < policy.threshold)))
 
 
 @check
@@ -207,6 +220,60 @@ def p_percent(evidence: Evidence, policy: Policy) -> Finding:
     worst = float(np.nanmin(ratio)) if np.isfinite(ratio).any() else float("nan")
     words = "one unit could work out the largest other one's value closely"
     return finding("p_percent", evidence, flagged, words, worst=worst, limit=policy.p)
+
+
+@check
+def many_rows(evidence: Evidence, policy: Policy) -> Finding:
+    """One or two units own almost all rows that are counted: the count is theirs (where units have several rows)."""
+    figures = evidence.figures
+    words = "a few units own almost all rows that are counted"
+    if "rows_1" not in figures:  # every row is a unit of its own
+        return finding("many_rows", evidence, _none(evidence), words)
+    parts = Parts(evidence.number, figures["rows"], lambda n: figures[f"rows_{n}"])
+    rule = Dominance([(policy.nk_n, 100 * policy.nk_k)], strict=not policy.nk_inclusive)
+    flagged = rule.hits(parts) & (figures["rows"] > figures["units"])
+    return finding("many_rows", evidence, flagged, words, limit=policy.nk_k)
+
+
+@check
+def deviation(evidence: Evidence, policy: Policy) -> Finding:
+    """Few units make up almost all of the deviations from the mean, of which a variance or a skewness is a sum.
+
+    Shapes are safe in normal use; a column that is constant but for few has no shape beyond these few.
+    """
+    figures = evidence.figures
+    if not policy.spread:
+        return finding("deviation", evidence, _none(evidence), "")
+    parts = Parts(evidence.number, figures["deviation"], lambda n: figures[f"deviation_{n}"])
+    rules = (
+        Dominance([(policy.nk_n, 100 * policy.nk_k)], strict=not policy.nk_inclusive),
+        PPercent(100 * policy.p),
+    )
+    flagged = np.logical_or.reduce([rule.hits(parts) for rule in rules]) & (figures["deviation"] > 0)
+    flagged |= _apart(evidence, policy) | _equal(evidence)
+    flagged &= evidence.number > 1
+    words = "all have the same value but for few, so that the spread tells what these few have"
+    return finding("deviation", evidence, flagged, words, limit=policy.nk_k)
+
+
+@check
+def owners(evidence: Evidence, policy: Policy) -> Finding:
+    """The rows around a quantile are those of one or few people: the quantile is their value."""
+    held = evidence.figures["owners"]
+    flagged = 2 * held < policy.threshold
+    words = "the rows around the quantile belong to one person or a few"
+    return finding(
+        "owners", evidence, flagged, words, worst=float(held.min(initial=np.inf)), limit=policy.threshold / 2
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Contributions to something that is no sum of values, as the rules of tables see them."""
+
+    number: Ints
+    total: Floats
+    largest_sum: Callable[[int], Floats]
 
 
 def _comparable(evidence: Evidence, policy: Policy) -> Bools:
@@ -247,6 +314,15 @@ def min_dof(evidence: Evidence, policy: Policy) -> Finding:
 
 
 @check
+def few_in_group(evidence: Evidence, policy: Policy) -> Finding:
+    """A test compares groups, one of which has few people: what it says is about them."""
+    people = float(evidence.facts.get("people_of_a_group", policy.threshold))
+    words = f"one of the groups that are compared has fewer than {policy.threshold} people or units"
+    hit = np.array([people < policy.threshold])
+    return finding("few_in_group", evidence, hit, words, worst=people, limit=policy.threshold)
+
+
+@check
 def saturated(evidence: Evidence, policy: Policy) -> Finding:
     """The model only recasts a table: as many parameters as patterns of its regressors (rank = distinct rows)."""
     facts = evidence.facts
@@ -259,7 +335,26 @@ def saturated(evidence: Evidence, policy: Policy) -> Finding:
     words = "the model is saturated: it is a table, and is checked as one"
     told: Verdict = "review" if facts.get("rerouted") else "fail"
     worst, limit = float(facts["rank"]), float(facts["patterns"])
+    if not hit[0] and facts.get("cell_people", policy.threshold) < policy.threshold:
+        hit, told = np.ones(1, np.bool_), "fail"
+        words = (
+            f"but for columns that explain nothing it is a table, with cells of fewer than {policy.threshold}"
+        )
     return finding("saturated", evidence, hit, words, verdict=told, worst=worst, limit=limit)
+
+
+@check
+def own_parameter(evidence: Evidence, policy: Policy) -> Finding:
+    """Few people have a parameter of a model to themselves, or a fitted value rests on them alone."""
+    people = float(evidence.facts.get("people_of_a_parameter", policy.threshold))
+    hit = np.array([people < policy.threshold])
+    if people < policy.concentration_n:
+        words = "a parameter belongs to one or two people or units: with it their own values follow"
+        return finding("own_parameter", evidence, hit, words, worst=people, limit=policy.concentration_n)
+    words = f"a parameter rests on fewer than {policy.threshold} people or units"
+    return finding(
+        "own_parameter", evidence, hit, words, verdict="review", worst=people, limit=policy.threshold
+    )
 
 
 @check

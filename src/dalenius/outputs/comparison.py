@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,11 @@ def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
     for each in earlier:
         looked.with_one(each)
     looked.all_together()
+    if not looked.lines and looked.doubts:
+        words = f"without fewer than {policy.threshold} people it is an earlier output: take the same people in both"
+        found = finding("differencing", evidence, np.ones(1, np.bool_), words, verdict="review")
+        object.__setattr__(found.result, "sentence", "\n".join(dict.fromkeys(looked.doubts)))
+        return found
     words = f"together with earlier outputs what belongs to fewer than {policy.threshold} can be computed"
     found = finding("differencing", evidence, flagged, words)
     if not looked.lines:
@@ -80,6 +86,8 @@ class Comparison:
         self.held: Contributions | None = memory.contributed(out, part)
         self.digest = Partition.digest(part.body)
         self.lines: list[str] = []
+        self.doubts: list[str] = []
+        self.form = out.form
         self.near: list[tuple[float, Earlier]] = []
         self.seen: dict[str, bool] = {}
         self.complete, self.together = True, 0
@@ -98,6 +106,10 @@ class Comparison:
     def with_one(self, earlier: Earlier) -> None:
         """Compare with one earlier output, by one joint count."""
         linear = earlier.held is not None and self.held is not None
+        if self.form or earlier.form:
+            if linear:
+                self._with_form(earlier)
+            return
         if earlier.digest in self.seen and not linear:
             self.lines += [self._line(earlier)] if self.seen[earlier.digest] else []
             return
@@ -105,30 +117,62 @@ class Comparison:
             return  # the same people in the same cells
         old = self.memory.read(earlier.digest)
         simple = old.simple and self.part.simple
-        bins = (self.part.cells + 1) * (old.cells + 1)
-        if not simple or bins > MOST_PAIRS:
+        if not simple or (self.part.cells + 1) * (old.cells + 1) > MOST_PAIRS:
             self.near.append((1.0, earlier))
-            hit = earlier.digest != self.digest and self._several([(earlier, old)])
+            hit = earlier.digest != self.digest and self._sets(earlier, old)
             if linear:
                 self._same_cells(earlier, old)
         else:
-            counts = np.zeros(bins, np.int64)
-            joint(self.part.layers[0], old.layers[0], old.cells + 1, counts)
-            table = counts.reshape(self.part.cells + 1, old.cells + 1)
-            hit = self._pair(earlier, table)
+            table = self._joint(old)
+            self.near.append((np.count_nonzero(table) / max(table.shape), earlier))
+            hit = self._sets(earlier, old, table)
             if linear:
                 self._changes(earlier, table, old)
         self.seen[earlier.digest] = hit
 
-    def _pair(self, earlier: Earlier, table: Ints) -> bool:
+    def _with_form(self, earlier: Earlier) -> None:
+        """Compare models and tests: one of the same form about few people more or less gives them away.
+
+        With other columns in it, or beside a mean, it takes more than a subtraction: a person looks.
+        """
+        variable = self.out.query.variable
+        common = bool(words_of(variable) & words_of(earlier.variable))
+        both = self.form and earlier.form
+        if not common and not both:
+            return
+        old = self.memory.read(earlier.digest)
+        known, self.lines = self.lines, []
+        marked = self.flagged.copy()
+        if common and earlier.digest != self.digest:
+            self._sets(earlier, old)
+        if both:
+            self._same_cells(earlier, old)
+        if both and variable == earlier.variable:
+            known += self.lines
+        else:
+            self.doubts += self.lines
+            self.flagged[:] = marked
+        self.lines = known
+        if both and common:
+            self.near.append((1.0, earlier))
+
+    def _sets(self, earlier: Earlier, old: Partition, table: Ints | None = None) -> bool:
+        """Compare the people behind two outputs, by one joint count if each is in one cell only."""
+        if not (old.simple and self.part.simple) or (self.part.cells + 1) * (old.cells + 1) > MOST_PAIRS:
+            return self._several([(earlier, old)])
+        table = self._joint(old) if table is None else table
         groups, whole = pair_groups(table, self.policy.threshold)
         self.complete &= whole
-        self.near.append((np.count_nonzero(table) / max(table.shape), earlier))
         groups = [group for group in groups if not _whole_columns(group, table)]
         self._mark_places(groups, table)
         if groups:
             self.lines.append(self._line(earlier))
         return bool(groups)
+
+    def _joint(self, old: Partition) -> Ints:
+        counts = np.zeros((self.part.cells + 1) * (old.cells + 1), np.int64)
+        joint(self.part.layers[0], old.layers[0], old.cells + 1, counts)
+        return counts.reshape(self.part.cells + 1, old.cells + 1)
 
     def _several(self, others: Sequence[tuple[Earlier, Partition]]) -> bool:
         """Compare with some earlier outputs all together."""
@@ -179,7 +223,7 @@ class Comparison:
 
     def all_together(self) -> None:
         """Compare with earlier outputs at once, the nearest first, as long as kinds of people are few enough."""
-        if self.lines or len({e.digest for _, e in self.near}) < 2:
+        if self.lines or self.doubts or len({e.digest for _, e in self.near}) < 2:
             return
         chosen: dict[str, tuple[Earlier, Partition]] = {}
         kinds, number = self.part.layers[0].astype(np.int64), self.part.cells + 1
@@ -198,6 +242,8 @@ class Comparison:
         self.together = sum(e.digest in chosen for _, e in self.near)
         if len(chosen) > 1:
             self._several(list(chosen.values()))
+        if self.form and any(e.variable != self.out.query.variable for e, _ in chosen.values()):
+            self.doubts, self.lines = self.lines, []
 
     # Sums and means.
 
@@ -309,6 +355,18 @@ class _Left:
 
     def largest_sum(self, count: int) -> Floats:
         return largest_in_rows(np.array([0, len(self.values)]), self.values, count).sum(axis=1)
+
+
+def words_of(variable: str | None) -> set[str]:
+    """Columns that an output is about, by the names in its variable.
+
+    Examples
+    --------
+    >>> sorted(words_of("np.log(pay) + C(sex)[T.m] + age + const"))
+    ['age', 'pay', 'sex']
+    """
+    plain = re.sub(r"\[[^\]]*\]", "", variable or "")
+    return set(re.findall(r"[^\W\d]\w*\b(?!\s*[(.])", plain)) - {"Intercept", "const"}
 
 
 def _who(outputs: Sequence[Earlier]) -> str:

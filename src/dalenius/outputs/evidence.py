@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 
 from dalenius.core.plain import plain
 from dalenius.outputs._kernels import COLUMNS, by_record, by_unit
+from dalenius.outputs.behind import deviations, others_of, owners_of
 from dalenius.outputs.query import SMALL, Bools, Floats, Ints, Query
 
 
@@ -28,7 +29,10 @@ class Evidence:
         Categories of each dimension; ``inner`` cells of them.
     figures
         One column a figure: rows (non-missing), missing, negative, units, sum, total (of absolute contributions of
-        units), low, high, and how many units hold these two ends.
+        units), low, high, how many units hold these two ends, and how many are away from what all others have
+        (``others``). With a power in the facts ``deviation`` and ``deviation_1`` … (total and largest sums by unit of
+        deviations from the mean to that power), with quantiles ``owners`` (people who own the rows around them), where
+        rows of units are counted ``rows_1`` … (rows of those who have most).
     top
         Largest absolute contributions of single units, cells × n.
     impossible
@@ -98,8 +102,17 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(str(value).replace("Infinity", "inf"))
 
 
-def collect(query: Query, largest: int = 2) -> Evidence:
+def collect(query: Query, largest: int = 2, few: int = 10) -> Evidence:
     """Collect the evidence of a table in one pass over its records (one more a margin).
+
+    Parameters
+    ----------
+    query
+        What is asked of the data.
+    largest
+        How many of the largest contributions are kept by cell.
+    few
+        How many people are few, where those who differ from all others are counted.
 
     Examples
     --------
@@ -111,19 +124,51 @@ def collect(query: Query, largest: int = 2) -> Evidence:
     >>> found.number.tolist(), found.largest_sum(1).tolist(), found.figures["missing"].tolist()
     ([2, 0], [70.0, 0.0], [0.0, 1.0])
     """
-    outs, tops = [], []
+    outs, tops, more = [], [], []
     for over in query.parts:
-        out, top = _figures(query, query.collapsed(over), query.size(over), largest)
+        cell = query.collapsed(over)
+        out, top = _figures(query, cell, query.size(over), largest)
+        empty = out[:, 0] == 0
+        out[empty, 6], out[empty, 7] = np.nan, np.nan
         outs.append(out)
         tops.append(top)
+        more.append({**_rows(query, cell, top), **_behind(query, cell, out, few, largest)})
     out = np.concatenate(outs)
-    empty = out[:, 0] == 0
-    out[empty, 6], out[empty, 7] = np.nan, np.nan
     figures = {name: out[:, i] for i, name in enumerate(COLUMNS)}
+    figures |= {name: np.concatenate([part[name] for part in more]) for name in more[0]}
     shape, facts = query.shape, dict(query.facts)
     return Evidence(
         query.frame(), shape, figures, np.concatenate(tops), query.impossible, facts, query.limits
     )
+
+
+def _rows(query: Query, cell: Any, top: Floats) -> dict[str, Floats]:
+    """Rows of those who have most, where rows are counted and units have several."""
+    if query.unit is None or not (query.value is None or query.facts.get("counts")):
+        return {}
+    if query.value is not None:
+        there = np.where(np.isnan(query.value), np.nan, 1.0)
+        _, top = _figures(replace(query, value=there), cell, *top.shape)
+    return {f"rows_{k + 1}": top[:, : k + 1].sum(axis=1) for k in range(top.shape[1])}
+
+
+def _behind(query: Query, cell: Any, out: Floats, few: int, largest: int) -> dict[str, Floats]:
+    """Figures about the few that many may hide, as the form of the statistic asks for them."""
+    if query.value is None:
+        return {}
+    places = {name: i for i, name in enumerate(COLUMNS)}
+    found = {
+        "others": others_of(query, cell, out[:, [places[n] for n in ("rows", "sum", "low", "high")]], few)
+    }
+    if "power" in query.facts:
+        away = deviations(cell, query.value, out[:, [places["rows"], places["sum"]]], query.facts["power"])
+        own, top = _figures(replace(query, value=away), cell, len(out), largest)
+        found["deviation"] = own[:, places["total"]]
+        found |= {f"deviation_{k + 1}": top[:, : k + 1].sum(axis=1) for k in range(top.shape[1])}
+    if "quantiles" in query.facts:
+        of = out[:, [places["rows"], places["units"]]]
+        found["owners"] = owners_of(query, cell, of, query.facts["quantiles"], few)
+    return found
 
 
 def _figures(query: Query, cell: Any, cells: int, largest: int) -> tuple[Floats, Floats]:

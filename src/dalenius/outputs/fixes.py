@@ -429,7 +429,7 @@ def merge_steps(out: Output) -> Attempt:
     curves = out.query.facts.get("curves")
     if curves is None:
         raise OptionError("merged steps are for survival tables")
-    from dalenius.outputs.wraps.survival import curve_values, steps_evidence  # noqa: PLC0415 (a wrap makes curves)
+    from dalenius.outputs.wraps.survival import curve_values, steps_evidence, steps_query  # noqa: PLC0415 (makes curves)
 
     least = out.desk.policy.survival
     fewer = [(g, c.merged(least)) for g, c in curves]
@@ -438,10 +438,8 @@ def merge_steps(out: Output) -> Attempt:
         raise OptionError("too few people for a single step")
     judged = judge(out.query, out.desk.policy, steps_evidence(fewer))
     before, after = (sum(len(c.time) for _, c in x) for x in (curves, fewer))
-    labels = judged.evidence.cells
-    words = [f"{g}: to {t}" if len(fewer) > 1 else f"to {t}" for g, t in labels.iter_rows()]
-    steps = Dimension("step", np.zeros(0, np.int32), tuple(words))
-    merged = Query(out.query.statistic, (steps,), command=out.query.command)
+    merged = steps_query(out.query.facts["people"], fewer)
+    judged = _looked_back(out, judged, curve_values(fewer), merged)
     told = f"{before} steps became {after}; at the end of each the curve is exact"
     return Attempt(
         "merge_steps",
@@ -467,7 +465,7 @@ def end_values(out: Output, share: float = 0.05) -> Attempt:
         "percentile" if s.strip() in renamed else s.strip() for s in out.query.statistic.split(",")
     )
     query = replace(out.query, statistic=statistic, facts={"quantiles": [share]})
-    evidence = collect(query, max(out.desk.policy.nk_n, 2))
+    evidence = collect(query, max(out.desk.policy.nk_n, 2), out.desk.policy.threshold)
     shown = {renamed.get(n, n): figures(query, evidence, renamed.get(n, n)) for n in values}
     judged = _looked_back(out, judge(query, out.desk.policy, evidence), shown, query)
     told = "minimum and maximum are replaced by the 5th and 95th percentile"

@@ -78,7 +78,7 @@ def judge(query: Query, policy: Policy, evidence: Evidence | None = None) -> Jud
     names = [name.strip() for name in query.statistic.split(",")]
     places = tuple(register().lookup(name) for name in dict.fromkeys(names))
     if evidence is None:
-        evidence = collect(query, max(policy.nk_n, 2))
+        evidence = collect(query, max(policy.nk_n, 2), policy.threshold)
     return examined(places, evidence, policy)
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 HANDED = "+"
 """Stands in the session of an output that was handed over."""
+LINEAR = frozenset("dghikl")
+"""Statbarns whose figures change with every value of everybody: sums, models, tests, shapes, concentration."""
 CACHED = 6
 """Contributions that are held in working memory."""
 
@@ -46,7 +48,7 @@ create table if not exists partitions (digest text primary key, cells integer, b
 create table if not exists contributions (name text primary key, variable text, body blob);
 create table if not exists outputs (
   id integer primary key, session text, desk text, uid text, command text, variable text, labels text, digest text,
-  held text, unique (session, uid));
+  held text, form integer not null default 0, unique (session, uid));
 """
 
 
@@ -63,6 +65,7 @@ class Earlier:
     labels: str
     digest: str
     held: str | None
+    form: bool = False
 
     @property
     def told(self) -> str:
@@ -93,6 +96,8 @@ class Memory:
                 os.chmod(place, PRIVATE_FILE)
                 self.store.execute("pragma journal_mode = wal")
             self.store.executescript(TABLES)
+            if "form" not in [row[1] for row in self.store.execute("pragma table_info(outputs)")]:
+                self.store.execute("alter table outputs add column form integer not null default 0")
             self.history = History(self.store, self.key)
         except sqlite3.DatabaseError:
             raise FileError(f"{place}: this is not the memory of a project; choose another folder") from None
@@ -170,8 +175,10 @@ class Memory:
         query = out.merged or out.query
         if self._made is not None and self._made[0] is query and self._made[1] == _shown(out):
             return self._made[2].resized(self.units)
-        guarded = out.judged.evidence.number >= out.desk.policy.threshold if out.merged is None else None
         hidden = self._hidden(out)
+        guarded = None
+        if out.merged is None and hidden.any():
+            guarded = out.judged.evidence.number >= out.desk.policy.threshold
         part = Partition.of(
             query, hidden, rows, self.units, None if guarded is None else guarded & hidden & out.flagged
         )
@@ -179,9 +186,9 @@ class Memory:
         return part
 
     def contributed(self, out: Output, part: Partition) -> Contributions | None:
-        """What each unit contributes to a sum or mean; None for other outputs."""
+        """What each unit contributes to a sum, a model or the like; None for counts."""
         query, rows = out.merged or out.query, self.rows_of(out)
-        linear = any(barn.id == "d" for barn in out.judged.statbarns)
+        linear = any(barn.id in LINEAR for barn in out.judged.statbarns)
         if query.value is None or not linear or rows is None:
             return None
         if self._held is None or self._held[0] is not part:
@@ -216,8 +223,8 @@ class Memory:
                 "insert or ignore into partitions values (?, ?, ?)", (digest, part.cells, body)
             )
             self.store.execute(
-                "insert into outputs (session, desk, uid, command, variable, labels, digest, held) "
-                "values (?, ?, ?, ?, ?, ?, ?, ?)",
+                "insert into outputs (session, desk, uid, command, variable, labels, digest, held, form) "
+                "values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     self.session,
                     desk,
@@ -227,6 +234,7 @@ class Memory:
                     labels,
                     digest,
                     name,
+                    out.form,
                 ),
             )
             self.history.add("kept", self.session, out.record.uid, digest)
@@ -298,7 +306,7 @@ class Memory:
     def earlier(self, uid: str | None = None) -> list[Earlier]:
         """All outputs kept, but the one that is being looked at."""
         rows = self.store.execute(
-            "select id, session, desk, uid, command, variable, labels, digest, held from outputs order by id"
+            "select id, session, desk, uid, command, variable, labels, digest, held, form from outputs order by id"
         ).fetchall()
         # A fix of an output is made of the same table: it tells nothing beyond the version handed over.
         return [Earlier(*row) for row in rows if (row[1].split(HANDED)[0], row[3]) != (self.session, uid)]

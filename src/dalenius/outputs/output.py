@@ -75,6 +75,12 @@ class Output:
         return self.record.statbarn
 
     @property
+    def form(self) -> bool:
+        """Whether it is a model or a test: those tell no counts, but two of them what they are computed from."""
+        barns = {barn.id for barn in self.judged.statbarns}
+        return bool(barns) and barns <= {"g", "h"}
+
+    @property
     def cells(self) -> pl.DataFrame:
         """Every cell with the checks that mark it."""
         return self.judged.cells

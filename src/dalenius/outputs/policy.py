@@ -33,6 +33,9 @@ class Policy:
         The n largest may not make up k of a total (``>=`` if inclusive); p of the p % rule. All as shares.
     zeros, full_cells, near_full, all_same, missing
         Whether empty cells, full cells, nearly full cells, cells of equal values and dropped missing values count.
+    spread
+        Whether standard deviations and the like are looked at for few people who make up all of the spread; without it
+        they are judged by degrees of freedom alone.
     negatives
         "review", or "absolute" to run dominance on absolute values.
     zero_total
@@ -67,6 +70,7 @@ class Policy:
     near_full: bool = False
     all_same: bool = True
     missing: bool = False
+    spread: bool = True
     negatives: str = "review"
     zero_total: bool = True
     tail: int = 0

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
 from dalenius.outputs.wraps.asked import each, one_way
 from dalenius.outputs.wraps.grids import described
 from dalenius.outputs.wraps.grouped import Grouped
 from dalenius.outputs.wraps.reductions import REDUCTIONS, aggregated, reduced
-from dalenius.outputs.wraps.sources import kept, keyed, listed, name_of, source_units
+from dalenius.outputs.wraps.sources import kept, keyed, listed, name_of, source_units, units_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -83,8 +84,9 @@ class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
 
 
 class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
-    """A frame whose figures are checked."""
+    """A frame whose figures are checked; without the column of the unit it knows the frame it comes from."""
 
+    _metadata = ["_source"]  # noqa: RUF012 (pandas asks for a list)
     _desk: ClassVar[Any]
     _sliced: ClassVar[Any]
 
@@ -98,9 +100,15 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
-        if isinstance(found, CheckedSeries) and len(found) == len(self):
-            object.__setattr__(found, "_source", self)
+        owned = isinstance(found, CheckedFrame) and self._desk.unit in found.columns
+        if isinstance(found, CheckedSeries | CheckedFrame) and not owned and len(found) == len(self):
+            object.__setattr__(found, "_source", self if self._desk.unit in self.columns else self._from)
         return found
+
+    @property
+    def _from(self) -> Any:
+        """The frame with the column of the unit that this one comes from."""
+        return getattr(self, "_source", None)
 
     def groupby(self, by: Any = None, *given: Any, **options: Any) -> Any:
         """``groupby``, checked."""
@@ -155,7 +163,8 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         from dalenius.outputs.wraps.statsmodels import correlations  # noqa: PLC0415 (models are another border)
 
         options.setdefault("numeric_only", True)
-        return correlations(self._desk, self, getattr(kept(self._desk, self), name)(*given, **options))
+        made = getattr(kept(self._desk, self), name)(*given, **options)
+        return correlations(self._desk, self, made, "correlation" if name == "corr" else "covariance")
 
     def _columns(self, usual: Callable[[], Any], stats: list[str] | None = None) -> Any:
         return described(self._desk, self, source_units(self._desk, self), usual, stats)
@@ -170,15 +179,18 @@ def plain(by: Any) -> Any:
 
 def _together(one: CheckedSeries, two: Any, figure: Any, statistic: str) -> Any:
     """A figure of two columns: two parameters, from the rows where both are there."""
-    from dalenius.outputs.wraps.statsmodels import own_column  # noqa: PLC0415 (models are another border)
+    from dalenius.outputs.wraps.statsmodels import together  # noqa: PLC0415 (models are another border)
 
-    pair = pd.concat([pd.Series(one), pd.Series(two)], axis=1, join="inner").to_numpy(np.float64)
-    pair = pair[~np.isnan(pair).any(axis=1)]
-    # A column that is constant but for one or two people has nothing else to tell.
-    free = 0 if own_column(pair, None, one._desk.policy.concentration_n) else len(pair) - 2
-    one._desk.declare(
-        statistic, figure, f"{statistic}({name_of(one)}, {name_of(two)})", dof=free, rank=2, patterns=3
+    pair = pd.concat([pd.Series(one), pd.Series(two)], axis=1, join="inner")
+    pair.columns = pd.Index(
+        [name_of(one), name_of(two) if name_of(two) != name_of(one) else f"{name_of(two)} (2)"]
     )
+    (unit, ids), notes = units_of(one._desk, one)
+    if len(pair) != len(one):  # only some rows are in both
+        places = one.index.get_indexer(pair.index)
+        unit, ids = (unit[places], ids) if unit is not None else (None, pair.index)
+    told = pl.DataFrame({"statistic": [statistic], "value": [float(figure)]})
+    together(one._desk, statistic, pair, unit, ids, told, figure, notes, call=statistic)
     return figure
 
 

@@ -223,7 +223,7 @@ def described(
         len(values), values, str(names[0]) if len(names) == 1 else None, again, ids, facts=form_facts(asked),
         command=command or f"describe({', '.join(map(str, names))})",
     )  # fmt: skip
-    evidence = collect(query, max(desk.policy.nk_n, 2))
+    evidence = collect(query, max(desk.policy.nk_n, 2), desk.policy.threshold)
     judged = judge(query, desk.policy, evidence)
     alone = tuple(
         f for f in judged.findings if f.check not in ("full_cell", "zero_cell")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from dalenius.core.errors import DataError
+from dalenius.outputs.checks import Finding, finding
+from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.wraps.columns import units
 
 if TYPE_CHECKING:
@@ -42,6 +45,11 @@ def units_of(desk: Desk, source: Any) -> tuple[tuple[Any, Any], tuple[str, ...]]
     return plain, (
         f"the column {desk.unit!r} of the unit was not found with these data: rows were counted, not units",
     )
+
+
+def noted(notes: Sequence[str], evidence: Evidence) -> list[Finding]:
+    """A note about units as a finding: a person looks."""
+    return [finding("unit", evidence, np.ones(1, np.bool_), note, verdict="review") for note in notes[:1]]
 
 
 def listed(given: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import pandas as pd
 import polars as pl
 
 from dalenius.counts.saturation import distinct_patterns, is_saturated
-from dalenius.outputs.checks import CHECKS, finding
+from dalenius.outputs.checks import CHECKS, Finding, finding
+from dalenius.outputs.design import Design, marks
 from dalenius.outputs.evidence import Evidence, collect
 from dalenius.outputs.judge import Judged, judge
 from dalenius.outputs.output import Output
 from dalenius.outputs.query import Dimension, Floats, Ints, Query
 from dalenius.outputs.wraps.columns import units
+from dalenius.outputs.wraps.sources import noted, units_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -50,10 +53,18 @@ class Models:
             elif isinstance(data, pd.DataFrame) and type(data) is not pd.DataFrame:
                 options["data"] = plain = pd.DataFrame(data)
                 given, data = given[:1], plain
+            elif data is None and given and isinstance(given[0], pd.Series):
+                data = given[0]  # the outcome knows the frame it comes from
+                given = (pd.Series(given[0]), *(_bare(g) for g in given[1:]))
             model = found(*given, **options)
             return Fitting(self._desk, model, data) if hasattr(model, "fit") else model
 
         return made
+
+
+def _bare(given: Any) -> Any:
+    """A checked frame or column as plain pandas."""
+    return pd.DataFrame(given) if isinstance(given, pd.DataFrame) else given
 
 
 class Fitting:
@@ -93,33 +104,56 @@ def model_output(desk: Desk, fitted: Any, data: Any) -> Output:
     if model is None or design is None or not name:
         return desk.declare(name or type(model).__name__, command=call)
     target = np.asarray(model.endog, np.float64)
-    unit, ids = _units(desk, model, data, len(design))
-    people = len(design) if unit is None else len(np.unique(unit))
-    rank = int(np.linalg.matrix_rank(design))
+    unit, ids, notes = _units(desk, model, data, len(design))
+    looked = Design(design, unit, _weights(model))
     patterns, which = distinct_patterns(design)
-    dof = float(people - rank)
+    dof = float(looked.people - looked.rank)
     if (said := getattr(fitted, "df_resid", None)) is not None and np.isfinite(said):
         dof = min(dof, float(said))
-    dof = min(dof, _carried(fitted, unit, people) - rank)
-    facts: dict[str, Any] = {"dof": dof, "rank": rank, "patterns": patterns}
-    query = Query(name, rows=0, facts=facts, command=call)
-    if not is_saturated(rank, patterns) or which is None:
-        judged = judge(query, desk.policy, _form(facts))
-        weight = _weights(model)
-        weighted = design if weight is None else design * np.sqrt(weight)[:, None]
-        if own_parameter(design, unit, desk.policy.concentration_n, weighted):
-            words = "a parameter belongs to one or two people or units: with it their own values follow"
-            judged = judged.with_findings(
-                finding("own_parameter", judged.evidence, np.ones(1, np.bool_), words)
-            )
-        return desk.take(query, judged=judged, frame=frame, shown=fitted)
-    return _rerouted(desk, query, target, which, patterns, unit, ids, frame, fitted)
+    dof = min(dof, _carried(fitted, unit, looked.people) - looked.rank)
+    facts: dict[str, Any] = {"dof": dof, "rank": looked.rank, "patterns": patterns}
+    variable = " + ".join(map(str, [getattr(model, "endog_names", "y"), *getattr(model, "exog_names", ())]))
+    query = Query(
+        name, rows=len(design), value=marks(np.column_stack([target, design])), variable=variable, unit=unit, ids=ids,
+        facts=facts, command=call,
+    )  # fmt: skip
+    if is_saturated(looked.rank, patterns) and which is not None:
+        return _rerouted(desk, query, target, which, patterns, frame, fitted)
+    facts |= _people(looked, target, desk)
+    judged = judge(query, desk.policy, _form(facts)).with_findings(*noted(notes, _form(facts)))
+    judged = judged.with_findings(*made_of_few(desk, [("the outcome", target)], unit))
+    return desk.take(query, judged=judged, frame=frame, shown=fitted)
+
+
+def _people(looked: Design, target: Floats, desk: Desk) -> dict[str, Any]:
+    """How many people parameters rest on, and the smallest cell of a table in disguise."""
+    found: dict[str, Any] = {"people_of_a_parameter": looked.owners(desk.policy.threshold)}
+    disguised = looked.disguised(target) if target.ndim == 1 and np.isfinite(target).all() else None
+    return found if disguised is None else {**found, "cell_people": disguised[2]}
+
+
+def made_of_few(desk: Desk, columns: Sequence[tuple[str, Floats]], unit: Any) -> list[Finding]:
+    """What is found where a column of a model or correlation is about few people."""
+    found: list[Finding] = []
+    for name, values in columns:
+        if values.ndim != 1:
+            continue
+        query = Query("std", rows=len(values), value=values, unit=unit, ids=range(0), facts={"power": 2})
+        evidence = collect(query, max(desk.policy.nk_n, 2), desk.policy.threshold)
+        told = CHECKS["deviation"](evidence, desk.policy)
+        few = Design(values[:, None], unit).apart(values)
+        if told.verdict != "pass" and (few == 0 or few >= desk.policy.concentration_n):
+            words = f"of {name} {told.sentence[0].lower()}{told.sentence[1:].rstrip('.')}"
+            found.append(finding("deviation", evidence, told.flagged, words, verdict="review"))
+        elif told.verdict != "pass":
+            words = f"{name} is about one or two people or units: with it their own values follow"
+            found.append(finding("deviation", evidence, told.flagged, words))
+    return sorted(found, key=lambda f: f.verdict)[:1]
 
 
 def _rerouted(
-    desk: Desk, query: Query, target: Floats, which: Ints, patterns: int, unit: Any, ids: Any, frame: pl.DataFrame,
-    fitted: Any,
-) -> Output:  # fmt: skip
+    desk: Desk, query: Query, target: Floats, which: Ints, patterns: int, frame: pl.DataFrame, fitted: Any
+) -> Output:
     """A saturated model is its table: means over the patterns of its regressors, or counts of a binary outcome."""
     groups = Dimension("pattern", which, tuple(f"pattern {i + 1}" for i in range(patterns)))
     facts = {**query.facts, "rerouted": True}
@@ -129,10 +163,10 @@ def _rerouted(
     )
     table = Query(
         "saturated logistic model" if binary else "saturated regression", (groups, outcome) if binary else (groups,),
-        len(target), None if binary else target, None if binary else str(query.command), unit, ids, facts=facts,
-        command=query.command,
+        len(target), None if binary else target, None if binary else str(query.command), query.unit, query.ids,
+        facts=facts, command=query.command,
     )  # fmt: skip
-    evidence = collect(table, max(desk.policy.nk_n, 2))
+    evidence = collect(table, max(desk.policy.nk_n, 2), desk.policy.threshold)
     found = judge(table, desk.policy, evidence)
     form = CHECKS["saturated"](_form(facts), desk.policy)
     judged = Judged(found.places, found.evidence, (form, *found.findings), (form.sentence,))
@@ -165,37 +199,6 @@ def _carried(fitted: Any, unit: Any, people: int) -> float:
     return min(beyond, float(own.sum() ** 2 / (own**2).sum()))
 
 
-def own_parameter(design: Floats, unit: Any, fewest: int, weighted: Floats | None = None) -> bool:
-    """Whether fewer units than that have a parameter to themselves: a dummy of their own, or a leverage of one.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> design = np.column_stack([np.ones(50), rng.normal(size=50), np.arange(50) == 7])
-    >>> own_parameter(design, None, 3), own_parameter(design[:, :2], None, 3)
-    (True, False)
-    """
-    if not design.size:
-        return False
-    if own_column(design, unit, fewest):
-        return True
-    base, sizes, _ = np.linalg.svd(design if weighted is None else weighted, full_matrices=False)
-    base = base[:, sizes > sizes[0] * 1e-10]
-    return bool(((base**2).sum(axis=1) > 1 - 1e-9).any())
-
-
-def own_column(columns: Floats, unit: Any, fewest: int) -> bool:
-    """Whether a column is the same for all but fewer units than that (missing values apart)."""
-    people = np.arange(len(columns)) if unit is None else np.asarray(unit)
-    for column in columns.T:
-        there = ~np.isnan(column)
-        usual = np.median(column[there]) if there.any() else 0.0  # what most have, if most have the same
-        few = there & (column != usual)
-        if 2 * np.count_nonzero(few) < there.sum() and 0 < len(np.unique(people[few])) < fewest:
-            return True
-    return False
-
-
 def _coefficients(fitted: Any) -> pl.DataFrame:
     """What a model tells: its coefficients with their errors and p values."""
     params = getattr(fitted, "params", None)
@@ -214,35 +217,63 @@ def _coefficients(fitted: Any) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _units(desk: Desk, model: Any, data: Any, rows: int) -> tuple[Any, Any]:
+def _units(desk: Desk, model: Any, data: Any, rows: int) -> tuple[Any, Any, tuple[str, ...]]:
+    """Unit of each record of a fit: by the column of the data, or by where its columns come from."""
     labels = getattr(model.data, "row_labels", None)
+    index = pd.Index(labels) if labels is not None and len(labels) == rows else None
     if (
         isinstance(data, pd.DataFrame)
         and desk.unit in data.columns
-        and labels is not None
+        and index is not None
         and data.index.is_unique
     ):
-        return units(data.loc[labels, desk.unit])
-    index = pd.Index(labels) if labels is not None else None
-    return None, index if index is not None and len(index) == rows and index.is_unique else None
-
-
-def correlations(desk: Desk, frame: pd.DataFrame, matrix: Any) -> Any:
-    """A matrix of correlations: two parameters each, from the rows where both are there."""
-    there = frame[list(matrix.columns)].notna().to_numpy()
-    pairs = there.T.astype(np.int64) @ there
-    fewest = int(pairs.min()) if pairs.size else 0
-    if desk.unit in frame.columns:
-        fewest = min(fewest, int(frame[desk.unit].nunique()))
-    facts = {"dof": fewest - 2, "rank": 2, "patterns": 3}  # one number recasts no table
-    query = Query("correlation", facts=facts, command=f"corr({', '.join(map(str, matrix.columns))})")
-    told = pl.DataFrame(
-        {"column": [str(c) for c in matrix.columns], **{str(c): matrix[c].to_numpy() for c in matrix.columns}}
+        return *units(data.loc[index, desk.unit]), ()
+    if (
+        isinstance(data, pd.Series)
+        and index is not None
+        and data.index.is_unique
+        and index.isin(data.index).all()
+    ):
+        (unit, ids), notes = units_of(desk, data)
+        if unit is not None:
+            return unit[data.index.get_indexer(index)], ids, notes
+    told = (
+        ()
+        if desk.unit is None
+        else (f"the column {desk.unit!r} of the unit was not found: rows were counted",)
     )
-    judged = judge(query, desk.policy, _form(facts))
-    unit = frame[desk.unit].to_numpy() if desk.unit in frame.columns else None
-    if own_column(frame[list(matrix.columns)].to_numpy(np.float64), unit, desk.policy.concentration_n):
-        words = "a column is about one or two people or units: with its correlations their own values follow"
-        judged = judged.with_findings(finding("own_parameter", judged.evidence, np.ones(1, np.bool_), words))
-    desk.take(query, judged=judged, frame=told, shown=matrix)
+    known = index is not None and index.is_unique
+    return None, index if known else range(rows), told
+
+
+def correlations(desk: Desk, frame: pd.DataFrame, matrix: Any, statistic: str = "correlation") -> Any:
+    """A matrix of correlations: two parameters each, from the rows where both are there."""
+    names = list(matrix.columns)
+    told = pl.DataFrame({"column": [str(c) for c in names], **{str(c): matrix[c].to_numpy() for c in names}})
+    (unit, ids), notes = units_of(desk, frame)
+    together(desk, statistic, frame[names], unit, ids, told, matrix, notes)
     return matrix
+
+
+def together(
+    desk: Desk, statistic: str, columns: pd.DataFrame, unit: Any, ids: Any, told: pl.DataFrame, shown: Any,
+    notes: Sequence[str] = (), call: str = "corr",
+) -> Output:  # fmt: skip
+    """Check what columns tell together, two by two: enough people in each pair, and no column about few."""
+    values = columns.to_numpy(np.float64)
+    there = ~np.isnan(values)
+    who = np.arange(len(values)) if unit is None else np.asarray(unit)
+    fewest = min(
+        (len(np.unique(who[there[:, i] & there[:, j]])) for i in range(there.shape[1]) for j in range(i + 1)),
+        default=0,
+    )
+    facts = {"dof": fewest - 2, "rank": 2, "patterns": 3}  # one number recasts no table
+    names = [str(c) for c in columns.columns]
+    complete = there.all(axis=1)
+    query = Query(
+        statistic, rows=len(values), value=np.where(complete, marks(np.nan_to_num(values)), np.nan),
+        variable=" + ".join(names), unit=unit, ids=ids, facts=facts, command=f"{call}({', '.join(names)})",
+    )  # fmt: skip
+    judged = judge(query, desk.policy, _form(facts)).with_findings(*noted(notes, _form(facts)))
+    found = made_of_few(desk, [(f"column {n!r}", values[:, i]) for i, n in enumerate(names)], unit)
+    return desk.take(query, judged=judged.with_findings(*found), frame=told, shown=shown)

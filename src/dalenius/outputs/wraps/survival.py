@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import pandas as pd
 import polars as pl
 
 from dalenius.core.errors import DataError
+from dalenius.outputs.checks import finding
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.judge import judge
 from dalenius.outputs.output import Output
-from dalenius.outputs.query import Query
+from dalenius.outputs.query import Dimension, Query
 from dalenius.outputs.survival import Curve
 from dalenius.outputs.wraps.columns import dimension, numbers, units
+from dalenius.outputs.wraps.sources import units_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -37,19 +40,38 @@ def survival_output(
         raise DataError("some people have several rows; a survival table needs one row per person")
     groups = dimension(group, "group") if group is not None else None
     curves = _curves(times, events, groups)
-    query = Query(statistic, facts={"curves": curves}, command=f"survival({len(curves)} curves)")
-    evidence = steps_evidence(curves)
-    judged = judge(query, desk.policy, evidence)
+    (who, ids), notes = units_of(desk, time) if unit is None else (units(unit), ())
+    people = Query(
+        statistic, (Dimension("group", np.zeros(len(times), np.int32) if groups is None else groups.codes, ("",)),),
+        len(times), times, "time", who, range(len(times)) if ids is None else ids, facts={"curves": curves},
+        command=f"survival({len(curves)} curves)",
+    )  # fmt: skip
+    query = steps_query(people, curves)
+    judged = judge(query, desk.policy, steps_evidence(curves))
+    if who is not None and len(np.unique(who)) < len(times):
+        words = "some people have several rows: a survival table needs one row per person"
+        judged = judged.with_findings(
+            finding("unit", judged.evidence, np.ones(1, np.bool_), words, verdict="review")
+        )
     values = curve_values(curves)
-    out = desk.take(
-        query, judged=judged, values=values, frame=None, render=lambda v: _frame(curves, v), fix=None
-    )
-    out.merged = Query(statistic, command=query.command)
-    out.shown = _frame(curves, values)
-    wanted = desk.fix if fix is None else fix
-    if wanted and out.status == "fail":
-        out.fix(wanted)
-    return out
+    query = replace(query, facts={**query.facts, "people": people})
+    return desk.take(
+        query, judged=judged, values=values, shown=_frame(curves, values), render=lambda v: _frame(curves, v), fix=fix,
+        notes=notes,
+    )  # fmt: skip
+
+
+def steps_query(people: Query, curves: Sequence[tuple[str, Curve]]) -> Query:
+    """The table that curves are: people by the step in which they leave."""
+    assert people.value is not None
+    step, start, names = np.full(people.rows, -1, np.int64), 0, list(dict(people.facts["curves"]))
+    for name, curve in curves:
+        own = np.flatnonzero(people.dimensions[0].codes == names.index(name))
+        at = np.searchsorted(curve.time, people.value[own])
+        step[own] = np.where(at < len(curve.time), at + start, -1)
+        start += len(curve.time)
+    words = [f"{g}: to {t:g}" if len(curves) > 1 else f"to {t:g}" for g, c in curves for t in c.time]
+    return replace(people, dimensions=(Dimension("step", step, tuple(words)),), value=None, variable=None)
 
 
 def _curves(times: Any, events: Any, groups: Any) -> list[tuple[str, Curve]]:

@@ -13,13 +13,14 @@ import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.outputs.checks import finding
-from dalenius.outputs.evidence import Evidence, collect
+from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.impossible import with_rules
-from dalenius.outputs.judge import examined, judge
+from dalenius.outputs.judge import Judged, examined, judge
 from dalenius.outputs.output import Output, Values
 from dalenius.outputs.query import Dimension, Floats, Query
 from dalenius.outputs.register import register
 from dalenius.outputs.wraps.columns import column, dimension, numbers, rows_of, units
+from dalenius.outputs.wraps.sources import noted
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -35,6 +36,8 @@ FROM_EVIDENCE: Mapping[str, Callable[[Evidence], Floats]] = {
 """Statistics that need no further look at the data."""
 ENDS = {"p0": "min", "0%": "min", "p100": "max", "100%": "max"}
 """Quantiles that are end values."""
+POWERS = {"std": 2, "var": 2, "sem": 2, "skew": 3, "kurt": 4, "kurtosis": 4}
+"""Statistics of shape: the power of the deviations that they are made of."""
 QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?)%")
 
 
@@ -112,9 +115,14 @@ def form_facts(stats: Iterable[str]) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if names & {"min", "max"} and not {"min", "max"} <= names:
         facts["ends"] = "low" if "min" in names else "high"
+    if names & {"count", "size"}:
+        facts["counts"] = True
     shares = [_share(n) for n in names]
     found = [q for q in shares if q is not None]
-    return {**facts, "quantiles": found} if found else facts
+    if found:
+        facts["quantiles"] = found
+    powers = [POWERS[n] for n in names if n in POWERS]
+    return {**facts, "power": max(powers)} if powers else facts
 
 
 def _share(stat: str) -> float | None:
@@ -126,18 +134,14 @@ def _share(stat: str) -> float | None:
 
 def take_table(
     desk: Desk, query: Query, stats: Sequence[str], *, values: Values | None = None, fix: str | None = None,
-    render: Callable[[Values], Any] | None = None, notes: Sequence[str] = (), evidence: Evidence | None = None,
+    render: Callable[[Values], Any] | None = None, notes: Sequence[str] = (), judged: Judged | None = None,
 ) -> Output:  # fmt: skip
     """Check a table and hand it over, with its figures (computed here unless given)."""
-    if evidence is None:
+    if judged is None:
         query = with_rules(query, desk.schema)
-        evidence = collect(query, max(desk.policy.nk_n, 2))
-    judged = judge(query, desk.policy, evidence)
-    if notes:
-        words = notes[0]
-        judged = judged.with_findings(
-            finding("unit", evidence, np.ones(1, np.bool_), words, verdict="review")
-        )
+        judged = judge(query, desk.policy)
+    evidence = judged.evidence
+    judged = judged.with_findings(*noted(notes, evidence))
     if values is None:
         values = {stat: figures(query, evidence, stat) for stat in stats}
     out = desk.take(

@@ -11,9 +11,9 @@ from dalenius.core.errors import DataError
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.judge import examined
 from dalenius.outputs.output import Output
-from dalenius.outputs.query import Query
+from dalenius.outputs.query import Dimension, Query
 from dalenius.outputs.register import register
-from dalenius.outputs.wraps.columns import units
+from dalenius.outputs.wraps.sources import noted, units_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -28,11 +28,8 @@ def tree_output(desk: Desk, fitted: Any, features: Any, target: Any = None) -> O
         )
     data = features.drop(columns=[desk.unit]) if desk.unit in getattr(features, "columns", ()) else features
     path = fitted.decision_path(np.asarray(data, np.float32)).tocsc()
-    who = (
-        units(features[desk.unit])[0]
-        if desk.unit in getattr(features, "columns", ())
-        else np.arange(path.shape[0])
-    )
+    (unit, ids), notes = units_of(desk, features)
+    who = np.arange(path.shape[0]) if unit is None else unit
     number = np.array(
         [len(np.unique(who[path.indices[path.indptr[i] : path.indptr[i + 1]]])) for i in range(path.shape[1])]
     )
@@ -52,6 +49,10 @@ def tree_output(desk: Desk, fitted: Any, features: Any, target: Any = None) -> O
     names = [str(c) for c in getattr(data, "columns", [f"x{i}" for i in range(shape.n_features)])]
     rows = [names[f] if f >= 0 else "leaf" for f in shape.feature.tolist()]
     frame = pl.DataFrame({"node": list(range(nodes)), "split": rows, "at": shape.threshold, "units": number})
-    return desk.take(
-        Query("decision tree", command=f"tree({nodes} nodes)"), judged=judged, frame=frame, shown=fitted
-    )
+    leaf = Dimension("node", fitted.apply(np.asarray(data, np.float32)), tuple(range(nodes)))
+    query = Query(
+        "decision tree", (leaf,), len(leaf.codes), unit=unit, ids=range(len(who)) if ids is None else ids,
+        command=f"tree({nodes} nodes)",
+    )  # fmt: skip
+    judged = judged.with_findings(*noted(notes, evidence))
+    return desk.take(query, judged=judged, frame=frame, shown=fitted)
