@@ -270,3 +270,35 @@ def test_shares_of_the_largest(desk, frame):
     assert desk.concentration(frame.pay, "top n share", top=4).status == "pass"
     assert desk.concentration(frame.pay, "top n share", top=4).status == "pass"
     assert desk.concentration(frame.pay, "top n share", top=5).status == "fail"
+
+
+def test_weights_are_part_of_a_fit(desk, frame):
+    for weight in (1.0, 1e-9, 0.5):
+        desk.smf.wls("pay ~ w", frame, weights=np.where(frame.person == 7, weight, 1.0)).fit()
+        assert desk.last.status == ("pass" if weight == 1 else "fail")
+    desk.smf.ols("pay ~ w", frame).fit()
+    assert desk.last.status == "pass"
+    desk.sm.OLS.from_formula("pay ~ w", frame[frame.person != 7]).fit()
+    assert desk.last.status == "fail"
+
+
+def test_units_that_were_given_other_names(desk, frame):
+    frame["person"] = frame.person.astype(str)  # the same names
+    frame.pay.mean()
+    assert desk.last.status == "pass"
+    less = frame[frame.person != "7"].copy()
+    less["person"] = [f"x{i}" for i in range(len(less))]
+    for look in (less.pay.mean, less.groupby("sex").pay.mean, lambda: desk.smf.ols("pay ~ w", less).fit(),
+                 lambda: desk.stats.ttest_1samp(less[less.sex == "f"].pay, 3000), less.w.std):  # fmt: skip
+        look()
+        assert desk.last.record.checks["unit"]["verdict"] == "review"
+    less.assign(person=range(len(less))).pay.mean()
+    assert desk.last.status != "pass"
+
+
+def test_what_cannot_be_the_figure_it_is_called(desk, frame):
+    assert desk.declare("gini", 73190.5, n=5000).status == "review"
+    assert desk.declare("correlation", 73190.5, dof=500, rank=2, patterns=3).status == "review"
+    assert desk.declare("correlation", -0.2, dof=500, rank=2, patterns=3).status == "pass"
+    frame.loc[3, "pay"] = 1e9
+    assert desk.concentration(frame.pay, "herfindahl").status == "fail"  # its root is the share of one

@@ -25,7 +25,7 @@ from dalenius.outputs.output import Output, Values
 from dalenius.outputs.policy import Policy, policy_of
 from dalenius.outputs.query import Query
 from dalenius.outputs.record import Record
-from dalenius.outputs.register import register
+from dalenius.outputs.register import register, spelled
 from dalenius.outputs.trail import Trail, trail_faults
 
 if TYPE_CHECKING:
@@ -231,8 +231,9 @@ class Desk:
         query = Query(statistic, facts=facts, command=command or f"declare({statistic})")
         evidence = _declared(facts)
         judged = examined([register().lookup(s.strip()) for s in statistic.split(",")], evidence, self.policy)
-        if value is not None and not _is_figure(value):
-            words = "what was declared is no number, so nobody knows what it tells"
+        strange = "" if value is None else _strange(value, judged)
+        if strange:
+            words = strange
             judged = judged.with_findings(
                 finding("figure", evidence, np.ones(1, np.bool_), words, verdict="review")
             )
@@ -358,12 +359,23 @@ class Desk:
         return write_outputs(self, Path(folder), None if key is None else Path(key))
 
 
-def _is_figure(value: Any) -> bool:
-    """Whether something is a number, or a few of them."""
+BOUNDED = ("correlation", "pearson", "spearman", "kendall", "p value", "significance", "squared", "kappa", "gini",
+           "lorenz", "herfindahl", "hhi")  # fmt: skip
+"""Statistics that lie between -1 and 1."""
+
+
+def _strange(value: Any, judged: Judged) -> str:
+    """Why something cannot be the figure that it is said to be; empty if it can."""
     try:
-        return np.asarray(value).dtype.kind in "iuf" and np.size(value) <= 10
+        numbers = np.asarray(value)
+        if numbers.dtype.kind not in "iuf" or numbers.size > 10:
+            return "what was declared is no number, so nobody knows what it tells"
     except (TypeError, ValueError):
-        return False
+        return "what was declared is no number, so nobody knows what it tells"
+    names = [spelled(place.asked) for place in judged.places]
+    if all(any(word in name for word in BOUNDED) for name in names) and (np.abs(numbers) > 1).any():
+        return "no such figure is beyond 1, so nobody knows what was declared"
+    return ""
 
 
 def _declared(facts: Mapping[str, Any]) -> Evidence:

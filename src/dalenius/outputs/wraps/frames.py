@@ -17,7 +17,7 @@ from dalenius.outputs.wraps.asked import each, one_way
 from dalenius.outputs.wraps.grids import described
 from dalenius.outputs.wraps.grouped import Grouped
 from dalenius.outputs.wraps.reductions import REDUCTIONS, aggregated, reduced
-from dalenius.outputs.wraps.sources import kept, keyed, listed, name_of, source_units, units_of
+from dalenius.outputs.wraps.sources import kept, keyed, listed, name_of, units_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -47,7 +47,7 @@ class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
     def describe(self, *given: Any, **options: Any) -> Any:
         """``describe``, checked."""
         return described(
-            self._desk, pd.DataFrame({name_of(self): self}), source_units(self._desk, self),
+            self._desk, pd.DataFrame({name_of(self): self}), units_of(self._desk, self),
             lambda: pd.Series(self).describe(*given, **options),
         )  # fmt: skip
 
@@ -86,7 +86,7 @@ class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
 class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
     """A frame whose figures are checked; without the column of the unit it knows the frame it comes from."""
 
-    _metadata = ["_source"]  # noqa: RUF012 (pandas asks for a list)
+    _metadata = ["_source", "_retold"]  # noqa: RUF012 (pandas asks for a list)
     _desk: ClassVar[Any]
     _sliced: ClassVar[Any]
 
@@ -104,6 +104,15 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         if isinstance(found, CheckedSeries | CheckedFrame) and not owned and len(found) == len(self):
             object.__setattr__(found, "_source", self if self._desk.unit in self.columns else self._from)
         return found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        unit = self._desk.unit
+        before = (
+            pd.DataFrame(self)[unit].astype(str).tolist() if key == unit and unit in self.columns else None
+        )
+        super().__setitem__(key, value)
+        if before is not None and pd.DataFrame(self)[unit].astype(str).tolist() != before:
+            object.__setattr__(self, "_retold", True)
 
     @property
     def _from(self) -> Any:
@@ -167,7 +176,7 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         return correlations(self._desk, self, made, "correlation" if name == "corr" else "covariance")
 
     def _columns(self, usual: Callable[[], Any], stats: list[str] | None = None) -> Any:
-        return described(self._desk, self, source_units(self._desk, self), usual, stats)
+        return described(self._desk, self, units_of(self._desk, self), usual, stats)
 
 
 def plain(by: Any) -> Any:

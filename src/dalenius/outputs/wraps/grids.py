@@ -13,6 +13,7 @@ from dalenius.outputs.judge import judge
 from dalenius.outputs.output import Values
 from dalenius.outputs.query import Dimension, Floats, Ints, Query
 from dalenius.outputs.wraps.columns import numbers
+from dalenius.outputs.wraps.sources import noted
 from dalenius.outputs.wraps.tables import form_facts, register_name
 
 if TYPE_CHECKING:
@@ -200,13 +201,13 @@ def _cell(query: Query, codes: Sequence[int | None], starts: dict[tuple[int, ...
 def described(
     desk: Desk,
     frame: pd.DataFrame,
-    unit: tuple[Any, Any],
+    owner: tuple[tuple[Any, Any], tuple[str, ...]],
     usual: Callable[[], Any],
     stats: Sequence[str] | None = None,
     command: str = "",
 ) -> Any:
-    """``describe`` and the like of whole columns: one cell a column."""
-    raw = usual()
+    """``describe`` and the like of whole columns: one cell a column; ``owner`` is what `units_of` says of them."""
+    raw, (unit, notes) = usual(), owner
     names = [c for c in frame.columns if c != desk.unit and pd.api.types.is_numeric_dtype(frame[c])]
     asked = (
         list(stats) if stats is not None else ["count", "mean", "std", "min", "p25", "median", "p75", "max"]
@@ -228,7 +229,7 @@ def described(
     alone = tuple(
         f for f in judged.findings if f.check not in ("full_cell", "zero_cell")
     )  # columns are no categories
-    judged = type(judged)(judged.places, evidence, alone, judged.notes)
+    judged = type(judged)(judged.places, evidence, (*alone, *noted(notes, evidence)), judged.notes)
     shown = {str(k): np.asarray(v, np.float64) for k, v in _by_column(raw, names, asked).items()}
     out = desk.take(query, judged=judged, values=shown, render=lambda v: _hidden(raw, names, v))
     return out.shown if out.shown is not None else raw

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dalenius.outputs.query import Dimension, Query
 from dalenius.outputs.wraps.grids import described
-from dalenius.outputs.wraps.sources import functions, name_of, source_units, stat_of
+from dalenius.outputs.wraps.sources import functions, name_of, stat_of, units_of
 from dalenius.outputs.wraps.tables import take_table
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def aggregated(desk: Desk, source: Any, stats: Sequence[str], usual: Callable[[]
         desk.declare("mode with ties", command=f"mode({', '.join(map(str, frame.columns))})")
         return raw
     name = f"{'/'.join(stats)}({', '.join(str(c) for c in frame.columns if c != desk.unit)})"
-    return described(desk, frame, source_units(desk, source), usual, stats, command=name)
+    return described(desk, frame, units_of(desk, source), usual, stats, command=name)
 
 
 def _condition(
@@ -56,7 +56,7 @@ def _condition(
     """How many meet conditions, and how many do not: one row of a table for each."""
     met = np.concatenate([pd.DataFrame(frame)[c].to_numpy(np.int64) for c in columns])
     which = np.repeat(np.arange(len(columns)), len(frame))
-    unit, ids = source_units(desk, source)
+    (unit, ids), notes = units_of(desk, source)
     if unit is None and ids is not None:
         ids = np.tile(np.asarray(ids), len(columns))
     query = Query(
@@ -64,7 +64,9 @@ def _condition(
         len(met), unit=None if unit is None else np.tile(unit, len(columns)), ids=ids,
         command=f"{'/'.join(stats)} of a condition ({', '.join(map(str, columns))})",
     )  # fmt: skip
-    out = take_table(desk, query, ["count"], render=lambda v: raw if not _gone(v) else raw * np.nan)
+    out = take_table(
+        desk, query, ["count"], render=lambda v: raw if not _gone(v) else raw * np.nan, notes=notes
+    )
     return out.shown
 
 

@@ -20,11 +20,6 @@ LIBRARIES = ("numpy", "pandas", "builtins", "scipy")
 OWN = "own function"
 
 
-def source_units(desk: Desk, source: Any) -> tuple[Any, Any]:
-    """Unit of each row, without the note."""
-    return units_of(desk, source)[0]
-
-
 def units_of(desk: Desk, source: Any) -> tuple[tuple[Any, Any], tuple[str, ...]]:
     """Unit of each row of a series or frame: by its own frame, or by one the desk knows; else rows, and a note."""
     index = source.index if isinstance(source, pd.Series | pd.DataFrame) else None
@@ -32,19 +27,25 @@ def units_of(desk: Desk, source: Any) -> tuple[tuple[Any, Any], tuple[str, ...]]
     if desk.unit is None:
         return plain, ()
     if isinstance(source, pd.DataFrame) and desk.unit in source.columns:
-        return units(source[desk.unit]), ()
+        return units(source[desk.unit]), retold(desk, source)
     frames = [getattr(source, "_source", None), *reversed(desk.frames)]
     for frame in frames:
         if frame is None or desk.unit not in frame.columns or index is None:
             continue
         column = pd.DataFrame.__getitem__(frame, desk.unit)
         if index is frame.index or index.equals(frame.index):
-            return units(column), ()
+            return units(column), retold(desk, frame)
         if frame.index.is_unique and index.isin(frame.index).all() and frame is frames[0]:
-            return units(column.loc[index]), ()
+            return units(column.loc[index]), retold(desk, frame)
     return plain, (
         f"the column {desk.unit!r} of the unit was not found with these data: rows were counted, not units",
     )
+
+
+def retold(desk: Desk, frame: Any) -> tuple[str, ...]:
+    """What to say where the names of units were changed at the desk: nobody would be known again."""
+    changed = getattr(frame, "_retold", None)
+    return (f"the column {desk.unit!r} of the unit was changed in these data",) if changed else ()
 
 
 def noted(notes: Sequence[str], evidence: Evidence) -> list[Finding]:

@@ -18,7 +18,7 @@ from dalenius.outputs.judge import Judged, judge
 from dalenius.outputs.output import Output
 from dalenius.outputs.query import Dimension, Floats, Ints, Query
 from dalenius.outputs.wraps.columns import units
-from dalenius.outputs.wraps.sources import noted, units_of
+from dalenius.outputs.wraps.sources import noted, retold, units_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -41,6 +41,13 @@ class Models:
         found = getattr(self._module, name)
         if not callable(found) or name in ("add_constant", "families", "stats"):
             return found
+        made = self._made(found)
+        if hasattr(found, "from_formula"):
+            setattr(made, "from_formula", self._made(found.from_formula))  # noqa: B010 (as a class has it)
+        return made
+
+    def _made(self, found: Any) -> Any:
+        """A model, or what makes one, whose fits are checked."""
 
         def made(*given: Any, **options: Any) -> Any:
             data = options.get(
@@ -51,8 +58,8 @@ class Models:
                 options["data"] = data
                 given = given[:1]
             elif isinstance(data, pd.DataFrame) and type(data) is not pd.DataFrame:
-                options["data"] = plain = pd.DataFrame(data)
-                given, data = given[:1], plain
+                options["data"] = pd.DataFrame(data)
+                given = given[:1]
             elif data is None and given and isinstance(given[0], pd.Series):
                 data = given[0]  # the outcome knows the frame it comes from
                 given = (pd.Series(given[0]), *(_bare(g) for g in given[1:]))
@@ -113,9 +120,10 @@ def model_output(desk: Desk, fitted: Any, data: Any) -> Output:
     dof = min(dof, _carried(fitted, unit, looked.people) - looked.rank)
     facts: dict[str, Any] = {"dof": dof, "rank": looked.rank, "patterns": patterns}
     variable = " + ".join(map(str, [getattr(model, "endog_names", "y"), *getattr(model, "exog_names", ())]))
+    weight = np.ones(len(design)) if looked.weight is None else looked.weight
     query = Query(
-        name, rows=len(design), value=marks(np.column_stack([target, design])), variable=variable, unit=unit, ids=ids,
-        facts=facts, command=call,
+        name, rows=len(design), value=marks(np.column_stack([target, design, weight])), variable=variable, unit=unit,
+        ids=ids, facts=facts, command=call,
     )  # fmt: skip
     if is_saturated(looked.rank, patterns) and which is not None:
         return _rerouted(desk, query, target, which, patterns, frame, fitted)
@@ -227,7 +235,7 @@ def _units(desk: Desk, model: Any, data: Any, rows: int) -> tuple[Any, Any, tupl
         and index is not None
         and data.index.is_unique
     ):
-        return *units(data.loc[index, desk.unit]), ()
+        return *units(data.loc[index, desk.unit]), retold(desk, data)
     if (
         isinstance(data, pd.Series)
         and index is not None
