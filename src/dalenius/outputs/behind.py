@@ -61,7 +61,7 @@ def deviations(cell: Codes, value: Floats, figures: Floats, power: int) -> Float
 def owners_of(query: Query, cell: Codes, figures: Floats, quantiles: Sequence[float], few: int) -> Floats:
     """How many people own the rows around a quantile, the fewest of all quantiles; infinite with a row each.
 
-    The rows nearest by rank are taken until they are of ``few`` people; the number is Kish's (1965) effective one, so
+    The rows nearest by rank are taken until they are of ``few`` people; the number is the effective one (Kish 1965), so
     that ten people of whom one has nearly all rows are hardly more than one.
 
     Examples
