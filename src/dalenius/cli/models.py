@@ -20,7 +20,7 @@ from dalenius.data import read
 from dalenius.data.atomic import replacing
 from dalenius.evaluation.policy import Rule, judge
 from dalenius.models.checking import ATTACKS, Checked, check_model
-from dalenius.models.explanations import audit_explanations, defence_chart, defence_table
+from dalenius.models.explanations import audit_defences, defence_chart, defence_table
 
 app = typer.Typer(
     name="models", help="Models that are to leave: what they hold, what they tell, what attacks find."
@@ -126,8 +126,8 @@ def explain(
         "given": None if given is None else read(given).to_frame("polars").to_numpy(),
     }  # fmt: skip
     with terminal.progress("rebuilding records"):
-        found = audit_explanations(case, **options)
-        table = defence_table(case, explaining.defences(decimals, top, cut, noise), **options)
+        audits = audit_defences(case, explaining.defences(decimals, top, cut, noise), **options)
+    found, table = audits[0], defence_table(audits)
     terminal.say(found.result.sentence)
     terminal.say(shown_table(table))
     told: dict[str, Any] = {

@@ -13,10 +13,14 @@ from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, grid_of
 from dalenius.cli._input import load
 from dalenius.core.cost import Cost, duration, size
+from dalenius.core.errors import OptionError
 from dalenius.core.result import figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.atomic import write_text
 from dalenius.release import Plan, Release, forecast, read_plan, run_plan, template, verify_pack, write_pack
+from dalenius.release.model_pack import write_model_pack
+from dalenius.release.model_plan import is_model_plan, read_model_plan
+from dalenius.release.model_release import run_model_plan
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import pack_digest
 from dalenius.release.tell import unset_line
@@ -85,6 +89,9 @@ def release(
     A run that was stopped or killed continues where it was.
     """
     terminal = Terminal(quiet, as_json)
+    if is_model_plan(plan_file):
+        _release_model(plan_file, check or dry_run, key, terminal)
+        return
     wanted = read_plan(plan_file)
     if dry_run:
         _costs(wanted, terminal)
@@ -116,6 +123,37 @@ def release(
     terminal.say(f"\nThe pack is in {wanted.output}: 'public' may leave the house, 'internal' stays.")
     signed = "It is signed." if key else "It is not signed (see 'dalenius key')."
     terminal.block(f"{signed} For the minutes, SHA-256 of manifest.json:\n{digest}")
+
+
+def _release_model(plan_file: Path, unknown: bool, key: Path | None, terminal: Terminal) -> None:
+    """The same for a plan whose candidates are models."""
+    if unknown:
+        raise OptionError(
+            "--check and --dry-run are not for plans of models; 'dalenius verify' checks their packs"
+        )
+    with terminal.progress("release") as show:
+        found = run_model_plan(
+            read_model_plan(plan_file), lambda name, done, of: show(f"{done} of {of} done ({name})")
+        )
+    grid = grid_of("figure", *(judged.candidate.name for judged in found.judged))
+    for name in found.judged[0].results:
+        held = [judged.results.get(name) for judged in found.judged]
+        grid.add_row(name, *("–" if r is None else figure(r.value, r.unit) for r in held))
+    grid.add_row(f"{found.score} on strangers", *(figure(j.scores["holdout"]) for j in found.judged))
+    grid.add_row("policy", *("met" if judged.safe else "not met" for judged in found.judged))
+    terminal.say(grid)
+    for judged in found.judged:
+        for line in judged.broken:
+            terminal.note(f"{judged.candidate.name}: {line}")
+    terminal.say(f"\n{found.why}")
+    pack = write_model_pack(found, key) if found.chosen is not None else None
+    digest = pack_digest(pack) if pack else None
+    told = {"chosen": found.chosen.candidate.name if found.chosen else None, "why": found.why}
+    terminal.emit({**told, "pack": str(pack) if pack else None, "digest": digest, "signed": key is not None})
+    if pack is None:
+        raise typer.Exit(NOT_ACCEPTED)
+    terminal.say(f"\nThe pack is in {pack}: 'public' may leave the house, 'internal' stays.")
+    terminal.block(f"For the minutes, SHA-256 of manifest.json:\n{digest}")
 
 
 def _costs(wanted: Plan, terminal: Terminal) -> None:

@@ -19,6 +19,7 @@ from dalenius.core.errors import DaleniusError, FileError
 from dalenius.data.atomic import write_text
 from dalenius.release.copies import copy_faults
 from dalenius.release.jobs import file_digest, source
+from dalenius.release.model_verify import model_faults, model_files_strange
 from dalenius.release.pack import (
     CHECKSUMS,
     MANIFEST,
@@ -93,10 +94,13 @@ def verify_pack(
     if verified.faults:
         return verified
     if place is None:
-        verified.faults += copy_faults(where)
+        verified.faults += [] if body.get("kind") == "model" else copy_faults(where)
         verified.remarks.append(
             "the figures were not computed again: the plan and its input are not here (name the plan with --plan)"
         )
+        return verified
+    if body.get("kind") == "model":
+        verified.faults += model_faults(where, body, place)
         return verified
     try:
         held = read_plan(place)
@@ -184,6 +188,7 @@ def _check_origin(verified: Verification, where: Path, public_key: Path | None, 
 def _file_faults(where: Path, body: dict[str, Any]) -> list[str]:
     faults = [] if body.get("digest") == digest_of(body) else ["the manifest was changed"]
     listed = body["files"]
+    strange = model_files_strange if body.get("kind") == "model" else strange_files
     there = sorted(where.rglob("*"))
     names = {path: str(path.relative_to(where)) for path in there}
     links = [names[p] for p in there if p.is_symlink()]
@@ -195,7 +200,7 @@ def _file_faults(where: Path, body: dict[str, Any]) -> list[str]:
     files = {names[p] for p in there if p.is_file() and not p.is_symlink()} - {MANIFEST, SIGNATURE}
     faults += [f"{name} is missing" for name in sorted(set(listed) - files)]
     faults += [f"{name} is not in the manifest" for name in sorted(files - set(listed))]
-    faults += [f"{name} does not belong to a pack" for name in sorted(strange_files(listed))]
+    faults += [f"{name} does not belong to a pack" for name in sorted(strange(listed))]
     both = sorted(files & set(listed))
     return faults + [f"{name} was changed" for name in both if file_digest(where / name) != listed[name]]
 

@@ -9,7 +9,18 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from dalenius.core.errors import DaleniusError
-from dalenius.web import assets, attacking, checking, looking, opening, running, setting, tabling, taking
+from dalenius.web import (
+    assets,
+    attacking,
+    checking,
+    looking,
+    modelling,
+    opening,
+    running,
+    setting,
+    tabling,
+    taking,
+)
 from dalenius.web.guard import Guard, TooLargeError
 from dalenius.web.shell import NoSuchRunError, Shell
 
@@ -25,7 +36,18 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
     """
     shell = Shell(workspace, limit_mb)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    for subject in (assets, opening, setting, running, looking, tabling, attacking, checking, taking):
+    for subject in (
+        assets,
+        opening,
+        setting,
+        running,
+        looking,
+        tabling,
+        attacking,
+        checking,
+        modelling,
+        taking,
+    ):
         app.include_router(subject.routes(shell))
 
     async def told(request: Request, error: Exception) -> Response:

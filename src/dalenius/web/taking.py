@@ -71,10 +71,11 @@ def _part(shell: Shell, name: str, part: str) -> Response:
     if not (pack / MANIFEST).is_file():
         raise DaleniusError("this run has no pack")
     kept = (pack / part).rglob("*") if part == "public" else [*pack.glob("*"), *(pack / part).rglob("*")]
-    return download(_zipped(pack, kept), "application/zip", f"release-{part}.zip")
+    return download(zipped(pack, kept), "application/zip", f"release-{part}.zip")
 
 
-def _zipped(folder: Path, kept: Iterable[Path]) -> bytes:
+def zipped(folder: Path, kept: Iterable[Path]) -> bytes:
+    """Files of a pack as one archive."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(p for p in kept if p.is_file()):

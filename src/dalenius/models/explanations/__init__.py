@@ -1,7 +1,13 @@
 """Explanations: how they are made, how they are turned back into records, and what protects them."""
 
 from dalenius.models.explanations.attacks import LinearAttack, NearestQueries, RandomGuess, TreeAttack
-from dalenius.models.explanations.audit import Audited, audit_explanations, defence_chart, defence_table
+from dalenius.models.explanations.audit import (
+    Audited,
+    audit_defences,
+    audit_explanations,
+    defence_chart,
+    defence_table,
+)
 from dalenius.models.explanations.defences import Agreement, Clip, Noise, Quantize, TopK, agreement
 from dalenius.models.explanations.explain import Explanations, explain
 from dalenius.models.explanations.grid import risk_grid
@@ -28,6 +34,7 @@ __all__ = [
     "TreeAttack",
     "additivity_index",
     "agreement",
+    "audit_defences",
     "audit_explanations",
     "coalition",
     "defence_chart",

@@ -41,29 +41,47 @@ class Audited:
     rebuilt
         What each attacker reached.
     kept
-        What the defence left of the explanations; None without one.
+        What the defence left of the explanations.
     """
 
     verdict: LeakVerdict
     result: Result
     rebuilt: Mapping[str, Rebuilt]
-    kept: Agreement | None = None
+    kept: Agreement
+    defence: Defence | None = None
 
 
-def audit_explanations(
+def audit_explanations(case: ModelCase, *, defence: Defence | None = None, **options: Any) -> Audited:
+    """Attack explanations of a model once; ``options`` are those of `audit_defences`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(1)
+    >>> draw = lambda: {"a": rng.normal(size=80), "b": rng.normal(size=80), "y": rng.integers(0, 2, 80)}
+    >>> train, others = draw(), draw()
+    >>> model = LogisticRegression().fit(np.column_stack([train["a"], train["b"]]), train["y"])
+    >>> found = audit_explanations(ModelCase.of(model, train, others, target="y"), output="logit", attacks=["linear"])
+    >>> found.verdict.perfect, found.verdict.queries_needed, round(found.result.value, 6)
+    (True, 3, 100.0)
+    """
+    return audit_defences(case, [defence], **options)[0]
+
+
+def audit_defences(
     case: ModelCase,
+    defences: Sequence[Defence | None],
     *,
     output: Output = "probability",
     method: Method = "auto",
     given: AnyArray | None = None,
     attacks: Sequence[AttackName] = ATTACKS,
-    defence: Defence | None = None,
     people: int = PEOPLE,
     queries: int = QUERIES,
     tau: float = 0.05,
     seed: Seed = 0,
-) -> Audited:
-    """Let attackers learn from explanations of strangers, and rebuild the records of people in the training file.
+) -> list[Audited]:
+    """Let attackers learn from explanations of strangers and rebuild training records, after each defence in turn.
 
     Parameters
     ----------
@@ -78,13 +96,15 @@ def audit_explanations(
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
+    >>> from dalenius.models.explanations.defences import Quantize
     >>> rng = np.random.default_rng(1)
     >>> draw = lambda: {"a": rng.normal(size=80), "b": rng.normal(size=80), "y": rng.integers(0, 2, 80)}
     >>> train, others = draw(), draw()
     >>> model = LogisticRegression().fit(np.column_stack([train["a"], train["b"]]), train["y"])
-    >>> found = audit_explanations(ModelCase.of(model, train, others, target="y"), output="logit", attacks=["linear"])
-    >>> found.verdict.perfect, found.verdict.queries_needed, round(found.result.value, 6)
-    (True, 3, 100.0)
+    >>> case = ModelCase.of(model, train, others, target="y")
+    >>> table = defence_table(audit_defences(case, [None, Quantize(0)], attacks=["linear"], output="logit"))
+    >>> table["defence"].to_list(), (table["skill %"].diff().drop_nulls() < 0).all()
+    (['none', '0 decimals'], True)
     """
     stolen, own = _sides(case, output, method, given, people, queries, seed)
     verdict = (
@@ -92,13 +112,16 @@ def audit_explanations(
         if given is not None
         else linear_leak_check(case, own.records, output=output)
     )
-    shown = [defended(part, defence, seed) for part in (stolen, own)]
-    rebuilt: dict[str, Rebuilt] = {}
-    for name in attacks:
-        attack = RecordReconstruction(name, case.design.levels, seed)
-        rebuilt[name] = attack.fit(shown[1]).evaluate(shown[0], tau=tau)
-    kept = None if defence is None else agreement(stolen.values, shown[0].values)
-    return Audited(verdict, _result(verdict, rebuilt, len(stolen.values), defence, case), rebuilt, kept)
+    found = []
+    for defence in defences:
+        shown = [defended(part, defence, seed) for part in (stolen, own)]
+        rebuilt: dict[str, Rebuilt] = {}
+        for name in attacks:
+            attack = RecordReconstruction(name, case.design.levels, seed)
+            rebuilt[name] = attack.fit(shown[1]).evaluate(shown[0], tau=tau)
+        result = _result(verdict, rebuilt, len(stolen.values), defence)
+        found.append(Audited(verdict, result, rebuilt, agreement(stolen.values, shown[0].values), defence))
+    return found
 
 
 def _sides(
@@ -141,11 +164,7 @@ def _sides(
 
 
 def _result(
-    verdict: LeakVerdict,
-    rebuilt: Mapping[str, Rebuilt],
-    people: int,
-    defence: Defence | None,
-    case: ModelCase,
+    verdict: LeakVerdict, rebuilt: Mapping[str, Rebuilt], people: int, defence: Defence | None
 ) -> Result:
     name, best = max(rebuilt.items(), key=lambda pair: pair[1].skill)
     value = 100 * best.skill
@@ -189,44 +208,22 @@ def column_chart(table: pl.DataFrame) -> Any:
     )
 
 
-def defence_table(
-    case: ModelCase,
-    defences: Sequence[Defence | None],
-    *,
-    attacks: Sequence[AttackName] = ATTACKS,
-    **options: Any,
-) -> pl.DataFrame:
-    """Defences side by side: what an attacker still reaches, and what is left of the explanations.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from dalenius.models.explanations.defences import Quantize
-    >>> rng = np.random.default_rng(1)
-    >>> draw = lambda: {"a": rng.normal(size=80), "b": rng.normal(size=80), "y": rng.integers(0, 2, 80)}
-    >>> train, others = draw(), draw()
-    >>> model = LogisticRegression().fit(np.column_stack([train["a"], train["b"]]), train["y"])
-    >>> case = ModelCase.of(model, train, others, target="y")
-    >>> table = defence_table(case, [None, Quantize(0)], attacks=["linear"], output="logit")
-    >>> table["defence"].to_list(), (table["skill %"].diff().drop_nulls() < 0).all()
-    (['none', '0 decimals'], True)
-    """
-    lines = []
-    for defence in defences:
-        found = audit_explanations(case, defence=defence, attacks=attacks, **options)
-        kept = found.kept or Agreement(0.0, 1.0, 1.0)
-        lines.append(
+def defence_table(audits: Sequence[Audited]) -> pl.DataFrame:
+    """Defences side by side: what an attacker still reaches, and what is left of the explanations."""
+    return pl.DataFrame(
+        [
             {
-                "defence": "none" if defence is None else defence.words,
+                "defence": "none" if found.defence is None else found.defence.words,
                 "skill %": found.result.value,
                 "values right %": found.result.values["values right %"],
                 "records right %": found.result.values["records right %"],
-                "mean change": kept.change,
-                "rank agreement": kept.ranks,
-                "same top column %": 100 * kept.top,
+                "mean change": found.kept.change,
+                "rank agreement": found.kept.ranks,
+                "same top column %": 100 * found.kept.top,
             }
-        )
-    return pl.DataFrame(lines)
+            for found in audits
+        ]
+    )
 
 
 def defence_chart(table: pl.DataFrame) -> Any:

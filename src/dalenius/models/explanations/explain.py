@@ -18,8 +18,8 @@ from dalenius.models.linear import linear_part
 
 Method = Literal["auto", "exact", "permutation", "linear"]
 Output = Literal["probability", "logit", "decision"]
-FEW = 10
-"""Columns up to which "auto" looks at all coalitions."""
+CHEAP = 4096
+"""Scores a record up to which "auto" looks at all coalitions."""
 REFERENCES = 50
 
 
@@ -117,7 +117,7 @@ def explain(
             "the model's output is not linear in its columns; use output 'logit' for a logistic model, or method 'auto'"
         )
     function = scorer(case, output, of_class)
-    if method == "exact" or (method == "auto" and case.design.width <= FEW):
+    if method == "exact" or (method == "auto" and len(against) << case.design.width <= CHEAP):
         return Explanations(exact_shapley(function, wanted, against), wanted, case.features, "exact", output)
     values = permutation_shapley(function, wanted, against, permutations=permutations, seed=seed)
     return Explanations(values, wanted, case.features, "permutation", output)

@@ -1,0 +1,68 @@
+"""Verifying the pack of a model: files and signature as for any pack, then everything that is said of the model.
+
+The packed model itself is opened (without running anything it brings) and checked again on the plan's people: its
+figures must come out as they were told.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from dalenius.core.errors import DaleniusError
+from dalenius.models.case import ModelCase
+from dalenius.models.checking import check_model
+from dalenius.release.jobs import file_digest
+from dalenius.release.model_pack import KNOWN, MODEL
+from dalenius.release.model_plan import ModelPlan, read_model_plan
+
+CLOSE = 1e-9
+
+
+def model_files_strange(names: Any) -> list[str]:
+    """Files that do not belong in the pack of a model.
+
+    Examples
+    --------
+    >>> model_files_strange(["public/model.skops", "public/model.pkl"])
+    ['public/model.pkl']
+    """
+    return [name for name in names if name not in KNOWN]
+
+
+def model_faults(where: Path, body: dict[str, Any], place: Path) -> list[str]:
+    """What does not come out again, given the plan beside its input."""
+    try:
+        plan = read_model_plan(place)
+    except DaleniusError as error:
+        return [f"the plan cannot be used any more: {error}"]
+    faults = [] if plan.text_digest == body["plan"] else ["the plan was edited after this pack was made"]
+    held = {name: file_digest(path) for name, path in plan.sources.items()}
+    faults += [
+        f"input {name} is not the file this pack was made from" for name, digest in body["inputs"].items()
+        if held.get(name) != digest
+    ]  # fmt: skip
+    return faults or _figures(where, body, plan)
+
+
+def _figures(where: Path, body: dict[str, Any], plan: ModelPlan) -> list[str]:
+    told = json.loads((where / "internal" / "results.json").read_text(encoding="utf-8"))
+    train, holdout = plan.tables()
+    try:
+        case = ModelCase.of(where / "public" / MODEL, train, holdout, target=plan.predicts)
+        found = check_model(case, runs=plan.refits, threshold=plan.threshold, seed=plan.seed)
+    except DaleniusError as error:
+        return [f"the model in the pack cannot be checked again: {error}"]
+    said = told["candidates"][body["chosen"]]["figures"]
+    return [
+        f"{name} of the model in the pack comes out differently" for name, result in found.results.items()
+        if name not in said or not _same(result.value, said[name]["value"])
+    ]  # fmt: skip
+
+
+def _same(found: float, said: Any) -> bool:
+    if said is None or math.isnan(found):
+        return said is None and math.isnan(found)
+    return math.isclose(found, float(said), rel_tol=CLOSE, abs_tol=CLOSE)
