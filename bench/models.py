@@ -15,12 +15,13 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from _shared import adult_file, cpu
-from dalenius.data import read
+from dalenius.data import Table
 from dalenius.models import ModelCase, lira, loss_attack, shadow_attack, structure
 from dalenius.models.design import Design
 
@@ -37,7 +38,8 @@ def adult_arrays() -> tuple[np.ndarray, np.ndarray]:
     path = adult_file()
     if path is None:
         sys.exit("Adult is not at hand")
-    table = read(path)
+    # the file has another ending than .csv in its wheel
+    table = Table.from_frame(pl.read_csv(path, null_values="?", infer_schema_length=None))
     target = table.names[-1]
     design = Design.of(table.names[:-1], [table], named=True)
     matrix, parts = design.matrix(table), []

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 from dalenius.models.case import ModelCase
 
@@ -59,22 +58,20 @@ def leaves_of(case: ModelCase, threshold: int) -> Leaves | None:
     smallest = units.count
     for where, held in _trees(case):
         trees += 1
-        place, codes = np.unique(where, return_inverse=True)
-        people = _people(units, codes, len(place))
+        nodes = int(where.max(initial=0)) + 1
+        people = np.asarray(units.owners(where, nodes), np.int64)
+        used = people > 0
         if held is not None:  # a bootstrap sample puts fewer people into a leaf than would fall into it
-            people = np.minimum(people, np.maximum(held[place], 1))
-        low, high = np.full(len(place), np.inf), np.full(len(place), -np.inf)
-        np.minimum.at(low, codes, outcome)
-        np.maximum.at(high, codes, outcome)
-        small |= (people < threshold)[codes]
-        pure |= (low == high)[codes]
-        smallest = min(smallest, int(people.min(initial=units.count)))
-        total, most = total + len(place), max(most, len(place))
+            people = np.minimum(people, np.maximum(held[:nodes], 1))
+        low, high = np.full(nodes, np.inf), np.full(nodes, -np.inf)
+        np.minimum.at(low, where, outcome)
+        np.maximum.at(high, where, outcome)
+        small |= (people < threshold)[where]
+        pure |= (low == high)[where]
+        smallest = min(smallest, int(people[used].min(initial=units.count)))
+        leaves = int(np.count_nonzero(used))
+        total, most = total + leaves, max(most, leaves)
     return Leaves(trees, total, small, pure, smallest, most) if trees else None
-
-
-def _people(units: Units, codes: IntArray, size: int) -> IntArray:
-    return np.asarray(units.owners(codes, size), np.int64)
 
 
 def _trees(case: ModelCase) -> Iterator[tuple[IntArray, IntArray | None]]:

@@ -105,7 +105,8 @@ A model of `{plan.predicts}`: {case.fitted.kind}, {options}.
 
 - **Use.** {score.capitalize()} {figure(chosen.scores["holdout"])} on people it was not fitted on.
 - **Not for.** Decisions about people it was fitted on; people of another population. Nothing was measured there.
-- **Open it** with `skops.io.load` (`model.skops`, scikit-learn {_version("scikit-learn")}); it holds no pickle.
+- **Open it** with `skops.io.load` (`model.skops`, scikit-learn {_version("scikit-learn")}); it holds no
+  pickle, so that opening it runs nothing.
 
 ## Columns it takes
 

@@ -60,7 +60,8 @@ def told(
 
 def _exposed(case: ModelCase, members: AnyArray) -> pl.DataFrame:
     """Most exposed first: row numbers, for whoever holds the data."""
-    first = np.unique(case.units.owners_of_rows, return_index=True)[1]
+    units = case.units
+    first = np.arange(units.count) if units.codes is None else np.unique(units.codes, return_index=True)[1]
     return pl.DataFrame({"row": first, "score": members}).sort("score", "row", descending=[True, False])
 
 

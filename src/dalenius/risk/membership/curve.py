@@ -50,7 +50,8 @@ class Curve:
     def threshold(self, fpr: float) -> float:
         """Smallest threshold whose false positives stay within ``fpr``: scores must lie above it."""
         allowed = math.floor(fpr * len(self.outsiders))
-        return float(np.sort(self.outsiders)[::-1][allowed])
+        place = len(self.outsiders) - 1 - allowed
+        return float(np.partition(self.outsiders, place)[place])
 
     def tpr_at(self, fpr: float) -> float:
         """Share of members found when at most a share ``fpr`` of outsiders is accused."""
