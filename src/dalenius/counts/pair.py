@@ -20,6 +20,8 @@ from dalenius.counts.counts import Counts
 from dalenius.counts.groups import PairGroups, group_rows
 from dalenius.counts.match import Match, check_keys
 from dalenius.counts.memory import count_codes, count_codes_many
+from dalenius.counts.weighing import Weighed, weigh_many
+from dalenius.data.design import DESIGN_ROLES, Design
 from dalenius.data.encode import encode, level_key
 from dalenius.data.frames import open_frame
 from dalenius.data.grouping import Grouping
@@ -27,9 +29,11 @@ from dalenius.data.lens import Lens
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
 from dalenius.data.units import Unit, Units, owner_column
-from dalenius.data.vector import Categories, Vector, compact
+from dalenius.data.vector import AnyArray, Categories, Vector, compact
 
-NOT_COMPARED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT)
+NOT_COMPARED = (
+    Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT, Role.PSU, Role.FPC, Role.REPLICATE,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,35 @@ class PairCounts:
     original: Counts
     protected: Counts
     holdout: Counts | None
+
+
+@dataclass(frozen=True, eq=False)
+class PairWeighed:
+    """The same contingency table with each file's weights; equal keys mean equal cells."""
+
+    original: Weighed
+    protected: Weighed
+    holdout: Weighed | None
+
+
+@dataclass(frozen=True, eq=False)
+class PairDesigns:
+    """How the rows of each file were drawn; None where they count alike.
+
+    A protected file without weights stands for the population by itself: that is what its readers take it for.
+    """
+
+    original: Design | None = None
+    protected: Design | None = None
+    holdout: Design | None = None
+
+    def __bool__(self) -> bool:
+        return any(design is not None for design in (self.original, self.protected))
+
+    def weights(self, file: str) -> AnyArray | None:
+        """Weights of the rows of "original", "protected" or "holdout" that sum to their number; None if all are 1."""
+        design: Design | None = getattr(self, file)
+        return None if design is None else design.scaled
 
 
 class Pair:
@@ -79,6 +112,8 @@ class Pair:
         The original before it was sent through the lens.
     unshared
         Columns that are not compared because not every file has them.
+    designs
+        How the rows of each file were drawn: weights, strata, sampling units.
 
     Examples
     --------
@@ -126,10 +161,14 @@ class Pair:
             raise DataError("the holdout has no rows; leave it out, or give people who are not in the data")
         full = base.schema.with_roles(keys=keys, targets=targets)
         self._take_roles(full)
+        self.designs = _designs(whole, sources)
+        if self.designs:
+            self.notes.append(_told(self.designs))
         self.threshold = threshold
         self._grouping = grouping
         self._aligned: dict[tuple[str, bool], Aligned] = {}
         self._counts: dict[tuple[tuple[str, ...], bool], PairCounts] = {}
+        self._weighed: dict[tuple[str, ...], PairWeighed] = {}
         self._groups: dict[tuple[tuple[str, ...], bool], PairGroups] = {}
         self._matches: dict[tuple[tuple[str, ...], bool], Match] = {}
         self.units, self.holdout_units = _owners(whole, full, unit, strangers)
@@ -215,6 +254,45 @@ class Pair:
                 )
         return {columns: self._counts[columns, grouped] for columns in wanted}
 
+    def weigh_many(self, tables: Iterable[Sequence[str]]) -> dict[tuple[str, ...], PairWeighed]:
+        """Many contingency tables with the weights of each file, numbers in groups.
+
+        Examples
+        --------
+        >>> schema = Schema.infer({"a": ["x", "y"], "w": [1.0, 3.0]}).with_roles(weight="w")
+        >>> pair = Pair({"a": ["x", "y"], "w": [1.0, 3.0]}, {"a": ["x", "y"]}, schema=schema)
+        >>> found = pair.weigh_many([["a"]])["a",]
+        >>> found.original.counts.counts.tolist(), found.protected.counts.counts.tolist()
+        ([0.5, 1.5], [1, 1])
+        """
+        wanted = [tuple(columns) for columns in tables]
+        new = [columns for columns in wanted if columns not in self._weighed]
+        used = {name: self.categories(name) for columns in new for name in columns}
+        files = {
+            file: self._weigh_file(file, used, new)
+            for file in ("original", "protected", "holdout")
+            if file != "holdout" or self.holdout is not None
+        }
+        made = {
+            columns: PairWeighed(
+                files["original"][columns],
+                files["protected"][columns],
+                files["holdout"][columns] if "holdout" in files else None,
+            )
+            for columns in new
+        }
+        self._weighed |= {columns: found for columns, found in made.items() if len(columns) <= 2}
+        return {columns: made.get(columns) or self._weighed[columns] for columns in wanted}
+
+    def _weigh_file(
+        self, file: str, used: Mapping[str, Aligned], tables: Sequence[tuple[str, ...]]
+    ) -> dict[tuple[str, ...], Weighed]:
+        own = {name: getattr(aligned, file) for name, aligned in used.items()}
+        design: Design | None = getattr(self.designs, file)
+        if design is not None:
+            return weigh_many(own, tables, design)
+        return {columns: Weighed(counts) for columns, counts in count_codes_many(own, tables).items()}
+
     def groups(self, columns: Sequence[str], grouped: bool = True, keep: bool = True) -> PairGroups:
         """Rows of each file numbered by their combination of some columns, made once (unless told not to keep it)."""
         place = (tuple(columns), grouped)
@@ -281,7 +359,39 @@ class Pair:
         other.unmasked = self.unmasked
         # the column that owns rows need not be in every file
         other.units, other.holdout_units = self.units, self.holdout_units
+        given = _Source(protected)
+        other.designs = replace(self.designs, protected=_design(self.unmasked.schema, given))
         return other
+
+
+def _designs(whole: Table, sources: Sequence[_Source]) -> PairDesigns:
+    """The designs of the files; that of the original may rest on columns that the others lack."""
+    found = [_design(whole.schema, source) for source in (_Source(whole), *sources)]
+    return PairDesigns(*found)
+
+
+def _design(schema: Schema, source: _Source) -> Design | None:
+    """The design of one file by the original's schema: what it has no weights for was drawn alike."""
+    weights = schema.by_role(Role.WEIGHT)
+    if weights and weights[0] not in source:
+        return None
+    used = [c for c in schema if any(c.has(role) for role in DESIGN_ROLES) or c.name in schema.sampling.calibrated]
+    named = [replace(c, levels=None, bounds=None, parent=None, partner=None) for c in used if c.name in source]
+    if len(named) < len(used):  # replicate weights and margins are of no use by halves
+        named = [c for c in named if c.has(Role.WEIGHT) or c.has(Role.STRATUM) or c.has(Role.PSU)]
+    vectors = [source.encoded(column) for column in named]
+    return Design.of(Table.from_vectors(vectors, source.rows, schema=replace(schema, rules=(), columns=())))
+
+
+def _told(designs: PairDesigns) -> str:
+    """A note on whose weights count."""
+    if designs.original is None:
+        return "rows of the protected file count with their weights, those of the original alike"
+    column = designs.original.column
+    name = "its sampling units" if column is None else f"the weights {column!r}"
+    if designs.protected is None:
+        return f"the original counts with {name}; the protected file has none and is read as the population"
+    return f"rows of both files count with {name}"
 
 
 def _left(base: Table, wanted: Sequence[str] | None, role: Role, lens: Lens) -> list[str]:

@@ -112,6 +112,7 @@ class SourcePair(Pair):
                 "units",
                 "holdout_units",
                 "lens",
+                "designs",
             )
         }
         self._streams = (original, protected)

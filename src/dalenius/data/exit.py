@@ -29,7 +29,8 @@ from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, BoolArray, Vector, states
 
-NEVER_RELEASED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.GEOMETRY)
+NEVER_RELEASED = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.GEOMETRY, Role.REPLICATE)
+"""Roles that stay inside. Replicate weights tell which records share a sampling unit (Lu, Sitter 2008)."""
 AGAIN = 5
 """Draws of the numbers of a row before another row stands in for it."""
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from dalenius.core.errors import DataError, SchemaError, no_column
+from dalenius.data.sampling import Sampling
 
 if TYPE_CHECKING:
     from dalenius.data.table import Table
@@ -55,7 +56,10 @@ class Role(StrEnum):
     ENTITY = "entity"  # the unit of protection: one person or firm may own many rows
     HOUSEHOLD = "household"
     WEIGHT = "weight"
-    STRATUM = "stratum"
+    STRATUM = "stratum"  # sampling stratum
+    PSU = "psu"  # primary sampling unit: what was drawn first, such as a district
+    FPC = "fpc"  # how many units the stratum has in the population, or the share of them that was drawn
+    REPLICATE = "replicate"  # replicate weights
     LATITUDE = "latitude"
     LONGITUDE = "longitude"
     GEOMETRY = "geometry"  # an outline, as text: tells a place exactly, so it never leaves
@@ -195,6 +199,8 @@ class Schema:
     ----------
     min_units
         Units that must hold a value before it may leave.
+    sampling
+        What is known of a survey beyond the roles of columns.
 
     Examples
     --------
@@ -210,6 +216,7 @@ class Schema:
     rules: tuple[str, ...] = ()
     title: str = ""
     min_units: int = MIN_UNITS
+    sampling: Sampling = Sampling()
 
     def __str__(self) -> str:
         """One line a column; levels and bounds, which are read off the data, are not shown."""
@@ -246,6 +253,7 @@ class Schema:
         faults = [fault for column in self.columns for fault in column.faults()]
         if not isinstance(self.min_units, int) or isinstance(self.min_units, bool) or self.min_units < 1:
             faults.append("min_units must be a whole number, at least 1")
+        faults += self.sampling.faults() + self._design_faults()
         seen: set[str] = set()
         for name in self.names:
             if name in seen:
@@ -257,6 +265,15 @@ class Schema:
                 if other is not None and (other not in seen or other == column.name):
                     faults.append(f"column {column.name!r}: {relation} {other!r} is not another column")
         return faults
+
+    def _design_faults(self) -> list[str]:
+        """Roles of a survey's design that one column only can have."""
+        named = {role: self.by_role(role) for role in (Role.PSU, Role.FPC)}
+        return [
+            f"columns {', '.join(map(repr, columns))} all have the role {role}; leave it to one"
+            for role, columns in named.items()
+            if len(columns) > 1
+        ]
 
     @property
     def names(self) -> list[str]:
@@ -288,7 +305,9 @@ class Schema:
         kept = {column.name for column in loose}
         gone = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in self.names if name not in kept]
         rules = tuple(rule for rule in self.rules if not any(name.search(rule) for name in gone))
-        return replace(self, columns=loose, rules=rules)
+        known = tuple(name for name in self.sampling.calibrated if name in kept)
+        sampling = replace(self.sampling, calibrated=known)
+        return replace(self, columns=loose, rules=rules, sampling=sampling)
 
     def replace_columns(self, *columns: Column) -> Schema:
         """The schema with these columns in place of those of the same name."""

@@ -47,16 +47,17 @@ def paired(original: Counts, protected: Counts) -> tuple[AnyArray, AnyArray]:
     [0.0, 4.0, 1.0]
     """
     if original.keys.ndim == 1:
-        merged: tuple[AnyArray, AnyArray] = _kernels.merge(
-            original.keys, original.counts, protected.keys, protected.counts
-        )
+        first, second = original.counts, protected.counts
+        if first.dtype != second.dtype:  # one file has weights, the other has none
+            first, second = first.astype(np.float64), second.astype(np.float64)
+        merged: tuple[AnyArray, AnyArray] = _kernels.merge(original.keys, first, protected.keys, second)
         return merged
     _, (d, s) = align(original, protected)
     return d.astype(np.float64), s.astype(np.float64)
 
 
 def table_statistics(
-    d: AnyArray, s: AnyArray, *, random_size: bool = False, ranked: bool = True
+    d: AnyArray, s: AnyArray, *, random_size: bool = False, ranked: bool = True, effect: float = 1.0
 ) -> dict[str, float]:
     """All statistics of one table.
 
@@ -68,6 +69,9 @@ def table_statistics(
         The synthetic size was itself drawn (synthpop: ``k.syn``): one more degree of freedom.
     ranked
         Whether to compute SPECKS and U, which need a sort.
+    effect
+        Mean design effect of the synthetic cells, where counts are weights: what is 1 for a correct model is divided by
+        it (Rao, Scott 1981).
 
     Examples
     --------
@@ -93,8 +97,10 @@ def table_statistics(
         "VW": vw, "FT": ft, "JSD": jsd, "SPECKS": float(distance), "WMabsDD": weighted, "U": float(u), "G": g,
         "pMSE": vw * share * (1 - share) ** 2 / total, "PO50": float(sums[11]), "MabsDD": float(sums[8]) / k,
         "dBhatt": bhattacharyya, "TVD": float(sums[12]), "Hellinger": bhattacharyya,
-        "S_VW": _per(vw, df), "S_FT": _per(ft, df), "S_JSD": _per(jsd * 2 * total / math.log(2), df),
-        "S_WMabsDD": _per(weighted, df), "S_G": _per(g, df_g), "S_pMSE": _per(vw, df),
+        "S_VW": _per(vw, df * effect), "S_FT": _per(ft, df * effect),
+        "S_JSD": _per(jsd * 2 * total / math.log(2), df * effect),
+        "S_WMabsDD": _per(weighted, df * math.sqrt(effect)), "S_G": _per(g, df_g * effect),
+        "S_pMSE": _per(vw, df * effect),
         "df": df, "dfG": df_g,
     }  # fmt: skip
 

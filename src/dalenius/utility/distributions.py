@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -30,40 +31,56 @@ COUNTED = 4_000_000
 """Whole numbers over a range up to this are counted instead of sorted."""
 
 
-def ks_distance(first: AnyArray, second: AnyArray) -> float:
-    """Kolmogorov–Smirnov distance: largest difference between two distribution functions.
+Weights = AnyArray | None
+
+
+def ks_distance(first: AnyArray, second: AnyArray, weights: tuple[Weights, Weights] = (None, None)) -> float:
+    """Kolmogorov–Smirnov distance: largest difference between two distribution functions, perhaps weighted.
 
     Examples
     --------
     >>> ks_distance(np.array([1, 2, 3, 4]), np.array([1, 2, 3, 10]))
     0.25
+    >>> ks_distance(np.array([1, 2]), np.array([1, 2, 2, 2]), (np.array([1.0, 3.0]), None))
+    0.0
     """
-    return _distances(first, second)[0]
+    return _distances((first, weights[0]), (second, weights[1]))[0]
 
 
-def _distances(first: AnyArray, second: AnyArray) -> tuple[float, float]:
+Weighed = tuple[AnyArray, Weights]
+"""Values, and their weights if they do not count alike."""
+
+
+def _distances(first: Weighed, second: Weighed) -> tuple[float, float]:
     """Kolmogorov–Smirnov and earth mover's distance from one pair of distribution functions."""
-    if len(first) == 0 or len(second) == 0:
+    if len(first[0]) == 0 or len(second[0]) == 0:
         return float("nan"), float("nan")
     grid, d, s = _histograms(first, second)
-    gap = np.abs(np.cumsum(d) / len(first) - np.cumsum(s) / len(second))
-    spread = float(np.std(first))
+    if not d.any() or not s.any():
+        return float("nan"), float("nan")
+    gap = np.abs(np.cumsum(d) / d.sum() - np.cumsum(s) / s.sum())
+    middle = float(grid @ d) / float(d.sum())
+    spread = float(np.std(first[0])) if first[1] is None else float(np.sqrt((grid - middle) ** 2 @ d / d.sum()))
     moved = float(np.sum(gap[:-1] * np.diff(grid))) / (spread if spread > 0 else 1.0)
     return float(gap.max()), moved
 
 
-def _histograms(first: AnyArray, second: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """All values that occur and how often in each sample; whole numbers are counted, others sorted."""
-    low = float(min(first.min(), second.min()))
-    size = float(max(first.max(), second.max())) - low
-    if size < COUNTED and np.all(first == np.floor(first)) and np.all(second == np.floor(second)):
+def _histograms(first: Weighed, second: Weighed) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """All values that occur and how often (or with what weight) in each sample; whole numbers are counted, others
+    sorted.
+    """
+    (a, of_a), (b, of_b) = first, second
+    low = float(min(a.min(), b.min()))
+    size = float(max(a.max(), b.max())) - low
+    if size < COUNTED and np.all(a == np.floor(a)) and np.all(b == np.floor(b)):
         d, s = (
-            np.bincount((side - low).astype(np.int64), minlength=int(size) + 1) for side in (first, second)
+            np.bincount((side - low).astype(np.int64), weights, minlength=int(size) + 1)
+            for side, weights in (first, second)
         )
         return low + np.arange(int(size) + 1), d, s
-    grid, place = np.unique(np.concatenate([first, second]), return_inverse=True)
-    d, s = (np.bincount(side, minlength=len(grid)) for side in (place[: len(first)], place[len(first) :]))
-    return grid, d, s
+    grid, place = np.unique(np.concatenate([a, b]), return_inverse=True)
+    d = np.bincount(place[: len(a)], of_a, minlength=len(grid))
+    return grid, d, np.bincount(place[len(a) :], of_b, minlength=len(grid))
 
 
 def shape_scores(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
@@ -83,15 +100,26 @@ def shape_scores(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
     return scores
 
 
-def _finite(pair: Pair, name: str) -> tuple[AnyArray, AnyArray]:
-    sides = [v.values.astype(np.float64) for v in (pair.original[name], pair.protected[name])]
-    known = [side[np.isfinite(side)] for side in sides]
+def _finite(pair: Pair, name: str) -> tuple[Weighed, Weighed]:
+    """Finite values of a number in both files, with their weights."""
+    first, second = (_known(pair, name, file) for file in ("original", "protected"))
+    known = [first[0], second[0]]
     largest = max((float(np.abs(side).max()) for side in known if len(side)), default=0.0)
     if largest == 0 or largest >= ROUNDED or all(np.all(side == np.floor(side)) for side in known):
-        return known[0], known[1]
+        return first, second
     # fifteen decimals as in SDMetrics; numbers that are all tiny keep their digits
     decimals = DIGITS if largest >= TINY else min(DIGITS - math.floor(math.log10(largest)), 290)
-    return np.round(known[0], decimals), np.round(known[1], decimals)
+    return (np.round(first[0], decimals), first[1]), (np.round(second[0], decimals), second[1])
+
+
+def _known(pair: Pair, name: str, file: Literal["original", "protected"]) -> Weighed:
+    vector = pair.original[name] if file == "original" else pair.protected[name]
+    weights = pair.designs.weights(file)
+    values = vector.values.astype(np.float64)
+    if weights is not None and vector.state is not None:
+        weights = weights[vector.present]
+    finite = np.isfinite(values)
+    return (values, weights) if finite.all() else (values[finite], None if weights is None else weights[finite])
 
 
 def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -114,8 +142,7 @@ def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataF
         figures = (
             _number_figures(*_finite(pair, name)) if original.is_number else _category_figures(pair, name)
         )
-        counted = pair.counts([name])
-        table = table_statistics(*paired(counted.original, counted.protected), ranked=False)
+        table = _in_groups(pair, name)
         rows.append(
             {
                 "column": name,
@@ -123,12 +150,22 @@ def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataF
                 **figures,
                 "TVD": table["TVD"],
                 "S_pMSE": table["S_pMSE"],
-                "missing original": _gaps(original),
-                "missing protected": _gaps(protected),
+                "missing original": _gaps(original, pair.designs.weights("original")),
+                "missing protected": _gaps(protected, pair.designs.weights("protected")),
                 "reading": reading(table["S_pMSE"]),
             }
         )
     return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _in_groups(pair: Pair, name: str) -> dict[str, float]:
+    """Statistics of a column's table, with weights where there are some."""
+    if pair.designs:
+        found = pair.weigh_many([[name]])[name,]
+        both, effect = paired(found.original.counts, found.protected.counts), found.protected.effect
+        return table_statistics(*both, ranked=False, effect=effect)
+    counted = pair.counts([name])
+    return table_statistics(*paired(counted.original, counted.protected), ranked=False)
 
 
 _FIGURES = ("shape", "KS", "Wasserstein", "coverage", "adherence", "vanished", "novel")
@@ -138,7 +175,7 @@ _SCHEMA = {
 }  # fmt: skip
 
 
-def _gaps(vector: Vector) -> float:
+def _gaps(vector: Vector, weights: Weights = None) -> float:
     """Share of empty cells."""
     if vector.state is None or len(vector) == 0:
         return 0.0
@@ -148,20 +185,17 @@ def _gaps(vector: Vector) -> float:
         | (vector.state == NAN)
         | ((vector.state >= SPECIAL) & (vector.state < missing))
     )
-    return float(np.mean(gap))
+    return float(np.mean(gap)) if weights is None else float(weights @ gap / weights.sum())
 
 
-def _number_figures(a: AnyArray, b: AnyArray) -> dict[str, float]:
-    ks, moved = _distances(a, b)
-    figures = dict.fromkeys(_FIGURES, float("nan")) | {
-        "shape": 1 - ks,
-        "KS": ks,
-        "Wasserstein": moved,
-    }
+def _number_figures(first: Weighed, second: Weighed) -> dict[str, float]:
+    ks, moved = _distances(first, second)
+    (a, _), (b, weights) = first, second
+    figures = dict.fromkeys(_FIGURES, float("nan")) | {"shape": 1 - ks, "KS": ks, "Wasserstein": moved}
     if len(a) and len(b):
         low, high = float(a.min()), float(a.max())
-        inside = (b >= low) & (b <= high)
-        figures |= {"adherence": float(inside.mean()), "novel": float(1 - inside.mean()), "vanished": 0.0}
+        inside = float(np.average((b >= low) & (b <= high), weights=weights))
+        figures |= {"adherence": inside, "novel": 1 - inside, "vanished": 0.0}
         if high > low:
             short = max((float(b.min()) - low) / (high - low), 0) + max(
                 (high - float(b.max())) / (high - low), 0
@@ -178,15 +212,15 @@ def _nothing_left() -> dict[str, float]:
 
 
 def category_counts(pair: Pair, name: str) -> tuple[AnyArray, AnyArray, BoolArray]:
-    """Rows of each category in the original and the protected file, and which categories are gaps."""
+    """Rows (or weights) of each category in the original and the protected file, and which categories are gaps."""
     aligned = pair.categories(name, grouped=False)
     size = aligned.original.size
     gap = np.array(
         [str(label) in ("missing", "NaN") and not isinstance(label, str) for label in aligned.original.labels]
     )
-    d, s = (
-        np.bincount(c.codes, minlength=size).astype(np.float64) for c in (aligned.original, aligned.protected)
-    )
+    of_d, of_s = (pair.designs.weights(file) for file in ("original", "protected"))
+    d = np.bincount(aligned.original.codes, of_d, minlength=size).astype(np.float64)
+    s = np.bincount(aligned.protected.codes, of_s, minlength=size).astype(np.float64)
     return d, s, gap
 
 

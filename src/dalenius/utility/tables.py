@@ -21,6 +21,7 @@ from dalenius.counts.counts import Counts, align
 from dalenius.counts.measure import Registering, measure
 from dalenius.counts.memory import count_codes_many
 from dalenius.counts.pair import Pair
+from dalenius.counts.weighing import clustered_effect
 from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, AnyArray
 from dalenius.utility.cells import RANKED, STATISTICS, cell_differences, cells_off, paired, table_statistics
 from dalenius.utility.charts import heat_map, plain_bars, ranked_bars
@@ -32,6 +33,8 @@ OFF = "cells off"
 """Name of one more statistic of a table: how many of its cells lost or won more than a third, beyond chance."""
 BATCH = 64
 """Tables counted at a time, so that memory does not grow with the number of tables."""
+EFFECTS = 20
+"""Tables whose design effects tell what a fresh sample would have."""
 Which = int | Iterable[Sequence[str]]
 Gaps = Literal["level", "drop"]
 Against = Literal["protected", "holdout"]
@@ -112,9 +115,9 @@ def table_utility(
     width = max((len(names) for names in wanted), default=1)
     parts = ("first", "second", "third", *(f"column{i}" for i in range(4, width + 1)))[:width]
     rows = []
-    for names, *counted in _counted(pair, wanted, against):
+    for names, *counted, effect in _counted(pair, wanted, against):
         both = [_without_gaps(one) for one in counted] if gaps == "drop" else counted
-        values = _statistics(*paired(*both), statistics, random_size)
+        values = _statistics(*paired(*both), statistics, random_size, effect)
         places = dict(zip(parts, [*names, *[None] * (width - len(names))], strict=True))
         rows.append({"table": " × ".join(names), **places, **{name: values[name] for name in statistics}})
     schema = {
@@ -127,13 +130,15 @@ def table_utility(
     return frame.sort(order, descending=True, nulls_last=True, maintain_order=True)
 
 
-def _statistics(d: AnyArray, s: AnyArray, wanted: Sequence[str], random_size: bool) -> dict[str, float]:
+def _statistics(
+    d: AnyArray, s: AnyArray, wanted: Sequence[str], random_size: bool, effect: float = 1.0
+) -> dict[str, float]:
     ranked = any(name in RANKED for name in wanted)
-    values = table_statistics(d, s, random_size=random_size, ranked=ranked)
+    values = table_statistics(d, s, random_size=random_size, ranked=ranked, effect=effect)
     if any(name in DISTANCES for name in wanted):
         values |= count_distances(d, s * (d.sum() / max(float(s.sum()), 1.0)))
     if OFF in wanted:
-        values[OFF] = float(cells_off(d, s))
+        values[OFF] = float(cells_off(d / effect, s / effect))
     return values
 
 
@@ -150,22 +155,31 @@ def _tables(pair: Pair, tables: Which, columns: Sequence[str] | None) -> list[tu
 
 def _counted(
     pair: Pair, wanted: Sequence[tuple[str, ...]], against: Against
-) -> Iterator[tuple[tuple[str, ...], Counts, Counts]]:
-    """Count table by table. Small ones are kept by the pair for other measures, larger ones are let go."""
+) -> Iterator[tuple[tuple[str, ...], Counts, Counts, float]]:
+    """Count table by table, with the design effect of the second file.
+
+    Small tables are kept by the pair for other measures, larger ones are let go.
+    """
     for begin in range(0, len(wanted), BATCH):
         batch = wanted[begin : begin + BATCH]
+        if pair.designs:
+            for names, weighed in pair.weigh_many(batch).items():
+                second = weighed.protected if against == "protected" else weighed.holdout
+                if second is not None:
+                    yield names, weighed.original.counts, second.counts, second.effect
+            continue
         if max(map(len, batch)) <= 2 or pair.streams:
             for names, counted in pair.count_many(batch).items():
                 other = counted.protected if against == "protected" else counted.holdout
                 if other is not None:
-                    yield names, counted.original, other
+                    yield names, counted.original, other, 1.0
             continue
         aligned = {name: pair.categories(name) for names in batch for name in names}
         first = count_codes_many({name: a.original for name, a in aligned.items()}, batch)
         chosen = {name: getattr(a, against) for name, a in aligned.items()}
-        second = count_codes_many(chosen, batch)
+        others = count_codes_many(chosen, batch)
         for names in batch:
-            yield names, first[names], second[names]
+            yield names, first[names], others[names], 1.0
 
 
 def _without_gaps(counts: Counts) -> Counts:
@@ -215,8 +229,8 @@ def worst_cells(pair: Pair, columns: Sequence[str], limit: int = 20) -> pl.DataF
     >>> worst_cells(pair, ["a"]).select("a", "original", "protected").rows()
     [('x', 30, 50), ('y', 70, 50)]
     """
-    counted = pair.counts(columns)
-    keys, (d, s) = align(counted.original, counted.protected)
+    original, protected, _ = _one_table(pair, columns)
+    keys, (d, s) = align(original, protected)
     figures = [
         pl.Series("original", d),
         pl.Series("protected", s),
@@ -228,7 +242,7 @@ def worst_cells(pair: Pair, columns: Sequence[str], limit: int = 20) -> pl.DataF
     # the frame's own column of counts must not be called like a column of the data
     unused = "".join(shown) + " counts"
     return (
-        Counts(shown, counted.original.labels, keys, d)
+        Counts(shown, original.labels, keys, d)
         .to_frame(unused)
         .drop(unused)
         .with_columns(figures)
@@ -246,8 +260,14 @@ def table_statistics_of(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
     >>> round(table_statistics_of(pair, ["a"])["TVD"], 6)
     0.2
     """
-    counted = pair.counts(columns)
-    return _statistics(*paired(counted.original, counted.protected), (*STATISTICS, *DISTANCES), False)
+    *both, effect = _one_table(pair, columns)
+    return _statistics(*paired(*both), (*STATISTICS, *DISTANCES), False, effect)
+
+
+def _one_table(pair: Pair, columns: Sequence[str]) -> tuple[Counts, Counts, float]:
+    """One table of both files as measures read it: with weights where there are some, and their design effect."""
+    ((_, original, protected, effect),) = _counted(pair, [tuple(columns)], "protected")
+    return original, protected, effect
 
 
 def cell_chart(cells: pl.DataFrame, columns: Sequence[str]) -> alt.TopLevelMixin:
@@ -315,6 +335,9 @@ def three_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Resul
 
 def _table_result(pair: Pair, order: str, count: int, columns: Sequence[str] | None) -> Result:
     used = list(columns) if columns is not None else pair.columns
+    told = ""
+    if pair.designs and pair.streams:  # weights are held for the rows of a sample
+        pair, told = pair.for_rows()
     table = table_utility(pair, count, columns=used, statistics=("S_pMSE", "df", OFF))
     word = pl.col("S_pMSE").map_elements(reading, return_dtype=pl.String)
     # a table one of whose cells is lost is not good, however well the others came out
@@ -327,7 +350,7 @@ def _table_result(pair: Pair, order: str, count: int, columns: Sequence[str] | N
     return Result(
         name=f"{order}-way-utility",
         value=value,
-        sentence=_sentence(value, order, counts, table),
+        sentence=" ".join(filter(None, [_sentence(value, order, counts, table), told])),
         yardsticks=_yardsticks(pair, count, used),
         values={
             "mean": value,
@@ -349,12 +372,39 @@ def _yardsticks(pair: Pair, count: int, columns: Sequence[str]) -> dict[str, flo
     is brought from its own size to the protected file's by that; a smaller holdout has too many empty cells.
     """
     rows = pair.original.rows
-    yardsticks = {"a correct model": 1.0, "a fresh sample": (rows + pair.protected.rows) / rows}
+    yardsticks = {"a correct model": 1.0, "a fresh sample": fresh_sample(pair, count, columns)}
     if pair.holdout is not None and pair.holdout.rows >= pair.protected.rows and count < 3 and columns:
         held = table_utility(pair, count, columns=columns, statistics=("S_pMSE",), against="holdout")
         scale = (rows + pair.protected.rows) / (rows + pair.holdout.rows)
         yardsticks["holdout"] = scale * float(held["S_pMSE"].mean())  # type: ignore[arg-type]
     return yardsticks
+
+
+def fresh_sample(pair: Pair, count: int, columns: Sequence[str]) -> float:
+    """Mean S_pMSE that a fresh sample of the population would have.
+
+    Without weights (n + m) / n. A file without weights, beside an original with a design effect of D, has 1 + D m / n; a
+    file with weights is held against a second sample of the original's own design, whose units hang together.
+
+    Examples
+    --------
+    >>> fresh_sample(Pair({"a": ["x", "y"] * 10}, {"a": ["x", "y"] * 20}), 1, ["a"])
+    3.0
+    """
+    more = pair.protected.rows / pair.original.rows
+    first, second = pair.designs.original, pair.designs.protected
+    tables = _tables(pair, count, columns)
+    if first is None or not tables:
+        return 1 + more
+    step = -(-len(tables) // EFFECTS)
+    some = tables[::step]
+    whole = np.mean(
+        [clustered_effect([pair.categories(name).original for name in names], first) for names in some]
+    )
+    if second is None:
+        return 1 + more * float(whole)
+    own = np.mean([found.protected.effect for found in pair.weigh_many(some).values()])
+    return float((1 + more) * whole / own)
 
 
 def _sentence(value: float, order: str, counts: dict[str, int], table: pl.DataFrame) -> str:

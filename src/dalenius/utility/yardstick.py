@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dalenius.core.random import DEFAULT_SEED, generator
@@ -26,4 +28,8 @@ def held_out(pair: Pair) -> Pair | None:
     if pair.holdout is None or not rows or pair.holdout.rows < rows:
         return None
     chosen = generator(DEFAULT_SEED, "held out").permutation(pair.holdout.rows)[:rows]
-    return Pair(pair.original, pair.holdout.take(np.sort(chosen)), grouping=pair.grouping)
+    rows = np.sort(chosen)
+    beside = Pair(pair.original, pair.holdout.take(rows), grouping=pair.grouping)
+    held = pair.designs.holdout
+    beside.designs = replace(pair.designs, protected=None if held is None else held.take(rows), holdout=None)
+    return beside

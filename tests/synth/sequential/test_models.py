@@ -11,7 +11,8 @@ from dalenius.synth import load_model, save_model
 from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, Sequential
 from dalenius.synth.sequential.fitted import Tuning
 from dalenius.synth.sequential.linear import Line
-from dalenius.synth.sequential.weights import finite_population, kish_effect, read_weights, replicate
+from dalenius.data.replicates import bootstrap_weights
+from dalenius.synth.sequential.weights import finite_population, kish_effect, read_weights
 from dalenius.utility.inference import combine, fit_model, fit_synthetic
 
 N = 8000
@@ -131,7 +132,7 @@ def test_weighted_least_squares_by_hand():
 
 def test_weights_are_checked_and_their_draws_have_the_right_mean():
     w = np.random.default_rng(1).uniform(1, 9, 400)
-    assert np.mean([replicate(w, None, None, s).sum() for s in range(200)]) == pytest.approx(
+    assert np.mean([bootstrap_weights(w, None, None, s).sum() for s in range(200)]) == pytest.approx(
         w.sum(), rel=0.02
     )
     counts = np.mean([finite_population(w, w.sum(), s) for s in range(200)], axis=0)

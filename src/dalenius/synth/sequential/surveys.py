@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalenius.core.errors import OptionError, names
-from dalenius.core.random import Seed, sequence
+from dalenius.core.random import Seed, generator, sequence
+from dalenius.data.replicates import bootstrap_weights
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
 from dalenius.data.vector import IntArray
 from dalenius.synth.sequential.design import Floats
-from dalenius.synth.sequential.weights import finite_population, read_weights, replicate, weight_notes
+from dalenius.synth.sequential.weights import finite_population, read_weights, weight_notes
 
 if TYPE_CHECKING:
     from dalenius.synth.sequential.synthesizers import Sequential
@@ -67,7 +68,9 @@ def weighted(options: Sequential, table: Table, seed: Seed) -> Weighted:
             )
             raise OptionError(f"weights: {asked}; name it in the option weights")
         return Weighted(options, table)
-    left = table.drop([name])
+    # these say how the sample was drawn, and the file that is made is one of the population
+    gone = [n for role in (Role.PSU, Role.FPC) for n in table.schema.by_role(role) if n in table]
+    left = table.drop([name, *gone])
     if options.weighting == "ignore":
         return Weighted(options, left)
     w = read_weights(table[name])
@@ -79,13 +82,31 @@ def weighted(options: Sequential, table: Table, seed: Seed) -> Weighted:
     if not options.proper:
         equal = len(w) and w.min() == w.max()
         return replace(done, weights=None) if equal else done
-    strata = _codes(table, options.design_strata or _stratum(table))
-    drawn = replicate(w, strata, _codes(table, options.psu), sequence(seed, "weights"))
+    drawn = _supplied(w, table, sequence(seed, "weights"))
+    if drawn is None:
+        strata = _codes(table, options.design_strata or _only(table, Role.STRATUM))
+        psu = _codes(table, options.psu or _only(table, Role.PSU))
+        drawn = bootstrap_weights(w, strata, psu, sequence(seed, "weights"))
     return replace(done, options=replace(options, proper=False), weights=drawn)
 
 
-def _stratum(table: Table) -> str | None:
-    named = [name for name in table.schema.by_role(Role.STRATUM) if name in table]
+def _supplied(weights: Floats, table: Table, seed: Seed) -> Floats | None:
+    """One of the replicate weights that came with the data, if each of them is a sample in itself.
+
+    Fay's half-samples are brought back to whole ones. A jackknife leaves one unit out at a time, which is no sample of
+    the population: its strata and units are resampled instead.
+    """
+    sets = [name for name in table.schema.by_role(Role.REPLICATE) if name in table]
+    sampling = table.schema.sampling
+    if not sets or sampling.replicates not in ("BRR", "bootstrap"):
+        return None
+    chosen = table[sets[int(generator(seed, "replicate").integers(len(sets)))]].amounts()
+    scaled = np.nan_to_num(chosen) * (len(weights) / max(float(np.nansum(chosen)), 1e-300))
+    return np.maximum(weights + (scaled - weights) / (1 - sampling.fay), 0.0)
+
+
+def _only(table: Table, role: Role) -> str | None:
+    named = [name for name in table.schema.by_role(role) if name in table]
     return named[0] if len(named) == 1 else None
 
 

@@ -11,7 +11,7 @@ from dalenius.core.option import Option, faults
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.exit import releasable
-from dalenius.data.schema import Kind
+from dalenius.data.schema import Kind, Role
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
 from dalenius.synth.base import Progress, Synthesizer, register
@@ -84,7 +84,8 @@ class Sequential(Synthesizer):
         (the output is then like a simple random sample of the population); "population" does the same with one
         population drawn by the weighted Bayesian bootstrap.
     design_strata, psu
-        Columns of the sampling design, for a proper synthesis with weights.
+        Columns of the sampling design, for a proper synthesis with weights; default: those with the roles stratum and
+        psu. Replicate weights of the schema (BRR, bootstrap) are used instead where there are some.
     trees, alpha, donors, ridge
         Trees of a forest; level of the tests of a conditional tree; donors of predictive mean matching; shrinkage of
         regressions.
@@ -157,15 +158,23 @@ class Sequential(Synthesizer):
     def as_is(self, table: Table) -> list[str]:
         """Kept columns, and those of the sampling design where they are used but not drawn."""
         weight = None if self.weighting in ("column", "predictor") else weight_column(self, table)
-        return [*self.keep, *(n for n in (self.design_strata, self.psu, weight) if n is not None)]
+        design = [] if weight is None else [n for role in (Role.PSU, Role.FPC) for n in table.schema.by_role(role)]
+        named = (n for n in (self.design_strata, self.psu, weight) if n is not None)
+        return list(dict.fromkeys([*self.keep, *named, *design]))
 
     @property
     def rows_fixed(self) -> bool:
         """Kept columns have as many rows as the original."""
         return bool(self.keep)
 
+    @property
+    def uses_units(self) -> bool:  # type: ignore[override]
+        """Replicate weights and sampling units are read, though they never leave."""
+        return self.proper and self.weighting == "pseudo"
+
     def _fit(self, table: Table, seed: Seed) -> SequentialModel:
         ready = weighted(self, table, seed)
+        ready = replace(ready, table=releasable(ready.table))
         plan = make_plan(ready.options, ready.table)
         plan = replace(
             plan, weights=ready.weights, expansion=ready.expansion, notes=(*ready.notes, *plan.notes)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalenius.core.errors import DataError
 from dalenius.core.random import Seed, generator
-from dalenius.data.vector import IntArray, Vector
+from dalenius.data.vector import Vector
 from dalenius.synth.sequential._kernels.urn import polya
 from dalenius.synth.sequential.design import Floats
 
@@ -78,42 +78,6 @@ def weight_notes(name: str, weights: Floats) -> tuple[str, ...]:
             "and is copied often, so trim the weights first"
         )
     return tuple(notes)
-
-
-def replicate(weights: Floats, strata: IntArray | None, psu: IntArray | None, seed: Seed) -> Floats:
-    """One set of bootstrap weights: n_h - 1 of the n_h units of each stratum drawn with replacement (Rao, Wu 1988).
-
-    Parameters
-    ----------
-    strata, psu
-        Codes of the design strata and of the primary sampling units; default: one stratum, every row a unit.
-
-    Examples
-    --------
-    >>> w = replicate(np.ones(1000), None, None, 1)
-    >>> round(float(w.sum()) / 1000, 2), bool((w == 0).any())
-    (1.0, True)
-    """
-    n = len(weights)
-    stratum = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
-    unit = (
-        np.arange(n)
-        if psu is None
-        else np.unique(np.stack([stratum, psu]), axis=1, return_inverse=True)[1].ravel()
-    )
-    rng = generator(seed, "replicate")
-    times = np.zeros(int(unit.max(initial=-1)) + 1)
-    home = np.zeros(len(times), np.int64)
-    home[unit] = stratum
-    for h in range(int(stratum.max(initial=-1)) + 1):
-        mine = np.flatnonzero(home == h)
-        if len(mine) < 2:
-            times[mine] = 1.0  # a lone unit cannot be resampled: it stays
-            continue
-        drawn = np.bincount(rng.integers(0, len(mine), len(mine) - 1), minlength=len(mine))
-        times[mine] = drawn * (len(mine) / (len(mine) - 1))
-    result: Floats = weights * times[unit]
-    return result
 
 
 def finite_population(weights: Floats, size: float, seed: Seed) -> Floats:
