@@ -50,6 +50,8 @@ class Measure(Generic[P]):
             raise DataError(f"{self.info.title} {needs(lacking)}; name them in the schema or in the call")
         read, told = self._read(pair)
         found = self.function(read, *args, **options)
+        if self.info.family == "utility" and getattr(read, "designs", None) and not self.info.weighs:
+            told = f"{told} {UNWEIGHTED}".strip()
         if told:
             found = replace(found, sentence=f"{found.sentence} {told}")
         return found.with_info(self.info, pair.threshold)
@@ -76,6 +78,8 @@ class Measure(Generic[P]):
         return sorted(need for need in self.info.needs if not _has(read, need, options or {}))
 
 
+UNWEIGHTED = "All rows count alike here, whatever their weights."
+"""What is said of a figure that does not use the weights that are there."""
 NEEDS = {
     "holdout": "a holdout",
     "rules": "rules, and the schema has no rules on these columns",

@@ -375,12 +375,17 @@ def _design(schema: Schema, source: _Source) -> Design | None:
     weights = schema.by_role(Role.WEIGHT)
     if weights and weights[0] not in source:
         return None
-    used = [c for c in schema if any(c.has(role) for role in DESIGN_ROLES) or c.name in schema.sampling.calibrated]
-    named = [replace(c, levels=None, bounds=None, parent=None, partner=None) for c in used if c.name in source]
+    used = [
+        c for c in schema if any(c.has(role) for role in DESIGN_ROLES) or c.name in schema.sampling.calibrated
+    ]
+    named = [
+        replace(c, levels=None, bounds=None, parent=None, partner=None) for c in used if c.name in source
+    ]
     if len(named) < len(used):  # replicate weights and margins are of no use by halves
         named = [c for c in named if c.has(Role.WEIGHT) or c.has(Role.STRATUM) or c.has(Role.PSU)]
     vectors = [source.encoded(column) for column in named]
-    return Design.of(Table.from_vectors(vectors, source.rows, schema=replace(schema, rules=(), columns=())))
+    table = Table.from_vectors(vectors, source.rows, schema=replace(schema, rules=(), columns=()))
+    return Design.of(table, lenient=True)
 
 
 def _told(designs: PairDesigns) -> str:

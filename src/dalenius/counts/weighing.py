@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +111,9 @@ def clustered_effect(columns: Sequence[Categories], design: Design) -> float:
 def _cell_variances(ids: IntArray, cells: int, share: Floats, design: Design) -> Floats:
     """Variance of each cell's share: by replicates where units are not known, by linearisation otherwise."""
     if design.replicates is not None and design.psu is None:
-        return np.diag(design.spread(lambda w: np.bincount(ids, w, minlength=cells) / max(float(w.sum()), 1e-300)))
+        return np.diag(
+            design.spread(lambda w: np.bincount(ids, w, minlength=cells) / max(float(w.sum()), 1e-300))
+        )
     stages, weights = design.stages, design.scaled / design.rows
     units, strata = len(stages.home), len(stages.sizes)
     # Σ_j g_h (T_ij − p_i U_j)² less the strata's means, with T_ij the weight of unit j in cell i and U_j all of it,
@@ -130,7 +133,7 @@ def _cell_variances(ids: IntArray, cells: int, share: Floats, design: Design) ->
     per, g = np.where(sizes > 1, g / sizes, 0.0), g[stages.home]
 
     def add(i: IntArray, values: Floats) -> Floats:
-        return np.bincount(i, values, minlength=cells)
+        return np.asarray(np.bincount(i, values, minlength=cells), np.float64)
 
     squares = add(cell, g[unit] * t**2) - add(own, per[home] * s**2)
     products = add(cell, g[unit] * t * u[unit]) - add(own, per[home] * s * whole[home])
@@ -146,7 +149,7 @@ def _added(
     if not is_dense(space, rows):
         values, ids = distinct(ravel(codes, sizes, rows), sizes)
         return values, add_up(ids, len(values), weights), add_up(ids, len(values), weights**2)
-    width = np.uint32 if space < 2**32 else np.int64
+    width: type[np.integer[Any]] = np.uint32 if space < 2**32 else np.int64
     sums = np.zeros((space, 2))
     buffer = np.zeros(min(BLOCK, rows), dtype=width)
     for begin in range(0, rows, BLOCK):

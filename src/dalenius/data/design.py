@@ -24,7 +24,7 @@ from dalenius.data.replicates import (
     jackknife_weights,
     many_bootstraps,
 )
-from dalenius.data.sampling import Replication, Sampling
+from dalenius.data.sampling import UNKNOWN, Replication, Sampling
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
@@ -65,13 +65,18 @@ class Design:
     psu: IntArray | None = None
     fraction: Floats | None = None
     replicates: Floats | None = None
-    sampling: Sampling = Sampling()
+    sampling: Sampling = UNKNOWN
     margins: Floats | None = None
     column: str | None = None
 
     @classmethod
-    def of(cls, table: Table) -> Design | None:
+    def of(cls, table: Table, *, lenient: bool = False) -> Design | None:
         """The design that a table's schema tells of; None where rows count alike and were drawn one by one.
+
+        Parameters
+        ----------
+        lenient
+            Let a row without a usable weight count nothing, instead of refusing the file.
 
         Examples
         --------
@@ -88,14 +93,14 @@ class Design:
         strata = _codes(table, named[Role.STRATUM])
         psu = _codes(table, named[Role.PSU])
         sampling = table.schema.sampling
-        sets = [_amounts(table, name) for name in named[Role.REPLICATE]]
+        sets = [_amounts(table, name, lenient) for name in named[Role.REPLICATE]]
         if sets and sampling.replicates is None:
             raise DataError(
                 "replicate weights are there, but not how they were made; write it into the schema "
                 "(sampling: {replicates: BRR, jackknife, stratified-jackknife or bootstrap})"
             )
         return cls(
-            np.ones(table.rows) if weight is None else _amounts(table, weight),
+            np.ones(table.rows) if weight is None else _amounts(table, weight, lenient),
             strata,
             psu,
             _fraction(table, named[Role.FPC], strata, psu),
@@ -189,12 +194,13 @@ class Design:
         return (apart * factor[:, None]).T @ apart
 
     def spread(self, estimate: Callable[[Floats], Floats]) -> Floats:
-        """Covariance of an estimate by its values under each set of replicate weights, around the full sample's."""
+        """Covariance of an estimate by its values under each set of replicate weights."""
         if self.replicates is None:
             raise DataError("there are no replicate weights; make some (Design.replicated), or use variance")
         middle = np.atleast_1d(estimate(self.weights))
         count = self.replicates.shape[1]
-        apart = np.stack([np.atleast_1d(estimate(self.replicates[:, r])) for r in range(count)]) - middle
+        found = np.stack([np.atleast_1d(estimate(self.replicates[:, r])) for r in range(count)])
+        apart = found - (middle if self.sampling.around == "estimate" else found.mean(axis=0))
         factor = np.full(count, self.sampling.factor(count))
         if self.sampling.replicates == "stratified-jackknife" and self.sampling.scale is None:
             factor = factor * self._left_out()
@@ -221,7 +227,9 @@ class Design:
                 raise OptionError("kind jackknife leaves strata out; use stratified-jackknife")
             made = jackknife_weights(self.weights, stages)
         else:
-            raise OptionError(f"no replicates {kind!r}; use BRR, jackknife, stratified-jackknife or bootstrap")
+            raise OptionError(
+                f"no replicates {kind!r}; use BRR, jackknife, stratified-jackknife or bootstrap"
+            )
         how = replace(self.sampling, replicates=kind, fay=fay if kind == "BRR" else 0.0, scale=None)
         return replace(self, replicates=made, sampling=how)
 
@@ -269,8 +277,11 @@ def _codes(table: Table, columns: list[str]) -> IntArray | None:
     return codes
 
 
-def _amounts(table: Table, name: str) -> Floats:
+def _amounts(table: Table, name: str, lenient: bool) -> Floats:
     weights = table[name].amounts()
+    if lenient:
+        usable = np.where(np.isfinite(weights) & (weights > 0), weights, 0.0)
+        return usable if usable.any() else np.ones(len(weights))
     bad = int(np.count_nonzero(~(np.isfinite(weights) & (weights >= 0))))
     if bad:
         raise DataError(

@@ -47,9 +47,7 @@ class Stages:
         return cls(unit, home, np.bincount(home, minlength=int(stratum.max(initial=-1)) + 1))
 
 
-def bootstrap_weights(
-    weights: Floats, strata: IntArray | None, psu: IntArray | None, seed: Seed
-) -> Floats:
+def bootstrap_weights(weights: Floats, strata: IntArray | None, psu: IntArray | None, seed: Seed) -> Floats:
     """One set of bootstrap weights: n_h - 1 of the n_h units of each stratum drawn with replacement (Rao, Wu 1988).
 
     Parameters
@@ -120,4 +118,6 @@ def half_samples(weights: Floats, stages: Stages, fay: float = 0.0) -> Floats:
 def _two_a_stratum(stages: Stages, what: str) -> None:
     lone = int(np.count_nonzero(stages.sizes < 2))
     if lone:
-        raise DataError(f"{what} needs two units in each stratum; {lone} strata have one, join them to others")
+        raise DataError(
+            f"{what} needs two units in each stratum; {lone} strata have one, join them to others"
+        )

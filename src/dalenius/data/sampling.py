@@ -1,4 +1,4 @@
-"""`Sampling`: what a schema says of a survey beyond the roles of columns, and how replicate weights become a variance."""
+"""`Sampling`: what a schema says of a survey beyond the roles of columns, such as how replicate weights were made."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ class Sampling:
         "stratified-jackknife" (JKn: one of a stratum's units) or "bootstrap".
     fay
         Fay's factor of the half-samples: the part of its weight that a left-out unit keeps.
+    around
+        Whether squared differences are taken from the full sample's "estimate" (the safe side) or from the "mean" of
+        the replicates, as R's survey and Stata do unasked.
     scale
         What the sum of squared differences is multiplied by, if it is not the usual factor of the kind.
     calibrated
@@ -38,6 +41,7 @@ class Sampling:
     fay: float = 0.0
     scale: float | None = None
     calibrated: tuple[str, ...] = ()
+    around: Literal["estimate", "mean"] = "estimate"
 
     def factor(self, count: int) -> float:
         """What the sum of squared differences of so many replicates is multiplied by.
@@ -61,6 +65,12 @@ class Sampling:
             faults.append("sampling: fay must be at least 0 and below 1")
         if self.fay and self.replicates != "BRR":
             faults.append("sampling: fay goes with replicates BRR")
+        if self.around not in ("estimate", "mean"):
+            faults.append("sampling: around must be estimate or mean")
         if self.scale is not None and not self.scale > 0:
             faults.append("sampling: scale must be above 0")
         return faults
+
+
+UNKNOWN = Sampling()
+"""Nothing is known beyond the roles of columns."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from dalenius.core.errors import DataError, SchemaError, no_column
-from dalenius.data.sampling import Sampling
+from dalenius.data.sampling import UNKNOWN, Sampling
 
 if TYPE_CHECKING:
     from dalenius.data.table import Table
@@ -216,7 +216,7 @@ class Schema:
     rules: tuple[str, ...] = ()
     title: str = ""
     min_units: int = MIN_UNITS
-    sampling: Sampling = Sampling()
+    sampling: Sampling = UNKNOWN
 
     def __str__(self) -> str:
         """One line a column; levels and bounds, which are read off the data, are not shown."""

@@ -17,7 +17,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from dalenius.core.errors import FileError, SchemaError
 from dalenius.data.atomic import write_text
-from dalenius.data.sampling import Sampling
+from dalenius.data.sampling import UNKNOWN, Sampling
 from dalenius.data.schema import MIN_UNITS, Column, Kind, Level, Role, Schema
 
 HEADER = """\
@@ -26,7 +26,8 @@ kind: categorical, ordered, integer, continuous, boolean, datetime, text, point
 role: key (an intruder may know it), target (it would hurt if learnt), identifier (never released),
       entity (unit of protection), household; of a survey's design: weight, stratum, psu (what was drawn first),
       fpc (units of the stratum in the population), replicate (replicate weights); one or a list
-sampling: of a survey: replicates (BRR, jackknife, stratified-jackknife, bootstrap), fay, scale, calibrated (columns)
+sampling: of a survey: replicates (BRR, jackknife, stratified-jackknife, bootstrap), fay, scale,
+          around (estimate or mean), calibrated (columns that weights were brought to)
 domain: declared (levels or bounds are public knowledge) or from-data (read off the confidential file)
 missing, not_applicable: codes that are no ordinary values, such as -9 or -8
 release: as-is lets values leave that fewer than min_units units hold (default 3); otherwise they stay
@@ -35,7 +36,7 @@ outside: what becomes of a value that is not in a declared domain: nearest (boun
 note: why the kind was chosen; nobody but you reads it
 """
 ENTRIES = ("version", "title", "min_units", "columns", "rules", "sampling")
-SAMPLING = ("replicates", "fay", "scale", "calibrated")
+SAMPLING = ("replicates", "fay", "scale", "around", "calibrated")
 FIELDS = {
     "kind", "role", "levels", "bounds", "domain", "missing", "not_applicable", "decimals", "format", "label",
     "value_labels", "parent", "partner", "note", "release", "outside",
@@ -53,7 +54,7 @@ def write_schema(schema: Schema, path: str | Path | None = None) -> str:
     root["columns"] = CommentedMap({_text(column.name): _column_out(column) for column in schema})
     if schema.rules:
         root["rules"] = CommentedSeq([_text(rule) for rule in schema.rules])
-    if schema.sampling != Sampling():
+    if schema.sampling != UNKNOWN:
         root["sampling"] = _sampling_out(schema.sampling)
     root.yaml_set_start_comment(HEADER)
     stream = io.StringIO()
@@ -88,7 +89,11 @@ def read_schema(source: str | Path) -> Schema:
         least = root.get("min_units", MIN_UNITS)
         title = str(root.get("title") or "")
         schema = Schema(
-            tuple(columns), tuple(map(str, rules)), title, least, _sampling_in(root.get("sampling"), columns, faults)
+            tuple(columns),
+            tuple(map(str, rules)),
+            title,
+            least,
+            _sampling_in(root.get("sampling"), columns, faults),
         )
     except SchemaError as error:
         faults += error.faults
@@ -138,7 +143,7 @@ def _load_text(source: str | Path) -> tuple[str, str]:
 
 def _sampling_out(sampling: Sampling) -> CommentedMap:
     given = {name: getattr(sampling, name) for name in SAMPLING}
-    body = CommentedMap({name: value for name, value in given.items() if value})
+    body = CommentedMap({name: value for name, value in given.items() if value and value != "estimate"})
     if sampling.calibrated:
         body["calibrated"] = _flow([_text(name) for name in sampling.calibrated])
     return body
@@ -146,10 +151,10 @@ def _sampling_out(sampling: Sampling) -> CommentedMap:
 
 def _sampling_in(body: Any, known: list[Column], faults: list[str]) -> Sampling:
     if body is None:
-        return Sampling()
+        return UNKNOWN
     if not isinstance(body, dict):
         faults.append(f"sampling: entries are {', '.join(SAMPLING)}")
-        return Sampling()
+        return UNKNOWN
     faults += [f"sampling: unknown entry {key!r}" for key in body if key not in SAMPLING]
     numbers = {}
     for name in ("fay", "scale"):
@@ -160,9 +165,12 @@ def _sampling_in(body: Any, known: list[Column], faults: list[str]) -> Sampling:
                 faults.append(f"sampling: {name} must be a number")
     columns = tuple(map(str, _listed(body.get("calibrated"))))
     there = {column.name for column in known}
-    faults += [f"sampling: calibrated names {name!r}, which is no column" for name in columns if name not in there]
+    faults += [
+        f"sampling: calibrated names {name!r}, which is no column" for name in columns if name not in there
+    ]
     kind: Any = _optional(body.get("replicates"))
-    return Sampling(kind, numbers.get("fay", 0.0), numbers.get("scale"), columns)
+    around: Any = str(body.get("around") or "estimate")
+    return Sampling(kind, numbers.get("fay", 0.0), numbers.get("scale"), columns, around)
 
 
 def _column_out(column: Column) -> CommentedMap:

@@ -18,7 +18,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import IntArray, Vector
 from dalenius.mask.neighbours import Floats
 from dalenius.mask.robin_hood import Classes, effective_k
-from dalenius.utility.inference.models import likelihood
+from dalenius.utility.inference.glm import solve_glm
 
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)")
 
@@ -221,9 +221,7 @@ def disparity_odds_ratios(
         if not used[outcome].is_number
         else (used[outcome].data > 0) * 1.0
     )
-    names = ["(Intercept)", *(labels[i] for i in others)]
-    names += [f"x{i}" for i in range(x.shape[1] - len(names))]
-    fit = likelihood(names, x, np.asarray(hit, np.float64), "binomial")
+    fit = solve_glm(x, np.asarray(hit, np.float64), "binomial")
     ratios = {labels[i]: float(np.exp(fit.estimates[1 + at])) for at, i in enumerate(others)}
     ratios |= {label: 1.0 for i, label in enumerate(labels) if not seen[i] and label != baseline}
     for old, new in (merged or {}).items():

@@ -26,7 +26,7 @@ from dalenius.preparation.finding import Finding
 from dalenius.preparation.orders import orders, unasked
 from dalenius.preparation.places import places
 
-UNTOUCHED = (*NEVER_RELEASED, Role.WEIGHT)
+UNTOUCHED = (*NEVER_RELEASED, Role.WEIGHT, Role.PSU, Role.FPC)
 
 
 @dataclass(frozen=True)

@@ -251,6 +251,11 @@ class Synthesizer(Method):
         return model
 
     @property
+    def draws_design(self) -> bool:
+        """Whether each copy is made from other replicate weights of a survey."""
+        return False
+
+    @property
     def rows_fixed(self) -> bool:
         """Whether a sample must have as many rows as the table."""
         return False
@@ -307,6 +312,7 @@ class Synthesizer(Method):
         return Made(
             tuple(tables), table.rows, model, tuple(model.notes), str(getattr(model, "ledger", "")),
             self.draws_parameters, tuple(getattr(self, "keep", ())), fitting, perf_counter() - began - fitting,
+            replicated=self.draws_design,
         )  # fmt: skip
 
 

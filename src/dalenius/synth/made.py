@@ -34,6 +34,8 @@ class Made:
     proper, kept
         What combining rules must know: whether parameters were drawn anew for each copy, and which columns are the
         original's own.
+    replicated
+        Whether each copy was made from other replicate weights of a survey, which another combining rule goes with.
     lenses
         For each table what a mask did to its columns and rows; empty where nothing was masked.
     steps
@@ -66,6 +68,7 @@ class Made:
     steps: tuple[str, ...] = ()
     outline: tuple[str, ...] = ()
     recipe: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    replicated: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", tuple(leave(table) for table in self.tables))

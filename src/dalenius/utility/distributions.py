@@ -60,15 +60,15 @@ def _distances(first: Weighed, second: Weighed) -> tuple[float, float]:
         return float("nan"), float("nan")
     gap = np.abs(np.cumsum(d) / d.sum() - np.cumsum(s) / s.sum())
     middle = float(grid @ d) / float(d.sum())
-    spread = float(np.std(first[0])) if first[1] is None else float(np.sqrt((grid - middle) ** 2 @ d / d.sum()))
+    spread = (
+        float(np.std(first[0])) if first[1] is None else float(np.sqrt((grid - middle) ** 2 @ d / d.sum()))
+    )
     moved = float(np.sum(gap[:-1] * np.diff(grid))) / (spread if spread > 0 else 1.0)
     return float(gap.max()), moved
 
 
 def _histograms(first: Weighed, second: Weighed) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """All values that occur and how often (or with what weight) in each sample; whole numbers are counted, others
-    sorted.
-    """
+    """All values that occur and how often, or with what weight; whole numbers are counted, others sorted."""
     (a, of_a), (b, of_b) = first, second
     low = float(min(a.min(), b.min()))
     size = float(max(a.max(), b.max())) - low
@@ -119,7 +119,9 @@ def _known(pair: Pair, name: str, file: Literal["original", "protected"]) -> Wei
     if weights is not None and vector.state is not None:
         weights = weights[vector.present]
     finite = np.isfinite(values)
-    return (values, weights) if finite.all() else (values[finite], None if weights is None else weights[finite])
+    return (
+        (values, weights) if finite.all() else (values[finite], None if weights is None else weights[finite])
+    )
 
 
 def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -251,6 +253,7 @@ def _category_figures(pair: Pair, name: str) -> dict[str, float]:
     bounds=(0, 1),
     reference="SDMetrics: QualityReport, Column Shapes (KSComplement, TVComplement)",
     sees_dependence=False,
+    weighs=True,
 )
 def column_shapes(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean of SDMetrics' column shape scores, with all figures of each column.
@@ -300,6 +303,7 @@ def _holdout_shapes(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
     bounds=(0, 1),
     reference="SDMetrics: CategoryCoverage, RangeCoverage; Fössing, Drechsler 2024 (vanished categories)",
     sees_dependence=False,
+    weighs=True,
 )
 def coverage(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean coverage over the columns, with what has vanished and what is new.

@@ -292,6 +292,7 @@ def _tables_of(order: str, count: int, default: bool) -> Registering:
         default=default,
         sees_dependence=count > 1,
         reads="counts",
+        weighs=True,
     )
 
 
@@ -383,8 +384,8 @@ def _yardsticks(pair: Pair, count: int, columns: Sequence[str]) -> dict[str, flo
 def fresh_sample(pair: Pair, count: int, columns: Sequence[str]) -> float:
     """Mean S_pMSE that a fresh sample of the population would have.
 
-    Without weights (n + m) / n. A file without weights, beside an original with a design effect of D, has 1 + D m / n; a
-    file with weights is held against a second sample of the original's own design, whose units hang together.
+    Without weights (n + m) / n. A file without weights, beside an original with a design effect of D, has 1 + D m / n;
+    a file with weights is held against a second sample of the original's own design, whose units hang together.
 
     Examples
     --------

@@ -28,8 +28,8 @@ def held_out(pair: Pair) -> Pair | None:
     if pair.holdout is None or not rows or pair.holdout.rows < rows:
         return None
     chosen = generator(DEFAULT_SEED, "held out").permutation(pair.holdout.rows)[:rows]
-    rows = np.sort(chosen)
-    beside = Pair(pair.original, pair.holdout.take(rows), grouping=pair.grouping)
+    some = np.sort(chosen)
+    beside = Pair(pair.original, pair.holdout.take(some), grouping=pair.grouping)
     held = pair.designs.holdout
-    beside.designs = replace(pair.designs, protected=None if held is None else held.take(rows), holdout=None)
+    beside.designs = replace(pair.designs, protected=None if held is None else held.take(some), holdout=None)
     return beside

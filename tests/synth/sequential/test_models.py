@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dalenius.data import Column, Kind, Schema, Table
+from dalenius.data.replicates import bootstrap_weights
 from dalenius.data.schema import Role
 from dalenius.synth import load_model, save_model
 from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, Sequential
 from dalenius.synth.sequential.fitted import Tuning
 from dalenius.synth.sequential.linear import Line
-from dalenius.data.replicates import bootstrap_weights
 from dalenius.synth.sequential.weights import finite_population, kish_effect, read_weights
 from dalenius.utility.inference import combine, fit_model, fit_synthetic
 

@@ -41,7 +41,7 @@ def test_faults_of_data_and_options():
     with pytest.raises(DataError, match="told apart"):
         fit_model("y ~ x + z", DATA | {"z": 2 * DATA["x"]})
     with pytest.raises(OptionError, match="family"):
-        fit_model("y ~ x", DATA, "gamma")
+        fit_model("y ~ x", DATA, "weibull")
     with pytest.raises(OptionError, match="several"):
         combine([1.0], [1.0], n=10, k=10, rule="partial")
     with pytest.raises(OptionError, match="no synthetic file"):

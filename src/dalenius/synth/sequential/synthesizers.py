@@ -135,6 +135,11 @@ class Sequential(Synthesizer):
         """A proper synthesis, and one of a drawn population, is fitted anew for each copy."""
         return self.proper or self.weighting == "population"
 
+    @property
+    def draws_design(self) -> bool:
+        """Each copy of a proper weighted synthesis, or of a drawn population, has replicate weights of its own."""
+        return self.weighting == "population" or (self.proper and self.weighting == "pseudo")
+
     def conflicts(self) -> list[str]:
         """Settings of single columns that there are not."""
         there = ", ".join(sorted(COLUMN_METHODS))
@@ -158,7 +163,9 @@ class Sequential(Synthesizer):
     def as_is(self, table: Table) -> list[str]:
         """Kept columns, and those of the sampling design where they are used but not drawn."""
         weight = None if self.weighting in ("column", "predictor") else weight_column(self, table)
-        design = [] if weight is None else [n for role in (Role.PSU, Role.FPC) for n in table.schema.by_role(role)]
+        design = (
+            [] if weight is None else [n for role in (Role.PSU, Role.FPC) for n in table.schema.by_role(role)]
+        )
         named = (n for n in (self.design_strata, self.psu, weight) if n is not None)
         return list(dict.fromkeys([*self.keep, *named, *design]))
 

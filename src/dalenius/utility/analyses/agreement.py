@@ -46,7 +46,9 @@ def model_table(pair: Pair, models: Mapping[str, Family], level: float = 0.95) -
         problem = ""
         for name, table in (("original", pair.original), ("protected", pair.protected)):
             try:
-                fits.append(fit_model(formula, table, family, pair.original.schema))
+                model = Formula.parse(formula).settled(pair.original)
+                design = getattr(pair.designs, name)
+                fits.append(fit_model(model, table, family, pair.original.schema, design=design))
             except (DaleniusError, np.linalg.LinAlgError) as error:
                 problem = f"cannot be fitted to the {name} file: {error}"
                 break
@@ -176,6 +178,7 @@ def _size(pair: Pair, name: str) -> int:
     reference="Karr et al. 2006; Fössing, Drechsler 2024; synthpop: compare.fit.synds",
     default=False,
     sees_copy=True,
+    weighs=True,
 )
 def model_agreement(pair: Pair, models: Mapping[str, Family] | Sequence[str] | None = None) -> Result:
     """Fit formulas to both files and compare the coefficients; intervals that are apart count as 0.

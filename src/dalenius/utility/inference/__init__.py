@@ -5,11 +5,13 @@
 """
 
 from dalenius.utility.inference.combine import RULES, Combined, combine
+from dalenius.utility.inference.estimates import Estimate, estimate
 from dalenius.utility.inference.formula import Formula
 from dalenius.utility.inference.models import Fit, fit_model
 from dalenius.utility.inference.synthetic import SyntheticFit, ci_overlap, fit_synthetic, lack_of_fit
 
 __all__ = [
-    "RULES", "Combined", "Fit", "Formula", "SyntheticFit", "ci_overlap", "combine", "fit_model", "fit_synthetic",
+    "RULES", "Combined", "Estimate", "Fit", "Formula", "SyntheticFit", "ci_overlap", "combine",
+    "estimate", "fit_model", "fit_synthetic",
     "lack_of_fit",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dalenius.core.errors import OptionError
 from dalenius.core.later import stats
 from dalenius.core.option import at_least
-from dalenius.utility.inference.formula import Floats
+from dalenius.utility.inference.expressions import Floats
 
 Rule = Literal["expected", "complete", "complete-proper", "partial", "full", "full-adjusted", "pseudo"]
 RULES: dict[str, str] = {

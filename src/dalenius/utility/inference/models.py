@@ -1,28 +1,49 @@
-"""The models of analysts: linear, logistic, Poisson, multinomial and ordinal; estimates with their covariance."""
+"""The models of analysts: estimates with their covariance, from the model or from the sampling design."""
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.special import expit, xlogy
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.later import stats
+from dalenius.data.design import Design
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.utility.inference.formula import Floats, Formula, codes_of, levels_of, number
+from dalenius.utility.inference.classes import Multinomial, NegativeBinomial, Ordinal
+from dalenius.utility.inference.cox import solve_cox
+from dalenius.utility.inference.equations import Solved
+from dalenius.utility.inference.expressions import Floats
+from dalenius.utility.inference.formula import INTERCEPT, Formula, codes_of, levels_of, values
+from dalenius.utility.inference.glm import Link, full_rank, solve_glm
 
-Family = Literal["gaussian", "binomial", "poisson", "multinomial", "ordinal"]
-STEPS = 60
+Family = Literal[
+    "gaussian", "binomial", "poisson", "gamma", "quasibinomial", "quasipoisson", "negative-binomial", "multinomial",
+    "ordinal", "cox",
+]  # fmt: skip
+CLASSES = ("binomial", "quasibinomial", "multinomial", "ordinal")
+"""Families whose response is a category."""
 FEW_WITH_LEVEL, FEW_WITH_NUMBER = 10, 3
+Solver = Callable[[Floats | None], Solved]
+"""From weights (None: all alike) to a solved model."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Estimates of one model on one table.
+
+    Attributes
+    ----------
+    rows
+        Complete rows that it was fitted to.
+    df
+        Degrees of freedom that a sampling design leaves; infinite without one.
+    design
+        Whether the covariance is that of a sampling design.
 
     Examples
     --------
@@ -35,48 +56,129 @@ class Fit:
     estimates: Floats
     covariance: Floats
     rows: int
+    df: float = float("inf")
+    design: bool = False
 
     @property
     def variances(self) -> Floats:
         """Squared standard errors."""
         return np.diag(self.covariance)
 
+    @property
+    def errors(self) -> Floats:
+        """Standard errors."""
+        return np.sqrt(self.variances)
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Lower and upper ends."""
+        reach = stats.t.ppf(0.5 + level / 2, self.df) * self.errors
+        return self.estimates - reach, self.estimates + reach
+
 
 def fit_model(
-    formula: Formula | str, frame: object, family: Family = "gaussian", schema: Schema | None = None
-) -> Fit:
+    formula: Formula | str, frame: Any, family: Family = "gaussian", schema: Schema | None = None, *,
+    link: Link | None = None, design: Design | Literal["schema"] | None = "schema",
+) -> Fit:  # fmt: skip
     """Fit a model to the complete rows of a table.
 
     Parameters
     ----------
     formula
-        Response and predictors, for example ``"smoker ~ sex + age"``.
+        Response and predictors, for example ``"smoker ~ sex + age"``; ``Surv(time, event)`` on the left for cox.
     family
-        "gaussian" (least squares), "binomial" (logistic; the first level of a category is 0), "poisson" (log link),
-        "multinomial" (against the first level) or "ordinal" (proportional odds).
+        "gaussian", "binomial" (the first level of a category is 0), "poisson", "gamma", "quasibinomial",
+        "quasipoisson", "negative-binomial", "multinomial" (against the first level), "ordinal" (proportional odds) or
+        "cox".
     schema
         Order of the levels; default: the table's own.
+    link
+        "identity", "log", "logit", "probit", "cloglog" or "inverse"; default: the family's usual one, as in R.
+    design
+        How the rows were drawn; default: what the roles of the table's schema say. Then rows count with their weights,
+        and standard errors are those of the design. None: all rows alike.
     """
     if family not in get_args(Family):
         raise OptionError(f"no family {family!r}; there are {', '.join(get_args(Family))}")
-    model = Formula.parse(formula) if isinstance(formula, str) else formula
     table = Table.from_frame(frame)
-    used = table.take(np.flatnonzero(model.complete(table)))
+    model = (Formula.parse(formula) if isinstance(formula, str) else formula).settled(table)
+    drawn = Design.of(table) if design == "schema" else design
+    complete = model.complete(table)
+    used = table.take(np.flatnonzero(complete))
     names, x = model.matrix(used, schema)
     # a level without rows has no coefficient
     there = np.flatnonzero(x.any(axis=0))
     names, x = [names[i] for i in there], x[:, there]
     if len(x) <= len(names):
         raise DataError(f"formula: {len(x)} complete rows are too few for {len(names)} coefficients")
-    vector = used[model.response.column]
-    if family in ("gaussian", "poisson"):
-        y = number(model.response, vector)
-        return linear(names, x, y) if family == "gaussian" else likelihood(names, x, y, family)
-    levels = levels_of(vector, schema)
-    y = codes_of(vector, levels).astype(np.float64)
-    if family == "binomial":
-        return likelihood(names, x, (y > 0).astype(np.float64), family)
-    return _several_classes(names, x, y.astype(np.int64), [str(level) for level in levels], family)
+    labels, solver = _solver(model, used, schema, family, link, names, x)
+    if drawn is not None:
+        return _designed(labels, solver, drawn, complete)
+    if family == "gaussian" and link in (None, "identity") and not model.offsets:
+        return linear(names, x, values(model.response, used))
+    found = solver(None)
+    return Fit(labels, found.estimates, found.inverse * found.dispersion, len(x))
+
+
+def _designed(labels: list[str], solver: Solver, design: Design, complete: Any) -> Fit:
+    """Weighted estimates, and their covariance by linearisation or by replicate weights.
+
+    Rows that are not complete stay in the design and contribute nothing: the units are still those that were drawn.
+    """
+    rows = np.flatnonzero(complete)
+    scale = len(rows) / max(float(design.weights[rows].sum()), 1e-300)
+    found = solver(design.weights[rows] * scale)
+    scores = np.zeros((design.rows, len(labels)))
+    scores[rows] = (design.weights[rows] * scale)[:, None] * found.influence
+
+    def estimate(weights: Floats) -> Floats:
+        total = float(weights[rows].sum())
+        return solver(weights[rows] * (len(rows) / max(total, 1e-300))).estimates
+
+    covariance = design.covariance(scores, estimate)
+    df = max(design.df - len(labels) + 1, 1.0)
+    return Fit(labels, found.estimates, covariance, len(rows), df, design=True)
+
+
+def _solver(
+    model: Formula, used: Table, schema: Schema | None, family: Family, link: Link | None, names: list[str], x: Floats
+) -> tuple[list[str], Solver]:  # fmt: skip
+    """Names of the parameters, and how they are found with some weights."""
+    ones, offset = np.ones(len(x)), model.offset(used)
+    if family in ("multinomial", "ordinal", "cox") and offset is not None:
+        raise OptionError(f"family {family} takes no offset")
+    if family == "cox":
+        return _cox(model, used, names, x)
+    if family in CLASSES:
+        vector = used[model.response.column]
+        levels = levels_of(vector, schema)
+        y = codes_of(vector, levels)
+        if family in ("binomial", "quasibinomial"):
+            success = (y > 0).astype(np.float64)
+            return names, lambda w: solve_glm(x, success, family, link, w, offset)
+        words = [str(level) for level in levels]
+        if family == "multinomial":
+            several = Multinomial(x, y, len(levels))
+            labels = [f"{level}:{name}" for level in words[1:] for name in names]
+            return labels, lambda w: several.solve(ones if w is None else w)
+        slopes = [i for i, name in enumerate(names) if name != INTERCEPT]
+        odds = Ordinal(x[:, slopes], y, len(levels))
+        labels = [names[i] for i in slopes] + [f"{a}|{b}" for a, b in pairwise(words)]
+        return labels, lambda w: odds.solve(ones if w is None else w)
+    amounts = values(model.response, used)
+    if family == "negative-binomial":
+        counts = NegativeBinomial(x, amounts, np.zeros(len(x)) if offset is None else offset)
+        return [*names, "alpha"], lambda w: counts.solve(ones if w is None else w)
+    return names, lambda w: solve_glm(x, amounts, family, link, w, offset)
+
+
+def _cox(model: Formula, used: Table, names: list[str], x: Floats) -> tuple[list[str], Solver]:
+    if model.response.function != "Surv":
+        raise OptionError("family cox: write the times as 'Surv(time, event) ~ …'")
+    time, event = (used[name] for name in model.response.columns)
+    happened = (event.floats() if event.is_number else event.data.astype(np.float64)) > 0
+    kept = [i for i, name in enumerate(names) if name != INTERCEPT]
+    own = x[:, kept]
+    return [names[i] for i in kept], lambda w: solve_cox(own, time.floats(), happened, w)
 
 
 def rests_on_few(formula: str, table: Table, fit: Fit, schema: Schema | None = None) -> list[bool]:
@@ -92,7 +194,7 @@ def rests_on_few(formula: str, table: Table, fit: Fit, schema: Schema | None = N
     >>> rests_on_few("y ~ g", data, fit_model("y ~ g", data))
     [False, False, True]
     """
-    model = Formula.parse(formula)
+    model = Formula.parse(formula).settled(table)
     names, x = model.matrix(table.take(np.flatnonzero(model.complete(table))), schema)
     inverse = np.linalg.pinv(x.T @ x)
     few = {}
@@ -109,73 +211,8 @@ def rests_on_few(formula: str, table: Table, fit: Fit, schema: Schema | None = N
 def linear(names: list[str], x: Floats, y: Floats) -> Fit:
     """Least squares by QR."""
     q, r = np.linalg.qr(x)
-    _full_rank(r)
+    full_rank(r)
     beta = np.linalg.solve(r, q.T @ y)
     rss = float(np.sum((y - x @ beta) ** 2))
     root = np.linalg.inv(r)
     return Fit(names, beta, root @ root.T * (rss / (len(y) - x.shape[1])), len(y))
-
-
-def likelihood(names: list[str], x: Floats, y: Floats, family: Family) -> Fit:
-    """Maximum likelihood of a logistic or Poisson model by iterated weighted least squares.
-
-    Starts and stops where R's ``glm`` does (deviance changes by less than 1e-8 of itself), so that figures agree with
-    R to the last digits.
-    """
-    _full_rank(np.linalg.qr(x)[1])
-    mean = (y + 0.5) / 2 if family == "binomial" else y + 0.1
-    eta = np.log(mean / (1 - mean)) if family == "binomial" else np.log(mean)
-    beta = np.zeros(x.shape[1])
-    inverse: Floats = np.eye(x.shape[1])
-    before = np.inf
-    for _ in range(STEPS):
-        weight = np.maximum(mean * (1 - mean) if family == "binomial" else mean, 1e-12)
-        inverse = np.asarray(np.linalg.inv(x.T @ (x * weight[:, None])), np.float64)
-        beta = inverse @ (x.T @ (weight * eta + (y - mean)))
-        eta = np.clip(x @ beta, -30, 30)
-        mean = expit(eta) if family == "binomial" else np.exp(eta)
-        now = _deviance(y, mean, family)
-        if abs(now - before) < 1e-8 * (abs(now) + 0.1):
-            break
-        before = now
-    return Fit(names, beta, inverse, len(y))
-
-
-def _deviance(y: Floats, mean: Floats, family: Family) -> float:
-    if family == "binomial":
-        return float(-2 * np.sum(xlogy(y, mean) + xlogy(1 - y, 1 - mean)))
-    return float(2 * np.sum(xlogy(y, y) - xlogy(y, mean) - (y - mean)))
-
-
-def _several_classes(names: list[str], x: Floats, y: Floats, levels: list[str], family: Family) -> Fit:
-    with warnings.catch_warnings():  # statsmodels warns on import and when a start value is far off
-        warnings.simplefilter("ignore")
-        if family == "multinomial":
-            from statsmodels.discrete.discrete_model import MNLogit  # noqa: PLC0415
-
-            found = MNLogit(y, x).fit(disp=0, method="newton", maxiter=100)
-            labels = [f"{level}:{name}" for level in levels[1:] for name in names]
-            return Fit(labels, found.params.ravel(order="F"), np.asarray(found.cov_params()), len(y))
-        from statsmodels.miscmodels.ordinal_model import OrderedModel  # noqa: PLC0415
-
-        found = OrderedModel(y, x[:, 1:], distr="logit").fit(method="bfgs", disp=0, maxiter=500)
-    slopes = x.shape[1] - 1
-    estimate = np.asarray(found.params)
-    steps = np.exp(estimate[slopes + 1 :])
-    cuts = np.concatenate([[estimate[slopes]], estimate[slopes] + np.cumsum(steps)])
-    # Cut points are sums of exponentials of the fitted parameters: the delta method carries the covariance over.
-    jacobian = np.eye(len(estimate))
-    for i in range(len(steps)):
-        jacobian[slopes + 1 + i, slopes] = 1.0
-        jacobian[slopes + 1 + i, slopes + 1 : slopes + 2 + i] = steps[: i + 1]
-    covariance = jacobian @ np.asarray(found.cov_params()) @ jacobian.T
-    labels = names[1:] + [f"{a}|{b}" for a, b in pairwise(levels)]
-    return Fit(labels, np.concatenate([estimate[:slopes], cuts]), covariance, len(y))
-
-
-def _full_rank(r: Floats) -> None:
-    diagonal = np.abs(np.diag(r))
-    if diagonal.size and diagonal.min() <= 1e-10 * diagonal.max():
-        raise DataError(
-            "formula: some coefficients cannot be told apart (a level without rows, or a column twice)"
-        )

@@ -16,7 +16,10 @@ from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.utility.inference.charts import coefficient_chart
 from dalenius.utility.inference.combine import Combined, Rule, combine
-from dalenius.utility.inference.formula import Floats, Formula
+from dalenius.utility.inference.estimates import Estimate, estimate
+from dalenius.utility.inference.expressions import Floats
+from dalenius.utility.inference.formula import Formula
+from dalenius.utility.inference.glm import Link
 from dalenius.utility.inference.models import Family, Fit, fit_model
 
 TOLERANCE = float(np.sqrt(np.finfo(np.float64).eps))
@@ -37,15 +40,19 @@ class SyntheticFit:
         Whether parameters of the synthesis were drawn anew for each file.
     incomplete
         Whether some columns of the model were kept as they were: the rules for partial synthesis then hold.
+    replicated
+        Whether each file was made from other replicate weights of the survey (`pseudo` is then the rule).
     """
 
-    formula: Formula
+    formula: Formula | Estimate
     family: Family
     fits: tuple[Fit, ...]
     rows: int
     proper: bool
     incomplete: bool
     schema: Schema | None = None
+    replicated: bool = False
+    link: Link | None = None
 
     @property
     def names(self) -> list[str]:
@@ -66,6 +73,8 @@ class SyntheticFit:
         """The combining rule that fits how the files were made."""
         if not population:
             return "expected"
+        if self.replicated and len(self.fits) > 1:
+            return "pseudo"
         if self.incomplete and len(self.fits) > 1:
             return "partial"
         return "complete-proper" if self.proper else "complete"
@@ -93,6 +102,10 @@ class SyntheticFit:
             }
         )
 
+    def fit_to(self, original: Any) -> Fit:
+        """The same model on the original, with its weights and its design where the schema names them."""
+        return fit_any(self.formula, Table.from_frame(original), self.family, self.schema, self.link)
+
     def compare(self, original: Any, *, population: bool = False, level: float = 0.95) -> Result:
         """Compare with the fit to the original.
 
@@ -102,15 +115,12 @@ class SyntheticFit:
         Parameters
         ----------
         original
-            The confidential table, or the fit to it.
+            The confidential table (with the roles of its schema: a survey's rows count with their weights), or the fit
+            to it.
         population
             Whether the synthetic intervals are for the population (wider) or for the original's estimate.
         """
-        known = (
-            original
-            if isinstance(original, Fit)
-            else fit_model(self.formula, original, self.family, self.schema)
-        )
+        known = original if isinstance(original, Fit) else self.fit_to(original)
         if known.names != self.names:
             raise DataError("the model has other coefficients in the original than in the synthetic files")
         return _comparison(self, known, population, level)
@@ -118,12 +128,15 @@ class SyntheticFit:
 
 def fit_synthetic(
     formula: str, tables: Iterable[Any], family: Family = "gaussian", *, rows: int | None = None, proper: bool = False,
-    kept: Sequence[str] = (), incomplete: bool | None = None, schema: Schema | None = None,
+    kept: Sequence[str] = (), incomplete: bool | None = None, schema: Schema | None = None, link: Link | None = None,
+    replicated: bool = False, like: Any = None,
 ) -> SyntheticFit:  # fmt: skip
     """Fit one model to each of m synthetic files.
 
     Parameters
     ----------
+    formula
+        A model such as ``"income ~ age"``, or an estimate such as ``"mean(income) by region"``.
     tables
         Synthetic tables or frames (or the `Syntheses` that made them, which also tells rows, proper and kept).
     rows
@@ -132,6 +145,10 @@ def fit_synthetic(
         Columns that were not synthesized: the model is incomplete when it uses one.
     incomplete
         Say so yourself, instead of by ``kept``.
+    replicated
+        Whether each file was made from other replicate weights of a survey.
+    like
+        Table that ``.`` and polynomials are read from, usually the original; default: the first file.
 
     Examples
     --------
@@ -142,16 +159,28 @@ def fit_synthetic(
     rows = getattr(tables, "rows", rows) if rows is None else rows
     proper = bool(getattr(tables, "proper", proper))
     kept = tuple(getattr(tables, "kept", kept))
+    replicated = bool(getattr(tables, "replicated", replicated))
     files = [Table.from_frame(table) for table in tables]
     if not files:
         raise OptionError("there is no synthetic file to fit the model to")
     order = schema if schema is not None else files[0].schema
-    model = Formula.parse(formula)
-    fits = tuple(fit_model(model, table, family, order) for table in files)
+    model: Formula | Estimate = Formula.parse(formula) if "~" in formula else Estimate.parse(formula)
+    if isinstance(model, Formula):
+        model = model.settled(files[0] if like is None else Table.from_frame(like))
+    fits = tuple(fit_any(model, table, family, order, link) for table in files)
     if any(fit.names != fits[0].names for fit in fits):
         raise DataError("the model has other coefficients in one synthetic file than in another")
     partly = any(name in kept for name in model.columns) if incomplete is None else incomplete
-    return SyntheticFit(model, family, fits, rows or files[0].rows, proper, partly, order)
+    return SyntheticFit(model, family, fits, rows or files[0].rows, proper, partly, order, replicated, link)
+
+
+def fit_any(
+    model: Formula | Estimate, table: Table, family: Family, schema: Schema | None = None, link: Link | None = None
+) -> Fit:  # fmt: skip
+    """Fit a model, or estimate what is asked for, on one table."""
+    if isinstance(model, Estimate):
+        return estimate(model, table, schema)
+    return fit_model(model, table, family, schema, link=link)
 
 
 def ci_overlap(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Floats:
@@ -170,13 +199,18 @@ def lack_of_fit(fit: SyntheticFit, original: Fit) -> tuple[float, float]:
     """Test whether synthetic and original coefficients differ by more than the synthesis' own noise.
 
     Complete synthesis: chi-square with the original's covariance times n/(k m); incomplete: Hotelling's
-    statistic from the variation between files (needs more files than coefficients).
+    statistic from the variation between files (needs more files than coefficients). The covariance of a survey's design
+    is no measure of that noise: there the files' own is taken, and the original's besides where each file was made from
+    other replicate weights.
     """
     m, p = fit.estimates.shape
     k = fit.fits[0].rows
     gap = fit.estimates.mean(axis=0) - original.estimates
-    if not fit.incomplete or m == 1:
+    if not fit.incomplete or m == 1 or original.design:
         spread = original.covariance * (fit.rows / (k * m))
+        if original.design:
+            own = np.mean([one.covariance for one in fit.fits], axis=0)
+            spread = (own + original.covariance * fit.replicated) / m
         value = float(gap @ np.linalg.pinv(spread, rcond=TOLERANCE) @ gap)
         return value, float(stats.chi2.sf(value, p))
     if m < p:
@@ -191,7 +225,7 @@ def _comparison(fit: SyntheticFit, original: Fit, population: bool, level: float
     # The original's variance in place of v k/n, so that intervals differ by position and rule only.
     stand_in = np.tile(original.variances * (fit.rows / k), (m, 1))
     done = combine(fit.estimates, stand_in, n=fit.rows, k=k, rule=fit.rule(population))
-    reach = stats.norm.ppf(0.5 + level / 2)
+    reach = stats.t.ppf(0.5 + level / 2, original.df)
     errors = np.sqrt(original.variances)
     low, high = original.estimates - reach * errors, original.estimates + reach * errors
     syn_low, syn_high = done.estimates - reach * done.errors, done.estimates + reach * done.errors
