@@ -153,7 +153,9 @@ def regress(
     data: opt.Original,
     formula: Annotated[str, typer.Argument(help="'income ~ age + sex'.")],
     schema: SchemaFile, epsilon: Epsilon, delta: Delta = 0.0,
-    family: Annotated[str, typer.Option("--family", help="quantile, linear or logistic.")] = "quantile",
+    family: Annotated[
+        str, typer.Option("--family", help="Family of the model; quantile, linear or logistic.")
+    ] = "quantile",
     taus: Annotated[str, typer.Option("--taus", help="Quantiles, separated by commas: 0.1,0.5,0.9.")] = "0.5",
     mechanism: Annotated[str, typer.Option("--mechanism", help="opm, kng, agd or sgd; see the docs.")] = "opm",
     bandwidth: Annotated[

@@ -181,7 +181,7 @@ def _cox(model: Formula, used: Table, names: list[str], x: Floats) -> tuple[list
     return [names[i] for i in kept], lambda w: solve_cox(own, time.floats(), happened, w)
 
 
-def rests_on_few(formula: str, table: Table, fit: Fit, schema: Schema | None = None) -> list[bool]:
+def rests_on_few(formula: str | Formula, table: Table, fit: Fit, schema: Schema | None = None) -> list[bool]:
     """Whether a coefficient of a fit tells the answers of a few rows.
 
     A coefficient of least squares is a weighted sum of the responses with weights c, and (Σ c²)² / Σ c⁴ the number of
@@ -194,7 +194,7 @@ def rests_on_few(formula: str, table: Table, fit: Fit, schema: Schema | None = N
     >>> rests_on_few("y ~ g", data, fit_model("y ~ g", data))
     [False, False, True]
     """
-    model = Formula.parse(formula).settled(table)
+    model = (Formula.parse(formula) if isinstance(formula, str) else formula).settled(table)
     names, x = model.matrix(table.take(np.flatnonzero(model.complete(table))), schema)
     inverse = np.linalg.pinv(x.T @ x)
     few = {}

@@ -164,14 +164,23 @@ def fit_synthetic(
     if not files:
         raise OptionError("there is no synthetic file to fit the model to")
     order = schema if schema is not None else files[0].schema
-    model: Formula | Estimate = Formula.parse(formula) if "~" in formula else Estimate.parse(formula)
-    if isinstance(model, Formula):
-        model = model.settled(files[0] if like is None else Table.from_frame(like))
+    model = read_model(formula, files[0] if like is None else Table.from_frame(like))
     fits = tuple(fit_any(model, table, family, order, link) for table in files)
     if any(fit.names != fits[0].names for fit in fits):
         raise DataError("the model has other coefficients in one synthetic file than in another")
     partly = any(name in kept for name in model.columns) if incomplete is None else incomplete
     return SyntheticFit(model, family, fits, rows or files[0].rows, proper, partly, order, replicated, link)
+
+
+def read_model(text: str, table: Table) -> Formula | Estimate:
+    """What is asked for: a model, ``.`` and polynomials read from a table, or an estimate.
+
+    Examples
+    --------
+    >>> read_model("mean(pay)", Table.from_frame({"pay": [1, 2]})).what
+    'mean'
+    """
+    return Formula.parse(text).settled(table) if "~" in text else Estimate.parse(text)
 
 
 def fit_any(
@@ -229,6 +238,8 @@ def _comparison(fit: SyntheticFit, original: Fit, population: bool, level: float
     errors = np.sqrt(original.variances)
     low, high = original.estimates - reach * errors, original.estimates + reach * errors
     syn_low, syn_high = done.estimates - reach * done.errors, done.estimates + reach * done.errors
+    if np.isfinite(done.df).all():  # a rule with few degrees of freedom has wider intervals
+        syn_low, syn_high = done.interval(level)
     overlap = ci_overlap(low, high, syn_low, syn_high)
     difference = (done.estimates - original.estimates) / errors
     table = pl.DataFrame(
