@@ -42,7 +42,8 @@ class Design:
     weights
         How many people of the population each row stands for.
     strata, psu
-        Codes of sampling strata and of primary sampling units; None: one stratum, every row a unit.
+        Codes of sampling strata and of primary sampling units (of several columns: their combinations); None: one
+        stratum, every row a unit.
     fraction
         Share of its stratum's units that was drawn, of each row; None: next to nothing.
     replicates

@@ -253,7 +253,7 @@ class Schema:
         faults = [fault for column in self.columns for fault in column.faults()]
         if not isinstance(self.min_units, int) or isinstance(self.min_units, bool) or self.min_units < 1:
             faults.append("min_units must be a whole number, at least 1")
-        faults += self.sampling.faults() + self._design_faults()
+        faults += self.sampling.faults()
         seen: set[str] = set()
         for name in self.names:
             if name in seen:
@@ -265,15 +265,6 @@ class Schema:
                 if other is not None and (other not in seen or other == column.name):
                     faults.append(f"column {column.name!r}: {relation} {other!r} is not another column")
         return faults
-
-    def _design_faults(self) -> list[str]:
-        """Roles of a survey's design that one column only can have."""
-        named = {role: self.by_role(role) for role in (Role.PSU, Role.FPC)}
-        return [
-            f"columns {', '.join(map(repr, columns))} all have the role {role}; leave it to one"
-            for role, columns in named.items()
-            if len(columns) > 1
-        ]
 
     @property
     def names(self) -> list[str]:

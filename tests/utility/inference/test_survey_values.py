@@ -359,8 +359,6 @@ def test_what_is_wrong_is_named():
     roles = {"weight": "weight", "stratum": "stratid", "psu": "psuid", "fpc": "Nh"}
     with pytest.raises(DataError, match="fewer units"):
         Design.of(Table.from_frame(small, Schema.infer(small).with_roles(**roles)))
-    with pytest.raises(SchemaError, match="leave it to one"):
-        Schema.infer(ROWS).with_roles(psu=["h", "u"])
     with pytest.raises(DataError, match="two units in each stratum"):
         Design(np.ones(3)).replicated("BRR")
 
