@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import dalenius.data.files.csv as files_csv
+import dalenius.data.files.cells as files_cells
 from dalenius.core.errors import DataError, FileError, OptionError, SchemaError
 from dalenius.data import Column, Kind, Schema, Table, read, write
 from dalenius.data.files import Dialect, read_csv, sniff_csv
@@ -406,8 +406,7 @@ def test_what_comes_late_in_a_long_file_is_seen(
     path = tmp_path / "long.csv"
     path.write_text("id,x\n" + "".join(f"p{i:03},{c}\n" for i, c in enumerate([*cells, late, usual])))
     whole = read_csv(path)
-    monkeypatch.setattr(files_csv, "BLOCK", 512)
-    monkeypatch.setattr(files_csv, "PEEK", 512)
+    monkeypatch.setattr(files_cells, "PEEK", 50)
     parts = read_csv(path)
     kept = parts.to_frame("polars")["x"]
     assert kept.to_list() == whole.to_frame("polars")["x"].to_list()

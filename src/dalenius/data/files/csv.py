@@ -1,42 +1,37 @@
-"""CSV files: every column is read as text first and typed by us, so that nothing changes behind the steward's back."""
+"""CSV files: what a cell is, its text decides, so that nothing changes behind the steward's back."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as arrow_csv
 
 from dalenius.core.errors import DataError, FileError
 from dalenius.data.atomic import replacing
 from dalenius.data.files.access import contents
+from dalenius.data.files.cells import Cells, NotRecords, Numbers, Texts, census
 from dalenius.data.files.dialect import Dialect, header_of, sniff_csv
 from dalenius.data.files.encoding import MARKS
-from dalenius.data.files.first_line import LOOKED_AT, refuse_record
-from dalenius.data.files.formulas import MARK, as_meant, as_text
-from dalenius.data.files.gaps import gap_words, without
+from dalenius.data.files.first_line import refuse_record
+from dalenius.data.files.formulas import as_meant, as_text
+from dalenius.data.files.gaps import gap_words, without, words_for_gaps
 from dalenius.data.files.texts import raw_from_text, text_from_vector, ungrouped
 from dalenius.data.frames import Origin, Raw
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.data.table import Table
-from dalenius.data.vector import AnyArray, Vector
+from dalenius.data.vector import Vector
 
-BLOCK = 1 << 22
 SHORT_HEADER = 1 << 16
 HEADER = 1 << 24
 """The first line is looked for in this many bytes."""
-PEEK = 1 << 20
-REPEATED = 0.1
-"""Columns with at most this share of different values in the first lines are held as codes while they are read."""
+MOST_PLACES = 15
+"""More decimals than these are not what somebody wrote, but what a program printed."""
 
 
 def read_csv(
@@ -87,44 +82,46 @@ def open_csv(
     """The table, the dialect with what was found about its gaps and thousands, and how many columns hold such gaps."""
     path = Path(path)
     body = _as_utf8(contents(path), dialect, path)
-    _refuse_nul(body, path)
+    signs = census(body, dialect.quote)
+    if signs.nul:
+        _refuse_nul(body, path)
     header, offset = _header(body, dialect, path)
-    empty = ("",) if missing_strings is None else tuple(missing_strings)
-    columns = _read_columns(body, offset, header, dialect, empty, path)
-    if schema is None or any(
-        name not in schema for name in header
-    ):  # a schema that has them says they are names
-        refuse_record(
-            header,
-            {name: _series(name, columns[name].slice(0, LOOKED_AT).cast(pa.string()))[0] for name in header},
-            path,
-        )
-    marked = _count(body, MARK) > 0
-    meant = as_meant(pl.Series(header)).to_list() if marked else header
-    if len(set(meant)) == len(header):
-        columns = dict(zip(meant, columns.values(), strict=True))
-        header = meant
-    reader = _Columns(dialect, schema, missing_strings is None)
-    for name in header:
-        texts, rows = _series(name, columns.pop(name))  # one column at a time is text twice over
-        texts = as_meant(texts) if marked else texts
-        column = reader.column(name)
-        if "" in empty and not (column is not None and "" in (column.levels or ())):
-            texts = texts.replace({"": None}) if texts.dtype == pl.String and (texts == "").any() else texts
-        reader.take(name, texts, rows)
+    if signs.quotes % 2:
+        _refuse_open_quote(body, dialect, path)
+    names = _meant(header) if signs.marks else header
+    reader = _Columns(dialect, schema, missing_strings)
+    try:
+        cells = Cells(body[offset:], dialect, signs.lines, len(header), "" in reader.empty)
+        if schema is None or any(
+            n not in schema for n in header
+        ):  # a schema that has them says they are names
+            refuse_record(header, dict(zip(header, cells.first(), strict=True)), path)
+        for name, column in zip(names, cells.columns(reader.numbers(names), reader.gap_words), strict=True):
+            reader.take(name, column, marked=signs.marks > 0)
+    except NotRecords:
+        _explain(body, header, dialect, path)
     raws = reader.finished()
-    table = Table.from_raws(raws, Origin("polars", {name: name for name in header}), schema)
-    dtypes = {n: pl.String for n in header if _is_text(table[n])}
-    gap = next((word for word in (*empty, *reader.words) if word), "")
+    table = Table.from_raws(raws, Origin("polars", {name: name for name in names}), schema)
+    dtypes = {n: pl.String for n in names if _is_text(table[n])}
+    gap = next((word for word in (*reader.empty, *reader.words) if word), "")
     told = replace(dialect, missing=gap, grouped=tuple(reader.grouped))
     return replace(table, origin=replace(table.origin, dtypes=dtypes)), told, reader.gaps
+
+
+def _meant(header: list[str]) -> list[str]:
+    """Names without the mark that keeps a spreadsheet from running them; two that it alone tells apart keep it."""
+    meant = as_meant(pl.Series(header)).to_list()
+    return meant if len(set(meant)) == len(header) else header
 
 
 class _Columns:
     """The columns of a file while they are typed one after the other."""
 
-    def __init__(self, dialect: Dialect, schema: Schema | None, guess: bool) -> None:
-        self.dialect, self.schema, self.guess = dialect, schema, guess
+    def __init__(
+        self, dialect: Dialect, schema: Schema | None, missing_strings: Sequence[str] | None
+    ) -> None:
+        self.dialect, self.schema, self.guess = dialect, schema, missing_strings is None
+        self.empty = ("",) if missing_strings is None else tuple(missing_strings)
         self.raws: list[Raw] = []
         self.grouped: list[str] = []
         self.words: list[str] = []
@@ -133,16 +130,41 @@ class _Columns:
     def column(self, name: str) -> Column | None:
         return self.schema[name] if self.schema is not None and name in self.schema else None
 
-    def take(self, name: str, texts: pl.Series, rows: AnyArray | None = None) -> None:
-        """Type a column, and note the words for gaps among its numbers; ``rows`` says which text each row has."""
-        column = self.column(name)
-        raw = self._typed(name, texts, column)
-        words = gap_words(raw, column) if self.guess and raw.storage in ("text", "mixed") else ()
+    def numbers(self, names: Sequence[str]) -> list[bool]:
+        """Columns that may be read as numbers at once: nothing is declared that has to be looked for in their text."""
+        columns = map(self.column, names)
+        return [c is None or (c.kind in (Kind.INTEGER, Kind.CONTINUOUS) and not c.special) for c in columns]
+
+    def gap_words(self, texts: pl.Series) -> list[str]:
+        """Words among these that stand for a gap where all others are numbers."""
+        return words_for_gaps(texts) if self.guess else [word for word in self.empty if word]
+
+    def take(self, name: str, column: Texts | Numbers, marked: bool) -> None:
+        """Type a column, and note the words for gaps among its numbers."""
+        if isinstance(column, Numbers):
+            self._note(column.words if self.guess else ())
+            whole = column.data.dtype == np.int64
+            places = column.places if 0 < column.places <= MOST_PLACES else None
+            self.raws.append(
+                Raw(name, "integer" if whole else "float", column.data, column.gaps, decimals=places)
+            )
+            return
+        declared = self.column(name)
+        texts, rows = column.with_gap()
+        texts = as_meant(texts) if marked else texts
+        gone = [w for w in self.empty if w or not (declared is not None and "" in (declared.levels or ()))]
+        if gone and texts.is_in(gone).any():
+            texts = texts.replace(dict.fromkeys(gone))
+        raw = self._typed(name, texts, declared)
+        words = gap_words(raw, declared) if self.guess and raw.storage in ("text", "mixed") else ()
         if words:
-            self.words += [word for word in words if word not in self.words]
-            self.gaps += 1
-            raw = self._typed(name, texts.replace(dict.fromkeys(words)), column)
+            self._note(words)
+            raw = self._typed(name, texts.replace(dict.fromkeys(words)), declared)
         self.raws.append(raw if rows is None else raw.take(rows))
+
+    def _note(self, words: Sequence[str]) -> None:
+        self.words += [word for word in words if word not in self.words]
+        self.gaps += bool(words)
 
     def _typed(self, name: str, texts: pl.Series, column: Column | None) -> Raw:
         thousands = self.dialect.thousands
@@ -214,91 +236,6 @@ def _refuse_nul(body: memoryview, path: Path) -> None:
                 else "export the file again as plain text"
             )
             raise FileError(f"{path}: line {line:,} holds a NUL byte, which text files do not have; {remedy}")
-
-
-def _read_columns(
-    body: memoryview,
-    offset: int,
-    header: list[str],
-    dialect: Dialect,
-    missing_strings: Sequence[str],
-    path: Path,
-) -> dict[str, pa.ChunkedArray]:
-    rest = body[offset:]
-    blank = len(header) > 1 and not bytes(rest[:1024]).strip(b"\r\n") and not bytes(rest).strip(b"\r\n")
-    if blank or not len(rest):
-        return {name: pa.chunked_array([], pa.string()) for name in header}
-    quotes = _count(rest, dialect.quote)
-    if quotes % 2:
-        _refuse_open_quote(body, dialect, path)
-    parse = partial(
-        _parsed, header=header, dialect=dialect, missing_strings=missing_strings, quoted=quotes > 0
-    )
-    try:
-        table = parse(rest, few=_few_values(rest, parse) if len(rest) > 2 * BLOCK else ())
-    except pa.ArrowInvalid:
-        _explain(body, header, dialect, path)
-    return {name: table.column(i) for i, name in enumerate(header)}
-
-
-def _parsed(
-    rest: memoryview, header: list[str], dialect: Dialect, missing_strings: Sequence[str], quoted: bool,
-    few: Sequence[str] = (),
-) -> pa.Table:  # fmt: skip
-    """Every column as text; those with ``few`` values as codes over them, so that each is typed once."""
-    ascii_only = np.frombuffer(rest, np.uint8).max() < 128
-    coded = pa.dictionary(pa.int32(), pa.string())
-    return arrow_csv.read_csv(
-        pa.BufferReader(pa.py_buffer(rest)),
-        arrow_csv.ReadOptions(
-            column_names=header, block_size=max(BLOCK, len(rest) // 8) if quoted else BLOCK
-        ),
-        arrow_csv.ParseOptions(
-            delimiter=dialect.separator,
-            quote_char=dialect.quote,
-            newlines_in_values=quoted,
-            ignore_empty_lines=len(header) > 1,
-        ),
-        arrow_csv.ConvertOptions(
-            column_types={name: coded if name in few else pa.string() for name in header},
-            null_values=list(missing_strings),
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=tuple(missing_strings) != ("",),
-            check_utf8=not ascii_only,
-        ),
-    )
-
-
-def _few_values(rest: memoryview, parse: Callable[[memoryview], pa.Table]) -> list[str]:
-    """Columns whose values repeat in the first lines of a long file; a column that is none after all is only slower."""
-    end = bytes(rest[:PEEK]).rfind(b"\n") + 1
-    try:
-        first = parse(rest[:end]) if end else None
-    except pa.ArrowInvalid:  # cut within quotes, or a fault that the whole file tells better
-        return []
-    if first is None:
-        return []
-    return [n for n in first.column_names if pc.count_distinct(first[n]).as_py() <= REPEATED * first.num_rows]
-
-
-def _series(name: str, column: pa.ChunkedArray) -> tuple[pl.Series, AnyArray | None]:
-    """The texts of a column; where it came as codes, its different texts and which of them each row has."""
-    rows = None
-    if pa.types.is_dictionary(column.type):
-        whole = column.unify_dictionaries().combine_chunks()
-        whole = whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
-        rows = whole.indices.fill_null(len(whole.dictionary)).to_numpy(zero_copy_only=False)
-        gap = pa.nulls(1 if whole.null_count else 0, pa.string())
-        column = pa.chunked_array([whole.dictionary, gap])
-    made = pl.from_arrow(column)
-    assert isinstance(made, pl.Series)
-    return made.alias(name), rows
-
-
-def _count(body: memoryview, character: str) -> int:
-    numbers = np.frombuffer(body, np.uint8)
-    code = character.encode("utf-8")[0]
-    return sum(int(np.count_nonzero(numbers[i : i + HEADER] == code)) for i in range(0, len(numbers), HEADER))
 
 
 def _records(body: memoryview, dialect: Dialect, strict: bool = False) -> Any:

@@ -22,6 +22,17 @@ PEEK = 100
 COUNTRY = r"^[A-Z]{2}$"
 
 
+def words_for_gaps(texts: pl.Series) -> list[str]:
+    """Those texts that may stand for "missing", as they are written.
+
+    Examples
+    --------
+    >>> words_for_gaps(pl.Series(["800", "NA", "1200"]))
+    ['NA']
+    """
+    return texts.filter(texts.str.strip_chars().str.to_lowercase().is_in(GAP_WORDS)).unique().to_list()
+
+
 def gap_words(raw: Raw, column: Column | None = None) -> tuple[str, ...]:
     """Words for "missing" in a column whose other values are all numbers.
 
