@@ -45,7 +45,8 @@ def test_a_file_of_a_german_office_comes_back_as_it_was(newcomer: Newcomer) -> N
     assert table.schema["Betrag"].decimals == 2
     assert table.to_frame("polars")["Betrag"].max() > 3000
     assert table.to_frame("polars")["Jahr"].max() < 2020  # years have no sign between thousands
-    newcomer.types("synth", path, "-o", newcomer.folder / "plain.csv")
+    seen = newcomer.types("synth", path, "-o", newcomer.folder / "plain.csv")
+    assert "plain.csv: comma-separated, UTF-8; --like-input writes it as office.csv is written" in seen
     assert (newcomer.folder / "plain.csv").read_text("utf-8").startswith("Straße,Betrag,Größe,Jahr\n")
 
 

@@ -12,10 +12,13 @@ from dalenius.cli._console import Terminal
 from dalenius.cli._options import Reading
 from dalenius.core.errors import SchemaError, counted
 from dalenius.data import read
-from dalenius.data.files import Address, can_write, is_address, open_file
+from dalenius.data.files import Address, Dialect, can_write, is_address, open_file
 from dalenius.data.files.forecast import refuse_too_large
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
+
+FORM = ("separator", "decimal", "encoding", "thousands")
+"""What a reader of the output would notice first when it is not as in the input."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +79,19 @@ def load_like(path: Path, original: Table, terminal: Terminal, reading: Reading 
         return alone
 
 
-def kept_form(path: Path, loaded: Loaded, terminal: Terminal) -> dict[str, Any]:
-    """Options of `write` for a file like the input; none where the two are of different types."""
-    if path.suffix.lower() != loaded.path.suffix.lower():
+def kept_form(path: Path, loaded: Loaded, terminal: Terminal, like_input: bool) -> dict[str, Any]:
+    """Options of `write` for a file like the input, if that is wanted and the two are of one type."""
+    same = path.suffix.lower() == loaded.path.suffix.lower()
+    if like_input and not same:
         terminal.note(
             f"--like-input: {path.name} is of another type than {loaded.path.name}; its own form is used"
         )
-        return {}
-    return dict(loaded.writing)
+    if like_input and same:
+        return dict(loaded.writing)
+    plain, held = Dialect(), loaded.writing.get("dialect")
+    if same and isinstance(held, Dialect) and any(getattr(held, n) != getattr(plain, n) for n in FORM):
+        terminal.note(f"{path.name}: {plain}; --like-input writes it as {loaded.path.name} is written")
+    return {}
 
 
 def beside(data: Path, word: str) -> Path:

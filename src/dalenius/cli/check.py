@@ -84,7 +84,7 @@ def clean(
     steps = Recipe.read(recipe)
     loaded = load(data, schema, terminal, reading)
     made = steps.undo(loaded.table) if undo else steps.apply(loaded.table)
-    write(made, output, **(kept_form(output, loaded, terminal) if like_input else {}))
+    write(made, output, **kept_form(output, loaded, terminal, like_input))
     if not undo and steps.losses:
         terminal.note(f"cannot be undone: {'; '.join(steps.losses)}")
     terminal.say(f"{counted(made.rows, 'row')} and {counted(len(made.names), 'column')} written to {output}")

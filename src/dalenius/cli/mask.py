@@ -67,7 +67,7 @@ def mask(
         terminal.say(f"mask on {counted(loaded.table.rows, 'row')}: {cost}; nothing was written")
         terminal.emit({"seconds": cost.seconds, "bytes": cost.bytes, "rows": loaded.table.rows})
         return
-    form = kept_form(path, loaded, terminal) if making.like_input else {}
+    form = kept_form(path, loaded, terminal, making.like_input)
     with terminal.progress("masking"):
         made = chosen.paid_beside(data).make(loaded.table, seed=making.seed, force=making.force)
     for line in (*made.steps, *made.notes, *made.ledger.splitlines()):

@@ -111,7 +111,7 @@ def synth(
         return
     loaded = load(data, schema, terminal, reading, blind=private)
     table = loaded.table
-    form = kept_form(path, loaded, terminal) if making.like_input else {}
+    form = kept_form(path, loaded, terminal, making.like_input)
     chosen.check(table)  # every fault at once, those of the options and those beside the data
     if making.dry_run:
         _forecast(chosen, table, private, terminal)

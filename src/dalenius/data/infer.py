@@ -171,7 +171,9 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
         return _Guess(
             Kind.TEXT, f"{about}; {distinct:,} distinct values in {rows:,} rows: too many for categories"
         )
-    return _Guess(Kind.CATEGORICAL, f"{about}; {distinct:,} distinct values", {"levels": tuple(levels)})
+    return _Guess(
+        Kind.CATEGORICAL, f"{about}; {counted(distinct, 'distinct value')}", {"levels": tuple(levels)}
+    )
 
 
 def _all_digits(texts: Sequence[str]) -> bool:
@@ -267,7 +269,7 @@ def _integer(raw: Raw) -> _Guess:
         why = "in a row: a scale or a small count, order kept" if in_a_row else "with gaps: codes"
         return _Guess(kind, f"{len(distinct)} distinct whole numbers {why}{about}", extra)
     extra["bounds"] = (low, high)
-    return _Guess(Kind.INTEGER, f"whole numbers; {len(distinct):,} distinct values{about}", extra)
+    return _Guess(Kind.INTEGER, f"whole numbers; {counted(len(distinct), 'distinct value')}{about}", extra)
 
 
 def _float(raw: Raw) -> _Guess:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -38,7 +37,7 @@ class Charts:
         """All specifications, safe inside a script element; five digits are more than an eye can see.
 
         What every chart says alike, such as fonts, stands once; so does the form of charts that differ in their rows
-        alone, and those rows stand as lists.
+        alone. Rows stand as columns, and a word that many rows of a column have stands in it once.
         """
         first: dict[str, Any] = next(iter(self.specs.values()), {})
         shared = {k: v for k, v in first.items() if all(spec.get(k) == v for spec in self.specs.values())}
@@ -46,12 +45,11 @@ class Charts:
             name: {k: v for k, v in spec.items() if k not in shared} for name, spec in self.specs.items()
         }
         parts = {name: _apart(spec) for name, spec in charts.items()}
-        often = Counter(form for form, _ in parts.values() if form)
-        forms = [form for form, times in often.items() if times > 1]
+        forms = list(dict.fromkeys(form for form, _ in parts.values() if form))
         place = {form: i for i, form in enumerate(forms)}
         light = {
-            name: {"form": place[form], **rows} if form in place else charts[name]
-            for name, (form, rows) in parts.items()
+            name: {"form": place[form], "columns": columns} if form else charts[name]
+            for name, (form, columns) in parts.items()
         }
         page = {"shared": shared, "forms": [json.loads(form) for form in forms], "charts": light}
         exact = json.dumps(plain(page), default=str, allow_nan=False)
@@ -60,15 +58,30 @@ class Charts:
 
 
 def _apart(spec: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The form of a chart that has one set of rows, as text, and the rows as lists; no form for another chart."""
+    """The form of a chart that has one set of rows, as text, and the rows as columns; no form for another chart."""
     datasets = spec.get("datasets", {})
     if len(datasets) != 1:
         return "", {}
     ((name, rows),) = datasets.items()
     fields = list(dict.fromkeys(field for row in rows for field in row))
     rest = json.dumps({k: v for k, v in spec.items() if k != "datasets"}, sort_keys=True, default=str)
-    cells = [[row.get(field) for field in fields] for row in rows]
-    return rest.replace(json.dumps(name), '"rows"'), {"fields": fields, "rows": cells}
+    columns = {field: _once([row.get(field) for row in rows]) for field in fields}
+    return rest.replace(json.dumps(name), '"rows"'), columns
+
+
+def _once(cells: list[Any]) -> Any:
+    """A column of words as its different words and where they stand, if that is shorter; others as they are.
+
+    Examples
+    --------
+    >>> _once(["original", "original", "protected", "protected"]), _once([1, 1])
+    ({'of': ['original', 'protected'], 'at': [0, 0, 1, 1]}, [1, 1])
+    """
+    if not all(isinstance(cell, str) for cell in cells):
+        return cells
+    words = {word: i for i, word in enumerate(dict.fromkeys(cells))}
+    coded = {"of": list(words), "at": [words[cell] for cell in cells]}
+    return min(coded, cells, key=lambda held: len(json.dumps(held, separators=(",", ":"))))
 
 
 def _only_what_is_drawn(spec: dict[str, Any]) -> dict[str, Any]:

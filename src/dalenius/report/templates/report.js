@@ -3,10 +3,11 @@
 // Charts of closed parts are drawn when the part is opened, so that a long report opens at once.
 const { shared, forms, charts } = JSON.parse(document.getElementById("specs").textContent);
 const options = { actions: false, renderer: "svg", tooltip: { theme: "light" } };
-// Charts that differ in their rows alone share one form.
+// Charts that differ in their rows alone share one form; rows are kept as columns, words that repeat by their number.
 function spec(chart) {
   if (chart.form === undefined) return { ...shared, ...chart };
-  const rows = chart.rows.map((row) => Object.fromEntries(chart.fields.map((field, i) => [field, row[i]])));
+  const columns = Object.entries(chart.columns).map(([field, held]) => [field, held.of ? held.at.map((i) => held.of[i]) : held]);
+  const rows = columns.length ? columns[0][1].map((_, i) => Object.fromEntries(columns.map(([field, cells]) => [field, cells[i]]))) : [];
   return { ...shared, ...forms[chart.form], datasets: { rows } };
 }
 function draw(place) {
