@@ -102,6 +102,8 @@ def test_a_survey_keeps_what_follows_in_every_row_and_says_so_in_one_line(newcom
         .sort("low")
     )
     assert (groups["low"][1:] > groups["high"][:-1]).all()
+    advice = " ".join(newcomer.types("check", path).split())
+    assert "keeps by itself, nothing is to be done: agegr groups age" in advice
     switched = newcomer.types("synth", path, "-o", newcomer.folder / "plain.csv", "--no-prepare")
     assert "kept by construction" not in switched
 
