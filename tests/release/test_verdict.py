@@ -149,6 +149,8 @@ def test_the_short_list_looks_at_every_dimension():
     comparison = compare(original, made, holdout=holdout)
     story = comparison_story(comparison)
     assert comparison["saturated"]["dcr"].value > 90
+    assert "on the short list" in story.decided[0], "the first page begins with what can be considered"
+    assert "responsible to decide" in story.decided[-1]
     short_list = story.why.partition(". ")[2].partition("on the short list")[0]
     assert "'saturated'" not in short_list
     assert "'cart'" in short_list

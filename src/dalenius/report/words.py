@@ -82,7 +82,7 @@ def comparison_story(comparison: Comparison) -> Story:
         likely, uses = _likely_by_file(comparison), _uses_by_file(comparison)
     return Story(
         released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=found,
-        decided=lines[-1:], why=" ".join(lines[:-1]), released_question="What was compared?",
+        decided=lines[-1:] if len(evaluations) == 1 else [*_trade_off(comparison), lines[-1]], why=" ".join(lines[:-1]), released_question="What was compared?",
         refused=refused_lines(comparison) if len(evaluations) > 1 else [],
     )  # fmt: skip
 
