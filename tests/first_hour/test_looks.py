@@ -33,6 +33,9 @@ def test_evaluate_and_compare_fit_80_columns_and_say_what_is_better(newcomer: Ne
         ]
         assert max(map(len, told)) <= 80
         assert "propensity-tree" in seen or "Propensity, tree" in seen
+    lacking = newcomer.types("evaluate", path, newcomer.folder / "one.csv")
+    assert "to measure risk, give --keys what an intruder may know, --targets what would hurt" in lacking
+    assert "to measure risk" not in single, "nothing that was asked for is lacking"
 
 
 def test_notebooks_show_small_tables_with_direction_and_without_data_types() -> None:

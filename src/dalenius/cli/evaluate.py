@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -161,10 +161,26 @@ def _show_one(evaluation: Evaluation, terminal: Terminal) -> None:
     for result in evaluation.results.values():
         terminal.say(Text(f"\n{result.title}", style="bold"))
         terminal.say(result.sentence)
-    for name, why in evaluation.skipped.items():
-        terminal.note(f"{name}: not measured, {why}")
+    _tell_skipped(evaluation.skipped, terminal)
     for note in evaluation.pair.notes:
         terminal.note(note)
+
+
+GIVEN_BY = {
+    "keys": "--keys what an intruder may know",
+    "targets": "--targets what would hurt if learnt",
+    "holdout": "--holdout a file of people who were not used",
+}
+"""How to give what a measure needs."""
+
+
+def _tell_skipped(skipped: Mapping[str, str], terminal: Terminal) -> None:
+    """What was not measured, why, and what to type so that it is."""
+    for name, why in skipped.items():
+        terminal.note(f"{name}: not measured, {why}")
+    lacking = [how for what, how in GIVEN_BY.items() if any(what in why for why in skipped.values())]
+    if lacking:
+        terminal.note(f"to measure risk, give {', '.join(lacking)}; 'dalenius plan' sets all of it up")
 
 
 FEW = 6
@@ -175,9 +191,7 @@ def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | 
     """Print candidates side by side, all measures or only some."""
     some = next(iter(comparison.evaluations.values()))
     results = [r for r in some.results.values() if only is None or r.name in only]
-    for name, why in some.skipped.items():
-        if only is None or name in only:
-            terminal.note(f"{name}: not measured, {why}")
+    _tell_skipped({n: why for n, why in some.skipped.items() if only is None or n in only}, terminal)
     if len(results) > FEW:
         _show_by_measure(comparison, results, terminal)
         return

@@ -80,9 +80,10 @@ def comparison_story(comparison: Comparison) -> Story:
             f"The facts about each: {joined(some.pair.columns)}.",
         ]
         likely, uses = _likely_by_file(comparison), _uses_by_file(comparison)
+    short = [] if len(evaluations) == 1 else _trade_off(comparison)
     return Story(
         released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=found,
-        decided=lines[-1:] if len(evaluations) == 1 else [*_trade_off(comparison), lines[-1]], why=" ".join(lines[:-1]), released_question="What was compared?",
+        decided=[*short, lines[-1]], why=" ".join(lines[:-1]), released_question="What was compared?",
         refused=refused_lines(comparison) if len(evaluations) > 1 else [],
     )  # fmt: skip
 
