@@ -407,6 +407,7 @@ def test_what_comes_late_in_a_long_file_is_seen(
     path.write_text("id,x\n" + "".join(f"p{i:03},{c}\n" for i, c in enumerate([*cells, late, usual])))
     whole = read_csv(path)
     monkeypatch.setattr(files_cells, "PEEK", 50)
+    monkeypatch.setattr(files_cells, "SHORT", 0)
     parts = read_csv(path)
     kept = parts.to_frame("polars")["x"]
     assert kept.to_list() == whole.to_frame("polars")["x"].to_list()
@@ -428,3 +429,28 @@ def test_numbers_at_the_edges_are_written_as_they_are_read(tmp_path: Path) -> No
     assert read_csv(path).to_frame("dict")["x"] == edges
     path.write_text("x\n" + "\n".join(["-0", *map(str, edges[2:])]) + "\n")
     assert read_csv(path).to_frame("polars")["x"].to_list()[1:] == [0, -1, 10, 99, 100]
+
+
+PIECES = ["a", "7", "-12", "0", "07", "1.50", ".5", "-0", "1e3", "NA", "", '"', '""', '"x"', '"a,b"', '"4"', "é", "'=1",
+          "12345678901234567", "0.12345678901234567", ",", ",", "\n", "\n", "\r\n", "\n\n"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40), st.booleans(), st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+def test_a_long_file_is_read_as_a_short_one(
+    tmp_path: Path, pieces: list[str], one_column: bool, guess: bool
+) -> None:
+    """Read by Python itself, by the kernel as text, and by the kernel with numbers guessed from two rows."""
+    path = tmp_path / "any.csv"
+    path.write_text(("x\n" if one_column else "x,y\n") + "".join(pieces), encoding="utf-8", newline="")
+    seen = []
+    for short, peek in ((1 << 20, 10_000), (0, 10_000), (0, 2)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files_cells, "SHORT", short)
+            patch.setattr(files_cells, "PEEK", peek)
+            try:
+                table = read_csv(path, missing_strings=None if guess else ("", "7"), separator=",")
+                seen.append((table.to_frame("dict"), table.schema))
+            except FileError as error:
+                seen.append(str(error))
+    assert repr(seen[0]) == repr(seen[1]) == repr(seen[2])

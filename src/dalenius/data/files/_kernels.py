@@ -60,23 +60,15 @@ def zero_bytes(word):
 
 @njit(cache=True, nogil=True)
 def tally(body, quote, counts):
-    """How often a byte is 0, a line feed, a return, a quote, an apostrophe, or above 127; ``counts`` has six places."""
-    nul, feeds, returns, quotes, marks, high = 0, 0, 0, 0, 0, 0
+    """How often a byte is 0, a line feed, a return, a quote or an apostrophe; ``counts`` has five places."""
+    nul, feeds, returns, quotes, marks = 0, 0, 0, 0, 0
     for byte in body:
         nul += byte == 0
         feeds += byte == NEWLINE
         returns += byte == RETURN
         quotes += byte == quote
         marks += byte == APOSTROPHE
-        high += byte > 127
-    counts[0], counts[1], counts[2], counts[3], counts[4], counts[5] = (
-        nul,
-        feeds,
-        returns,
-        quotes,
-        marks,
-        high,
-    )
+    counts[0], counts[1], counts[2], counts[3], counts[4] = nul, feeds, returns, quotes, marks
 
 
 @njit(forceinline=True)

@@ -8,6 +8,7 @@ text.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from dalenius.data.files.dialect import Dialect
 from dalenius.data.vector import AnyArray
 
 TEXT, WHOLE, DECIMAL = kernels.TEXT, kernels.WHOLE, kernels.DECIMAL
+SHORT = 1 << 20
+"""Files up to so many bytes are read by Python itself."""
 PEEK = 10_000
 """Rows from which it is guessed which columns are numbers."""
 POWERS = np.array([float(10**k) for k in range(kernels.PLACES + 1)])
@@ -64,7 +67,6 @@ class Census:
     returns: int
     quotes: int
     marks: int
-    high: int
 
     @property
     def lines(self) -> int:
@@ -78,9 +80,12 @@ def census(body: memoryview, quote: str) -> Census:
     Examples
     --------
     >>> census(memoryview(b'"a",b\n1,2\n'), '"')
-    Census(nul=0, feeds=2, returns=0, quotes=2, marks=0, high=0)
+    Census(nul=0, feeds=2, returns=0, quotes=2, marks=0)
     """
-    counts = np.zeros(6, np.int64)
+    if len(body) <= SHORT:
+        data = bytes(body)
+        return Census(*(data.count(sign) for sign in (b"\0", b"\n", b"\r", quote.encode(), b"'")))
+    counts = np.zeros(5, np.int64)
     kernels.tally(np.frombuffer(body, np.uint8), _byte(quote), counts)
     return Census(*counts.tolist())
 
@@ -90,7 +95,9 @@ class Cells:
 
     def __init__(self, body: memoryview, dialect: Dialect, lines: int, width: int, empty: bool) -> None:
         self.body, self.dialect, self.lines, self.width, self.empty = body, dialect, lines, width, empty
-        self.rows, self.peek = self._read([TEXT] * width, most=PEEK)
+        short = _short_cells(body, dialect, width, empty) if len(body) <= SHORT else None
+        rows, self.peek = (0, list(short)) if short is not None else self._read([TEXT] * width, most=PEEK)
+        self.whole = rows < PEEK
 
     def first(self) -> list[pl.Series]:
         """The texts of the first rows, column by column."""
@@ -102,7 +109,7 @@ class Cells:
     ) -> Iterator[Texts | Numbers]:
         """All columns; those of plain numbers as such, where ``numbers`` allows it."""
         made: Sequence[Texts | Numbers | int] = self.peek
-        if self.rows == PEEK:
+        if not self.whole:
             texts = pl.concat([column.texts for column in self.peek if isinstance(column, Texts)])
             words = gap_words(texts.unique())
             made = self._read([WHOLE if number else TEXT for number in numbers], words, PEEK)[1]
@@ -120,6 +127,23 @@ class Cells:
         return read_cells(
             self.body, self.dialect, modes, self.lines, words=words, empty=self.empty, most=most
         )
+
+
+def _short_cells(body: memoryview, dialect: Dialect, width: int, empty: bool) -> list[Texts] | None:
+    """The columns of a short file, read without compiled code, which takes longer to load; None for odd quotes."""
+    try:
+        text = bytes(body).decode("utf-8")
+        lines = io.StringIO(text, newline="")
+        cells = csv.reader(lines, delimiter=dialect.separator, quotechar=dialect.quote, strict=True)
+        records = [record or [""] for record in cells if record or width == 1]
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    if 2 * dialect.quote in text or any(len(record) != width for record in records):
+        return None
+    columns = zip(*records, strict=True) if records else [()] * width
+    held = (pl.Series(column, dtype=pl.String) for column in columns)
+    made = (texts.set(texts == "", None) if empty else texts for texts in held)
+    return [Texts(texts, np.arange(len(texts))) for texts in made]
 
 
 def _mode(column: Texts | Numbers | int) -> int:
