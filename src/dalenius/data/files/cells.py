@@ -96,8 +96,11 @@ class Cells:
     def __init__(self, body: memoryview, dialect: Dialect, lines: int, width: int, empty: bool) -> None:
         self.body, self.dialect, self.lines, self.width, self.empty = body, dialect, lines, width, empty
         short = _short_cells(body, dialect, width, empty) if len(body) <= SHORT else None
-        rows, self.peek = (0, list(short)) if short is not None else self._read([TEXT] * width, most=PEEK)
-        self.whole = rows < PEEK
+        self.peek: Sequence[Texts | Numbers | int] = short or ()
+        self.whole = short is not None
+        if short is None:
+            rows, self.peek = self._read([TEXT] * width, most=PEEK)
+            self.whole = rows < PEEK
 
     def first(self) -> list[pl.Series]:
         """The texts of the first rows, column by column."""
