@@ -390,6 +390,7 @@ LATE = {
     "decimals after whole numbers": ("7", "2.50", "float"),
     "an exponent": ("7.5", "1e2", "float"),
     "a number longer than a double": ("7.5", "12345678901234567.5", "text"),
+    "more digits than a double holds": ("7.5", "9007199254740.995", "float"),
     "a word for a gap": ("7", "NA", "integer"),
     "a zero with a minus": ("7.5", "-0.5", "float"),
     "an answer": ("7", "seven", "text"),
@@ -432,7 +433,8 @@ def test_numbers_at_the_edges_are_written_as_they_are_read(tmp_path: Path) -> No
 
 
 PIECES = ["a", "7", "-12", "0", "07", "1.50", ".5", "-0", "1e3", "NA", "", '"', '""', '"x"', '"a,b"', '"4"', "é", "'=1",
-          "12345678901234567", "0.12345678901234567", ",", ",", "\n", "\n", "\r\n", "\n\n"]  # fmt: skip
+          "12345678901234567", "0.12345678901234567", "sixteen bytes are alike x", "sixteen bytes are alike y",
+          ",", ",", "\n", "\n", "\r\n", "\n\n"]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.booleans(), st.booleans())
