@@ -12,15 +12,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dalenius.core.kernels import njit
+from dalenius.data.files.modes import SKIP, TEXT, WHOLE
 
-SKIP, TEXT, WHOLE, DECIMAL = 0, 1, 2, 3
-"""What is done with a column: nothing, codes over its texts, whole numbers, numbers with decimals."""
 NEWLINE, RETURN, MINUS, ZERO, APOSTROPHE = 10, 13, 45, 48, 39
-FEW, SLOTS = 1 << 9, 1 << 17
-"""Least and most slots of the table in which different texts of a column are looked up; when half of the most are
-taken, every further text counts as a new one."""
-PLACES = 22
-"""Ten to this power is the largest that a double holds exactly."""
 EXACT = 2**53
 """Whole numbers up to this are doubles."""
 EACH = np.uint64(0x0101010101010101)

@@ -11,22 +11,22 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from dalenius.data.files import _kernels as kernels
 from dalenius.data.files.dialect import Dialect
+from dalenius.data.files.modes import DECIMAL, FEW, PLACES, SLOTS, TEXT, WHOLE
 from dalenius.data.vector import AnyArray
 
-TEXT, WHOLE, DECIMAL = kernels.TEXT, kernels.WHOLE, kernels.DECIMAL
 SHORT = 1 << 20
 """Files up to so many bytes are read by Python itself."""
 PEEK = 10_000
 """Rows from which it is guessed which columns are numbers."""
-POWERS = np.array([float(10**k) for k in range(kernels.PLACES + 1)])
+POWERS = np.array([float(10**k) for k in range(PLACES + 1)])
 
 
 class NotRecords(Exception):
@@ -86,7 +86,7 @@ def census(body: memoryview, quote: str) -> Census:
         data = bytes(body)
         return Census(*(data.count(sign) for sign in (b"\0", b"\n", b"\r", quote.encode(), b"'")))
     counts = np.zeros(5, np.int64)
-    kernels.tally(np.frombuffer(body, np.uint8), _byte(quote), counts)
+    _kernels().tally(np.frombuffer(body, np.uint8), _byte(quote), counts)
     return Census(*counts.tolist())
 
 
@@ -191,7 +191,7 @@ def read_cells(
     room = _Room(kinds, most, len(words))
     held = [word.encode() for word in words]
     signs = (dialect.separator, dialect.quote, dialect.decimal)
-    rows, fault = kernels.cells(
+    rows, fault = _kernels().cells(
         np.frombuffer(body, np.uint8),
         np.array([*map(_byte, signs), empty, most], np.int64),
         kinds,
@@ -215,7 +215,7 @@ class _Room:
         self.kinds = kinds
         self.order = np.where(is_text, np.cumsum(is_text) - 1, np.cumsum(is_number) - 1)
         texts, numbers = int(is_text.sum()), int(is_number.sum())
-        slots = min(kernels.SLOTS, 1 << int(2 * most).bit_length())
+        slots = min(SLOTS, 1 << int(2 * most).bit_length())
         # Memory that is never written to is never taken: most texts have few different values.
         self.codes = np.empty((texts, most), np.int32)
         self.tables = np.zeros((texts, slots, 3), np.uint64)
@@ -223,7 +223,7 @@ class _Room:
         self.sizes = np.empty((texts, most), np.int32)
         self.forms = np.empty((texts, most), np.int8)
         self.found = np.zeros((texts, 2), np.int64)
-        self.found[:, 1] = min(kernels.FEW, slots)
+        self.found[:, 1] = min(FEW, slots)
         self.bits = np.empty((numbers, most), np.int64)
         self.gaps = np.zeros((numbers, most), np.uint8)
         self.used = np.zeros((numbers, words), np.bool_)
@@ -255,9 +255,9 @@ class _Room:
 def _series(body: memoryview, starts: AnyArray, sizes: AnyArray, forms: AnyArray, quote: str) -> pl.Series:
     """The texts at some places of a file, with what quotes mean in them."""
     ends = np.empty(len(starts) + 1, np.int64)
-    kernels.ends_of(sizes, ends)
+    _kernels().ends_of(sizes, ends)
     out = np.empty(int(ends[-1]), np.uint8)
-    kernels.gather(np.frombuffer(body, np.uint8), starts, sizes, ends, out)
+    _kernels().gather(np.frombuffer(body, np.uint8), starts, sizes, ends, out)
     array = pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(ends), pa.py_buffer(out))
     try:
         array.validate(full=True)
@@ -276,6 +276,13 @@ def _series(body: memoryview, starts: AnyArray, sizes: AnyArray, forms: AnyArray
     fields = texts.gather(odd).to_list()
     read = [next(csv.reader([field], delimiter="\0", quotechar=quote))[0] for field in fields]
     return texts.scatter(odd, pl.Series(read))
+
+
+def _kernels() -> Any:
+    """Compiled loops, loaded for long files only."""
+    from dalenius.data.files import _kernels as kernels  # noqa: PLC0415 (Numba takes long to load)
+
+    return kernels
 
 
 def _byte(sign: str) -> int:
