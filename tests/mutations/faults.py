@@ -68,8 +68,8 @@ FAULTS = [
     ),
     Fault(
         "data/exit.py",
-        "(Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD)",
-        "(Role.IDENTIFIER, Role.ENTITY)",
+        "(Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.GEOMETRY)",
+        "(Role.IDENTIFIER, Role.ENTITY, Role.GEOMETRY)",
         "tests/exit/test_guard.py",
     ),
     Fault(
@@ -836,5 +836,46 @@ FAULTS = [
         "return self._wide",
         "return pd.DataFrame",
         "tests/outputs/test_reductions.py -k few_people",
+    ),
+    Fault(
+        "data/steps/places.py",
+        "known &= (which > 0) | ~table[self.area].present",
+        "known &= which >= 0",
+        "tests/preparation/test_places.py",
+    ),
+    Fault(
+        "preparation/places.py",
+        "enough = units >= max(least, 1)",
+        "enough = units >= 1",
+        "tests/preparation/test_places.py",
+    ),
+    Fault(
+        "preparation/places.py",
+        "return np.round(centres / step) * step",
+        "return centres",
+        "tests/preparation/test_places.py",
+    ),
+    Fault(
+        "preparation/places.py",
+        "np.minimum(inner, _ends(DIRECTIONS, held))",
+        "inner",
+        "tests/preparation/test_places.py",
+    ),
+    Fault("report/places.py", "shown = rows >= least", "shown = rows >= 1", "tests/report/test_places.py"),
+    Fault(
+        "report/places.py",
+        "pair.protected if public else pair.original",
+        "pair.original",
+        "tests/report/test_places.py",
+    ),
+    Fault(
+        "data/exit.py", "Role.HOUSEHOLD, Role.GEOMETRY)", "Role.HOUSEHOLD)", "tests/data/test_geo_files.py"
+    ),
+    Fault("mask/series.py", "if hits and not most:", "if not most:", "tests/mask/test_series.py"),
+    Fault(
+        "mask/safepub_scores.py",
+        "np.bincount(which, sizes)[which] >= k",
+        "sizes >= k",
+        "tests/mask/test_safepub.py",
     ),
 ]
