@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export NO_MKDOCS_2_WARNING := 1
 
+.NOTPARALLEL:
 .PHONY: help demo test slow mutations check format bench docs wheel clean
 
 help:
@@ -21,10 +22,14 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed")'
 	$(PYTHON) -m venv $(VENV)
 
-# Everything that is compiled, compiled while installing rather than at first use.
-KERNELS := src/dalenius/_compiled/.compiled
-$(KERNELS): src/dalenius/_compiled/signatures.txt $(shell grep -rl 'core.kernels import njit' src --include='*.py') | $(BIN)/python
+# Everything that is compiled, compiled while installing rather than at first use. The mark is named after the content of
+# all that decides what comes out: times say nothing after a branch was changed or a change taken back.
+SOURCES := src/dalenius/_compiled/signatures.txt pyproject.toml \
+	$(sort $(shell grep -rl 'core.kernels import njit' src --include='*.py'))
+KERNELS := src/dalenius/_compiled/.compiled-$(shell cat $(SOURCES) | sha256sum | cut -c1-16)
+$(KERNELS): | $(BIN)/python
 	@$(BIN)/python -m dalenius.core.compiling
+	@rm -f $(dir $@).compiled*
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
@@ -42,16 +47,16 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@$(MAKE) --no-print-directory $(KERNELS)
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed $(KERNELS)
 	$(BIN)/dalenius demo
 
-test: $(VENV)/.installed-test
+test: $(VENV)/.installed-test $(KERNELS)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-slow: $(VENV)/.installed-test
+slow: $(VENV)/.installed-test $(KERNELS)
 	$(BIN)/python -m pytest -n 2 -m slow
 
-mutations: $(VENV)/.installed-test
+mutations: $(VENV)/.installed-test $(KERNELS)
 	$(BIN)/python -m tests.mutations.run
 
 check: $(VENV)/.installed-dev
@@ -65,7 +70,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-dev
+bench: $(VENV)/.installed-dev $(KERNELS)
 	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 docs: $(VENV)/.installed-dev
@@ -75,5 +80,5 @@ wheel: $(VENV)/.installed-dev
 	$(BIN)/python -m hatchling build -t wheel
 
 clean:
-	rm -f src/dalenius/_compiled/*.nb? $(KERNELS)
+	rm -f src/dalenius/_compiled/*.nb? src/dalenius/_compiled/.compiled*
 	rm -rf $(VENV) site dalenius-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -9,6 +9,7 @@ import pytest
 from dalenius import DaleniusError, Pair
 from dalenius.data import examples
 from dalenius.risk import Space, adversarial, dcr, identical_matches, new_row_curve, new_rows, nndr
+from dalenius.risk.distance.sketch import Sketch
 
 COLUMNS = ["region", "sex", "age", "income", "bmi", "occupation", "visits", "health"]
 
@@ -36,6 +37,59 @@ def test_neighbours_are_exact(metric: str) -> None:
     every = brute(space, space.original, space.original)
     np.fill_diagonal(every, np.inf)
     np.testing.assert_allclose(own.distance[:, 0], every.min(axis=1), atol=1e-9)
+
+
+def rough(rows: int, seed: int, far: float) -> pl.DataFrame:
+    """Numbers with gaps and beyond the other file's range, few and many categories, a column without a weight."""
+    rng = np.random.default_rng(seed)
+    holes = [
+        None if gap else float(v)
+        for v, gap in zip(rng.normal(size=rows), rng.random(rows) < 0.3, strict=True)
+    ]
+    return pl.DataFrame(
+        {
+            "x": far * rng.normal(size=rows),
+            "n": rng.integers(0, 5, rows),
+            "holes": holes,
+            "c": rng.choice(["a", "b", "c"], rows),
+            "many": [f"m{i}" for i in rng.integers(0, 600, rows)],
+            "light": rng.choice(["a", "b"], rows),
+        }
+    )
+
+
+@pytest.mark.parametrize("weights", [None, {"light": 0.0, "x": 3.0, "c": 1e-4}, {"many": 40.0}])
+@pytest.mark.parametrize("k", [1, 4])
+def test_sketches_of_records_change_no_neighbour(
+    k: int, weights: dict[str, float] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = Space.of(Pair(rough(1500, 1, 1.0), rough(900, 2, 2.0)), weights=weights)
+    plain, own = (
+        space.nearest(space.protected, space.original, k),
+        space.nearest(space.original, space.original, k, leave_out_self=True),
+    )
+    monkeypatch.setattr("dalenius.risk.distance.space.TRIED", 20)
+    for found, true in (
+        (space.nearest(space.protected, space.original, k), plain),
+        (space.nearest(space.original, space.original, k, leave_out_self=True), own),
+    ):
+        np.testing.assert_array_equal(found.row, true.row)
+        np.testing.assert_array_equal(found.distance, true.distance)
+
+
+def test_a_sketch_never_says_farther_than_it_is() -> None:
+    space = Space.of(Pair(rough(300, 3, 1.0), rough(200, 4, 3.0)))
+    true = brute(space, space.protected, space.original)
+    for distance in (0.0, 0.05, 0.3, 1.0):
+        sketch = Sketch.reaching(
+            distance, (space.cat_weights, space.num_weights), 10.0, (space.original.cat, space.original.num),
+            np.array([0, 300]),
+        )  # fmt: skip
+        mine = sketch.queries(space.protected.cat, space.protected.num).astype(int)[:, :, None]
+        other, cost = sketch.records.astype(int)[None], sketch.cost.astype(int)[None, :, None]
+        steps = np.where(cost > 0, cost * (mine != other), np.maximum(abs(mine - other) - 1, 0))
+        assert (steps.sum(axis=1) * sketch.unit <= true + 1e-9).all()
+        assert (steps.sum(axis=1) * sketch.unit).mean() > 0.5 * true.mean()
 
 
 def test_gaps_are_far_from_values_and_equal_to_each_other() -> None:

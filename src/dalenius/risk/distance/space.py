@@ -20,12 +20,15 @@ from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import VALUE, AnyArray
 from dalenius.risk.distance._kernels import neighbours as kernels
+from dalenius.risk.distance.sketch import Sketch
 
 Metric = Literal["gower", "heom", "euclidean"]
 Progress = Callable[[int, int], None]
 GAP = 10.0
 """Distance in code between ordinary values, which are cut to -4 … 5, and gaps, which are at 10, 20, …"""
 CHUNK = 4096
+TRIED = 200
+"""Queries that are searched without a sketch, to see how fine it has to be."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,26 +156,47 @@ class Index:
         self, queries: Points, k: int = 1, *, leave_out_self: bool = False, progress: Progress | None = None
     ) -> Neighbours:
         """Find the k nearest records; memory does not grow with the number of records searched."""
-        total, space = len(queries), self.space
+        total = len(queries)
+        own = np.arange(total) if leave_out_self else np.full(total, -1)
         distance, row = np.empty((total, k)), np.empty((total, k), np.int64)
+        sketch = self._sketch(queries, k, own)
         for start in range(0, total, CHUNK):
-            stop = min(start + CHUNK, total)
-            own = np.arange(start, stop) if leave_out_self else np.full(stop - start, -1)
-            num, cat = queries.num[start:stop], queries.cat[start:stop]
-            which = kernels.search(
-                num, cat, self.num, self.cat, space.num_weights, space.cat_weights, space.cap, space.euclid, k, own,
-                *self.tree,
-            )  # fmt: skip
-            exact = kernels.distances(
-                num, cat, self.among.num, self.among.cat, space.num_weights, space.cat_weights, space.cap,
-                space.euclid, which,
-            )  # fmt: skip
-            order = np.argsort(exact, axis=1, kind="stable")
-            distance[start:stop] = np.take_along_axis(exact, order, axis=1)
-            row[start:stop] = np.take_along_axis(which, order, axis=1)
+            some = slice(start, min(start + CHUNK, total))
+            found = self._searched(Points(queries.num[some], queries.cat[some]), k, own[some], sketch)
+            distance[some], row[some] = found.distance, found.row
             if progress is not None:
-                progress(stop, total)
+                progress(some.stop, total)
         return Neighbours(distance, row)
+
+    def _searched(self, queries: Points, k: int, own: AnyArray, sketch: Sketch | None = None) -> Neighbours:
+        space, num, cat = self.space, queries.num, queries.cat
+        records = (num, cat, self.num, self.cat, space.num_weights, space.cat_weights, space.cap)
+        if sketch is None:
+            which = kernels.search(*records, space.euclid, k, own, *self.tree)
+        else:
+            which = kernels.search_sketched(
+                *records, k, own, self.tree[0], *sketch.boxes, sketch.records, sketch.queries(cat, num), sketch.cost,
+                sketch.unit,
+            )  # fmt: skip
+        exact = kernels.distances(
+            num, cat, self.among.num, self.among.cat, space.num_weights, space.cat_weights, space.cap,
+            space.euclid, which,
+        )  # fmt: skip
+        order = np.argsort(exact, axis=1, kind="stable")
+        return Neighbours(np.take_along_axis(exact, order, axis=1), np.take_along_axis(which, order, axis=1))
+
+    def _sketch(self, queries: Points, k: int, own: AnyArray) -> Sketch | None:
+        """Sketch the records as finely as is needed for these queries: some of them are searched without."""
+        space, total = self.space, len(queries)
+        weights = space.cat_weights, space.num_weights
+        if space.euclid or total < 10 * TRIED or not any(w.any() for w in weights):
+            return None
+        tried = np.linspace(0, total - 1, TRIED).astype(np.int64)
+        far = self._searched(queries.take(tried), k, own[tried]).distance[:, -1]
+        order, first, _, child, *_ = self.tree
+        starts = np.append(np.sort(first[child[:, 0] < 0]), len(order))
+        records = self.among.cat[order], self.among.num[order]
+        return Sketch.reaching(1.1 * float(far.max()), weights, GAP, records, starts)
 
 
 def _spread(pair: Pair, name: str) -> float:

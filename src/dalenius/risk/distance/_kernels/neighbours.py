@@ -2,6 +2,10 @@
 
 A record is a row of numbers and a row of category codes. The distance of two records is the sum over columns of
 weight x min(|difference|, cap) for numbers (squared in the Euclidean metric) and of the weight where categories differ.
+
+Where distances are plain sums, a sketch of every record in 8 bits a column (`sketch.py`) gives lower bounds in whole
+units of distance, 32 records at a time: of boxes, which are opened in the order of their bounds, and of the records in
+them. Only records whose bound is within reach are looked at exactly.
 """
 
 from __future__ import annotations
@@ -280,3 +284,126 @@ def distances(
                 total += gap * gap if euclid else gap
             result[q, k] = np.sqrt(total) if euclid else total
     return result
+
+
+@njit(cache=True)
+def _bound_boxes(near: Any, low: Any, high: Any, query: Any, cost: Any) -> None:
+    """Lower bounds of the distances of one query to what is in boxes, in units; see `_bound_records`."""
+    for i in range(len(near)):
+        near[i] = np.uint8(0)
+    for j in range(len(query)):
+        value, add, least, most = query[j], cost[j], low[j], high[j]
+        if add > 0:
+            for i in range(len(near)):
+                old = near[i]
+                new = np.uint8(old + (add if least[i] == most[i] and least[i] != value else np.uint8(0)))
+                near[i] = new if new >= old else np.uint8(255)
+        else:
+            for i in range(len(near)):
+                old, nearest = near[i], min(max(value, least[i]), most[i])
+                gap = np.uint8(max(nearest, value) - min(nearest, value))
+                gap = np.uint8(gap - np.uint8(1)) if gap > np.uint8(1) else np.uint8(0)
+                new = np.uint8(old + gap)
+                near[i] = new if new >= old else np.uint8(255)
+
+
+@njit(cache=True)
+def _bound_records(near: Any, sketch: Any, query: Any, cost: Any, start: int, end: int) -> None:
+    """Lower bounds of the distances of one query to a run of records, in units; 255 is 255 or more.
+
+    Numbers (a cost of 0) stand on steps of a unit: they are at least as many units apart as there are steps between
+    theirs. Sums stop at 255 and differences at 0, in forms that become one instruction for 32 records.
+    """
+    m = end - start
+    for i in range(m):
+        near[i] = np.uint8(0)
+    for j in range(len(query)):
+        value, add, column = query[j], cost[j], sketch[j, start:end]
+        if add > 0:
+            for i in range(m):
+                old = near[i]
+                new = np.uint8(old + (add if column[i] != value else np.uint8(0)))
+                near[i] = new if new >= old else np.uint8(255)
+        else:
+            for i in range(m):
+                other, old = column[i], near[i]
+                gap = np.uint8(max(other, value) - min(other, value))
+                gap = np.uint8(gap - np.uint8(1)) if gap > np.uint8(1) else np.uint8(0)
+                new = np.uint8(old + gap)
+                near[i] = new if new >= old else np.uint8(255)
+
+
+@njit(cache=True)
+def _in_order(order: Any, near: Any) -> None:
+    """Places by their bounds, smallest first."""
+    count = np.zeros(257, np.int64)
+    for i in range(len(near)):
+        count[near[i] + 1] += 1
+    for bound in range(256):
+        count[bound + 1] += count[bound]
+    for i in range(len(near)):
+        order[count[near[i]]] = i
+        count[near[i]] += 1
+
+
+@njit(cache=True)
+def _within(near: Any, m: int, reach: Any) -> int:
+    """How many bounds are within reach."""
+    found = 0
+    for i in range(m):
+        found += near[i] <= reach
+    return found
+
+
+@njit(cache=True, fastmath={"contract"})
+def _exactly(
+    qnum: Any, qcat: Any, q: int, num: Any, cat: Any, place: int, wn: Any, wc: Any, cap: float
+) -> float:
+    """Distance of one query to one record, added up in the order in which `_scan` does."""
+    total = 0.0
+    for j in range(len(wc)):
+        if cat[j, place] != qcat[q, j]:
+            total += wc[j]
+    for j in range(len(wn)):
+        total += wn[j] * min(abs(num[j, place] - qnum[q, j]), cap)
+    return total
+
+
+@njit(cache=True, parallel=True)
+def search_sketched(
+    qnum: Any, qcat: Any, num: Any, cat: Any, wn: Any, wc: Any, cap: float, k: int, own: Any, rows: Any,
+    starts: Any, low: Any, high: Any, sketch: Any, queries: Any, cost: Any, unit: float,
+) -> Any:  # fmt: skip
+    """Rows of the k nearest records as `search` finds them, by sketches of records, boxes and queries."""
+    n, boxes = len(own), len(starts) - 1
+    best = np.full((n, k), np.inf)
+    which = np.full((n, k), -1, np.int64)
+    widest = 0
+    for box in range(boxes):
+        widest = max(widest, starts[box + 1] - starts[box])
+    for place in prange(n):
+        q = np.int64(place)
+        bounds, order = np.empty(boxes, np.uint8), np.empty(boxes, np.int64)
+        near = np.empty(widest, np.uint8)
+        _bound_boxes(bounds, low, high, queries[q], cost)
+        _in_order(order, bounds)
+        for box in order:
+            # rounding must not hide an equally near record
+            reach = np.uint8(min((best[q, k - 1] * (1 + 1e-9) + 1e-12) / unit, 255.0))
+            if bounds[box] > reach:
+                break
+            start, end = starts[box], starts[box + 1]
+            _bound_records(near, sketch, queries[q], cost, start, end)
+            if _within(near, end - start, reach) == 0:
+                continue
+            for i in range(end - start):
+                if near[i] > reach:
+                    continue
+                d = _exactly(qnum, qcat, q, num, cat, start + i, wn, wc, cap)
+                row = rows[start + i]
+                last = best[q, k - 1]
+                if d > last or row == own[q] or (d == last and row > which[q, k - 1] >= 0):
+                    continue
+                _insert(best, which, q, d, row)
+                reach = np.uint8(min((best[q, k - 1] * (1 + 1e-9) + 1e-12) / unit, 255.0))
+    return which
