@@ -99,3 +99,34 @@ def score_ranks(d: AnyArray, s: AnyArray) -> tuple[float, float]:
         distance = max(distance, abs(below_d / n - below_s / k))
         i = j
     return distance, u
+
+
+@njit(cache=True, nogil=True)
+def inside_groups(
+    order: IntArray, values: AnyArray, groups: IntArray, split: int, size: int
+) -> tuple[IntArray, AnyArray, AnyArray]:
+    """Rows, medians and Kolmogorov–Smirnov distance of two files inside every group, in one walk by ascending value.
+
+    Rows below ``split`` are the first file's; ``order`` sorts the rows that have a value. A distance is looked at when
+    the next value of its group comes, so that equal values count together.
+    """
+    rows, seen = np.zeros((2, size), np.int64), np.zeros((2, size), np.int64)
+    for i in range(len(order)):
+        rows[int(order[i] >= split), groups[order[i]]] += 1
+    middles = np.zeros((2, size))
+    distance, last = np.zeros(size), np.full(size, np.nan)
+    for i in range(len(order)):
+        row = order[i]
+        group, file, value = groups[row], int(row >= split), values[row]
+        if value != last[group]:
+            last[group] = value
+            if rows[0, group] > 0 and rows[1, group] > 0:
+                gap = abs(seen[0, group] / rows[0, group] - seen[1, group] / rows[1, group])
+                distance[group] = max(distance[group], gap)
+        place, n = seen[file, group], rows[file, group]
+        if place == (n - 1) // 2:
+            middles[file, group] = value
+        if place == n // 2:
+            middles[file, group] = (middles[file, group] + value) / 2
+        seen[file, group] = place + 1
+    return rows, middles, distance

@@ -8,6 +8,7 @@ and the whole distributions are compared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
-from dalenius.utility.distributions import ks_distance
+from dalenius.utility._kernels import inside_groups
 
 FEWEST = 10
 """Rows that a group, and a drawn piece of a density, stands for at least."""
@@ -50,11 +51,10 @@ def conditional_table(
     for name in columns if columns is not None else _numbers(pair):
         if not pair.original[name].is_number:
             raise DataError(f"column {name!r} is {pair.original[name].column.kind}; medians need a number")
-        sides = [table[name].floats() for table in (pair.original, pair.protected)]
-        scale = _spread(sides[0])
+        walk = _Walk.of(*(table[name].floats() for table in (pair.original, pair.protected)))
         for other in given if given is not None else pair.columns:
             if other != name:
-                rows += list(_groups(pair, name, other, sides, scale))
+                rows += list(_groups(pair, name, other, walk))
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 
@@ -77,32 +77,34 @@ def _spread(values: AnyArray) -> float:
     return float(high - low) or float(known.std()) or 1.0
 
 
-def _groups(
-    pair: Pair, name: str, other: str, sides: Sequence[AnyArray], scale: float
-) -> Iterator[dict[str, object]]:
+class _Walk(NamedTuple):
+    """A number of both files, one after the other; ``order`` has the rows with a value by ascending value."""
+
+    values: AnyArray
+    order: IntArray
+    split: int
+    scale: float
+
+    @classmethod
+    def of(cls, first: AnyArray, second: AnyArray) -> _Walk:
+        values = np.concatenate([first, second])
+        known = np.flatnonzero(np.isfinite(values)).astype(np.int32)
+        return cls(values, known[np.argsort(values[known], kind="stable")], len(first), _spread(first))
+
+
+def _groups(pair: Pair, name: str, other: str, walk: _Walk) -> Iterator[dict[str, object]]:
     aligned = pair.categories(other)
     labels = aligned.original.labels
-    parts = [
-        _split(values, categories.codes, len(labels))
-        for values, categories in zip(sides, (aligned.original, aligned.protected), strict=True)
-    ]
-    for label, first, second in zip(labels, *parts, strict=True):
-        if min(len(first), len(second)) < FEWEST:
-            continue
-        a, b = float(np.median(first)), float(np.median(second))
+    codes = np.concatenate([aligned.original.codes, aligned.protected.codes]).astype(np.int32, copy=False)
+    rows, medians, distance = inside_groups(walk.order, walk.values, codes, walk.split, len(labels))
+    for group in np.flatnonzero(rows.min(axis=0) >= FEWEST).tolist():
+        n, k = rows[:, group].tolist()
+        a, b = medians[:, group].tolist()
         yield {
-            "column": name, "given": other, "group": str(label), "rows": len(first), "original": a,
-            "protected": b, "shift": (b - a) / scale, "KS": ks_distance(first, second),
-            "fresh": min(1.0, FRESH * float(np.sqrt(1 / len(first) + 1 / len(second)))),
+            "column": name, "given": other, "group": str(labels[group]), "rows": n, "original": a, "protected": b,
+            "shift": (b - a) / walk.scale, "KS": float(distance[group]),
+            "fresh": min(1.0, FRESH * float(np.sqrt(1 / n + 1 / k))),
         }  # fmt: skip
-
-
-def _split(values: AnyArray, codes: IntArray, size: int) -> list[AnyArray]:
-    """Known values of each group."""
-    known = np.isfinite(values)
-    order = np.argsort(codes[known], kind="stable")
-    ends = np.cumsum(np.bincount(codes[known], minlength=size))[:-1]
-    return np.split(values[known][order], ends)
 
 
 @measure(

@@ -18,6 +18,7 @@ from numba import prange
 from dalenius.core.kernels import njit
 
 LEAF = 256
+LOOKED = 1024
 STACK = 512
 
 
@@ -25,23 +26,26 @@ STACK = 512
 def _split(
     num: Any, cat: Any, wn: Any, wc: Any, cap: float, rows: Any, start: int, end: int, scratch: Any
 ) -> Any:
-    """Choose the column and value that divide some rows best: (column or -1, value)."""
+    """Choose the column and value that divide some rows best, by looking at some: (column or -1, value)."""
     best, column, value = 0.0, -1, 0.0
     n = end - start
+    stride = max(1, n // LOOKED)
     for j in range(num.shape[1]):
-        for i in range(n):
-            scratch[i] = num[rows[start + i], j]
-        ordered = np.sort(scratch[:n])
-        middle = ordered[n // 2]
+        m = 0
+        for i in range(start, end, stride):
+            scratch[m] = num[rows[i], j]
+            m += 1
+        ordered = np.sort(scratch[:m])
+        middle = ordered[m // 2]
         if ordered[0] == middle:
             # the lower half is one value: split just above it
             k = np.searchsorted(ordered, middle, side="right")
-            if k == n:
+            if k == m:
                 continue
             middle = ordered[k]
         below = np.searchsorted(ordered, middle)
-        gap = min(cap, ordered[(n + below) // 2 if below < n else n - 1] - ordered[below // 2])
-        gain = wn[j] * gap * min(below, n - below) / n
+        gap = min(cap, ordered[(m + below) // 2 if below < m else m - 1] - ordered[below // 2])
+        gain = wn[j] * gap * min(below, m - below) / m
         if gain > best:
             best, column, value = gain, j, middle
     for j in range(cat.shape[1]):
