@@ -27,6 +27,7 @@ from dalenius.utility import (
 )
 from dalenius.utility.analyses import roc_points
 from dalenius.utility.analyses.agreement import model_table
+from dalenius.utility.distributions import ks_distance
 from dalenius.utility.propensity import tree_propensity
 
 
@@ -186,3 +187,24 @@ def test_gaps_where_the_original_has_none_are_not_valid():
     full, gappy = {"a": ["x", "y", "x", "y"]}, {"a": ["x", "y", None, None]}
     told = [diagnostic_table(Pair(*files)).row(0)[2] for files in ((full, gappy), (gappy, gappy))]
     assert told == [0.5, 1.0]
+
+
+def test_conditionals_are_medians_and_distances_inside_groups():
+    rng = np.random.default_rng(5)
+    files = []
+    for rows in (400, 300):
+        holes = [None if v < 0.1 else round(10 * v) / 4 for v in rng.random(rows).tolist()]
+        files.append(
+            pl.DataFrame({"x": holes, "g": rng.choice(list("abcd"), rows, p=[0.5, 0.3, 0.18, 0.02])})
+        )
+    found = {row["group"]: row for row in conditional_table(Pair(*files), ["x"], ["g"]).iter_rows(named=True)}
+    parts = {g: [f.filter(pl.col("g") == g)["x"].drop_nulls().to_numpy() for f in files] for g in "abcd"}
+    assert set(found) == {g for g, pair in parts.items() if min(map(len, pair)) >= 10} >= {"a", "b", "c"}
+    for group, row in found.items():
+        first, second = parts[group]
+        assert (row["rows"], row["original"], row["protected"]) == (
+            len(first),
+            np.median(first),
+            np.median(second),
+        )
+        assert row["KS"] == ks_distance(first, second)
