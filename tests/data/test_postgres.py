@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -65,9 +66,9 @@ def people(server: str) -> str:
     told(
         server,
         "create schema census",
-        'create table census."odd name" (sex text, age int, pay float8, day date)',
+        'create table census."odd name" (sex text, age int, pay float8, day date, rate numeric(8, 2))',
         """insert into census."odd name" select case i % 3 when 0 then null else 'f' end, i % 90, i / 7.0,
-        date '2020-01-01' + i % 30 from generate_series(1, 500) i""",
+        date '2020-01-01' + i % 30, nullif(i % 4, 0) / 4.0 from generate_series(1, 500) i""",
     )
     return f"{server}#census.odd name"
 
@@ -79,7 +80,9 @@ def test_a_table_is_read(people: str):
     assert frame["sex"].null_count() == 166
     assert frame["age"].sum() == sum(i % 90 for i in range(1, 501))
     assert frame["pay"].max() == pytest.approx(500 / 7)
-    assert str(frame["day"].min()).startswith("2020-01-01")
+    assert frame["rate"].drop_nulls().unique().sort().to_list() == [0.25, 0.5, 0.75]
+    assert frame["day"].dtype == pl.Date
+    assert str(frame["day"].min()) == "2020-01-01"
 
 
 def test_commands_take_the_address_and_hide_the_password(people: str, tmp_path: Path):

@@ -72,7 +72,7 @@ def is_address(path: str | Path) -> bool:
 
 
 def read_sql(path: str | Path, schema: Schema | None = None) -> Table:
-    """Read a table of a database.
+    """Read a table of a database, as a Polars frame like other files: a date stays a date.
 
     Examples
     --------
@@ -101,7 +101,19 @@ def _duckdb(address: Address) -> Any:
     import duckdb  # noqa: PLC0415 (slow to import)
 
     with duckdb.connect(str(existing(address.place)), read_only=True) as base:
-        return base.sql(_query(address.table)).to_arrow_table()
+        return _frame(base.sql(_query(address.table)).to_arrow_table())
+
+
+def _frame(table: Any) -> Any:
+    """An Arrow table as a Polars frame; numbers of any precision, which PostgreSQL's driver gives as text, as numbers."""
+    for place, column in enumerate(table.schema):
+        if getattr(column.type, "type_name", None) == "numeric":
+            numbers = table.column(place).cast(column.type.storage_type).cast("float64")
+            table = table.set_column(place, column.name, numbers)
+    try:
+        return pl.from_arrow(table)
+    except pl.exceptions.PolarsError:
+        return table  # a type that Polars does not have: the border names the column
 
 
 def _sqlite(address: Address) -> Any:
@@ -120,7 +132,7 @@ def _postgres(address: Address) -> Any:
     with dbapi.connect(f"postgresql://{address.place}") as base, base.cursor() as cursor:
         cursor.execute("set transaction read only")
         cursor.execute(_query(address.table))
-        return cursor.fetch_arrow_table()
+        return _frame(cursor.fetch_arrow_table())
 
 
 @contextmanager
