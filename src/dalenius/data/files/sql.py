@@ -105,7 +105,7 @@ def _duckdb(address: Address) -> Any:
 
 
 def _frame(table: Any) -> Any:
-    """An Arrow table as a Polars frame; numbers of any precision, which PostgreSQL's driver gives as text, as numbers."""
+    """An Arrow table as a Polars frame; what PostgreSQL calls numeric comes as text and becomes a number."""
     for place, column in enumerate(table.schema):
         if getattr(column.type, "type_name", None) == "numeric":
             numbers = table.column(place).cast(column.type.storage_type).cast("float64")
