@@ -53,10 +53,10 @@ class Sketch:
         """
         unit = max(distance / REACH, *(w.max(initial=0.0) / FINEST for w in weights))
         # a quotient that is whole but for rounding counts as whole: the search allows for so little
-        worth = tuple(np.floor(w / unit * (1 + 1e-12)).astype(np.int64) for w in weights)
-        held = np.ascontiguousarray(sketched(*records, *worth, gap).T)
+        cat_worth, num_worth = (np.floor(w / unit * (1 + 1e-12)).astype(np.int64) for w in weights)
+        held = np.ascontiguousarray(sketched(*records, cat_worth, num_worth, gap).T)
         low, high = (f.reduceat(held, starts[:-1], axis=1) for f in (np.minimum, np.maximum))
-        return cls(float(unit), (worth[0], worth[1]), gap, held, (starts, low, high))
+        return cls(float(unit), (cat_worth, num_worth), gap, held, (starts, low, high))
 
     def queries(self, cat: AnyArray, num: AnyArray) -> AnyArray:
         """Other records, sketched alike, row by row."""

@@ -383,15 +383,16 @@ def search_sketched(
     best = np.full((n, k), np.inf)
     which = np.full((n, k), -1, np.int64)
     widest = 0
-    for box in range(boxes):
-        widest = max(widest, starts[box + 1] - starts[box])
+    for i in range(boxes):
+        widest = max(widest, starts[i + 1] - starts[i])
     for place in prange(n):
         q = np.int64(place)
         bounds, order = np.empty(boxes, np.uint8), np.empty(boxes, np.int64)
         near = np.empty(widest, np.uint8)
         _bound_boxes(bounds, low, high, queries[q], cost)
         _in_order(order, bounds)
-        for box in order:
+        for at in range(boxes):
+            box = order[at]
             # rounding must not hide an equally near record
             reach = np.uint8(min((best[q, k - 1] * (1 + 1e-9) + 1e-12) / unit, 255.0))
             if bounds[box] > reach:
