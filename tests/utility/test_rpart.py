@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from dalenius.core.errors import OptionError
@@ -13,7 +14,9 @@ from dalenius.counts.pair import Pair
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.utility import propensity_tree
 from dalenius.utility.propensity import tree_propensity
+from dalenius.utility.propensity.design import Predictor, predictors
 from dalenius.utility.propensity.tree import grow
+from dalenius.utility.propensity.tree.redraw import Redrawing
 
 SCHEMA = Schema(
     (Column("age", Kind.INTEGER), Column("region", Kind.CATEGORICAL), Column("income", Kind.CONTINUOUS))
@@ -208,3 +211,49 @@ def test_wrong_options_are_named(wrong: dict[str, Any]) -> None:
     pair = Pair({"a": [1, 2, 3]}, {"a": [1, 2, 3]})
     with pytest.raises(OptionError, match=next(iter(wrong))):
         propensity_tree(pair, **wrong)
+
+
+NUMBERS = {
+    "never": lambda rng, size: rng.integers(0, 40, size),
+    "some": lambda rng, size: rng.geometric(0.02, size),
+    "all": lambda rng, size: rng.normal(size=size),
+}
+
+
+@pytest.mark.parametrize("once", NUMBERS)
+def test_a_row_drawn_again_weighs_what_it_would_weigh_written_out(once: str) -> None:
+    rng, n, k = np.random.default_rng(2), 3000, 2000
+    x = NUMBERS[once](rng, n + k)
+    frame = pl.DataFrame({"x": x, "y": rng.integers(0, 6, n + k), "f": rng.choice(list("abcde"), n + k)})
+    data = grow.Stacked.of(predictors(Pair(frame[k:], frame[:k])))
+    drawn = Redrawing.of(data, k).draw(k, np.random.default_rng(3))
+    values, count = np.unique(x[k:], return_counts=True)
+    moved = np.isin(x[k:][np.random.default_rng(3).integers(0, n, k)], values[count == 1])
+    assert (once != "never") == moved.any()
+    assert (once == "all") == moved.all()
+    np.testing.assert_array_equal(drawn.who >= n, moved)
+    rule = grow.Rule(complexity=0.0005)
+    light = grow.grow(drawn.data, drawn.weights(n), rule)
+    written = grow.grow(drawn.stacked(n), grow.weighed(np.arange(n + k) < k), rule)
+    leaves = [[(leaf.size, leaf.ones) for leaf in tree.leaves] for tree in (light, written)]
+    assert leaves[0] == leaves[1]
+    assert len(leaves[0]) > 5
+    assert np.sum(leaves[0], axis=0).tolist() == [n + k, k]
+    np.testing.assert_array_equal(light.gains, written.gains)
+    ranks = drawn.data.column(0).astype(int)  # what occurs once is nobody's value again
+    assert not np.isin(ranks[n:], ranks[:n]).any()
+
+
+def test_a_root_without_a_split_is_cut_half_way_by_weight() -> None:
+    """Files alike in every margin: x and b tell nothing alone, and half of the rows have an x of 3."""
+    x, b = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
+    many = np.repeat([10, 10, 90, 90], 2)
+    protected = (x + b) % 2 == 1
+    parts = [Predictor("x", "x", x.astype(float), False), Predictor("b", "b", b, True, 2)]
+    weights = np.where(protected, many << 32, many)
+    light = grow.grow(grow.Stacked.of(parts), weights)
+    rows = np.repeat(np.arange(8), many)
+    written = grow.grow(grow.Stacked.of([p.some(rows) for p in parts]), grow.weighed(protected[rows]))
+    leaves = [[(leaf.size, leaf.ones) for leaf in tree.leaves] for tree in (light, written)]
+    assert leaves[0] == leaves[1], leaves
+    assert len(leaves[0]) > 1
