@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,6 +34,10 @@ from dalenius.data.vector import AnyArray, Categories, Vector, compact
 NOT_COMPARED = (
     Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT, Role.PSU, Role.FPC, Role.REPLICATE,
 )  # fmt: skip
+
+
+MOST_EFFECT = 2.0
+"""Times the original's design effect that a file's own may be and still be allowed for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,14 @@ class PairWeighed:
     original: Weighed
     protected: Weighed
     holdout: Weighed | None
+
+    def effect(self, file: Literal["protected", "holdout"] = "protected") -> float:
+        """Design effect that statistics of a file are divided by.
+
+        At most twice that of the original: a file must not look well because a few of its rows have all the weight.
+        """
+        other = self.protected if file == "protected" else self.holdout
+        return 1.0 if other is None else min(other.effect, MOST_EFFECT * max(self.original.effect, 1.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,7 +164,7 @@ def _in_groups(pair: Pair, name: str) -> dict[str, float]:
     """Statistics of a column's table, with weights where there are some."""
     if pair.designs:
         found = pair.weigh_many([[name]])[name,]
-        both, effect = paired(found.original.counts, found.protected.counts), found.protected.effect
+        both, effect = paired(found.original.counts, found.protected.counts), found.effect()
         return table_statistics(*both, ranked=False, effect=effect)
     counted = pair.counts([name])
     return table_statistics(*paired(counted.original, counted.protected), ranked=False)

@@ -20,11 +20,11 @@ from dalenius.core.small_cells import withhold
 from dalenius.counts.counts import align
 from dalenius.counts.keys import unravel
 from dalenius.counts.measure import measure
-from dalenius.counts.pair import Pair
+from dalenius.counts.pair import Pair, PairDesigns
 from dalenius.data.grouping import Grouping
 from dalenius.data.table import Table
 from dalenius.utility.charts import plain_bars
-from dalenius.utility.tables import table_utility
+from dalenius.utility.tables import one_table, table_utility
 from dalenius.utility.yardstick import held_out
 
 FRACTIONS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -105,12 +105,14 @@ def group_scores(
     if by not in pair.original:
         raise OptionError(f"no column {by!r} to break the score down by")
     labels = pair.categories(by).original.labels
-    shares = np.bincount(pair.categories(by).original.codes, minlength=len(labels)) / pair.original.rows
+    codes = pair.categories(by).original.codes
+    rows = np.bincount(codes, minlength=len(labels))
+    shares = np.bincount(codes, pair.designs.weights("original"), minlength=len(labels)) / pair.original.rows
     total, count = np.zeros(len(labels)), 0
     for names in margins(columns if columns is not None else pair.columns, order, by):
-        counted = pair.counts(names)
-        keys, (d, s) = align(counted.original, counted.protected)
-        group = unravel(keys, counted.original.sizes, 0)  # the grouping column comes first
+        original, protected, _ = one_table(pair, names)
+        keys, (d, s) = align(original, protected)
+        group = unravel(keys, original.sizes, 0)  # the grouping column comes first
         apart = np.bincount(group, np.abs(d / d.sum() - s / s.sum()), minlength=len(labels))
         total += np.minimum(apart, shares) / np.where(shares > 0, shares, 1.0)
         count += 1
@@ -119,7 +121,7 @@ def group_scores(
     return pl.DataFrame(
         {
             "group": [str(label) for label, keep in zip(labels, kept, strict=True) if keep],
-            "original rows": np.round(shares[kept] * pair.original.rows).astype(np.int64),
+            "original rows": rows[kept],
             "score": 1000 * (1 - total[kept] / max(count, 1)),
         }
     ).sort("score", maintain_order=True)
@@ -150,7 +152,10 @@ def sampling_equivalent(
         found = []
         for draw in range(draws):
             chosen = generator(seed, "subsample", str(fraction), draw).permutation(pair.original.rows)[:size]
-            sample = Pair(pair.original, pair.original.take(np.sort(chosen)), grouping=pair.grouping)
+            some = np.sort(chosen)
+            sample = Pair(pair.original, pair.original.take(some), grouping=pair.grouping)
+            own = pair.designs.original
+            sample.designs = PairDesigns(own, None if own is None else own.take(some))
             found.append(k_marginal_score(sample, columns, order=order, by=by)[0])
         rows.append({"fraction": fraction, "score": float(np.mean(found))})
     table = pl.DataFrame(rows)
@@ -167,6 +172,7 @@ def sampling_equivalent(
     bounds=(0, 1000),
     reference="NIST SDNIST; Francis 2024",
     reads="counts",
+    weighs=True,
 )
 def k_marginal(
     pair: Pair,

@@ -33,8 +33,9 @@ def gap_table(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataFrame:
     rows = []
     for name in _with_gaps(pair, columns):
         first, second = (_states(table[name]) for table in (pair.original, pair.protected))
+        sides = (first, pair.designs.weights("original")), (second, pair.designs.weights("protected"))
         for code, label in enumerate(first.labels):
-            shares = [float(np.mean(side.codes == code)) for side in (first, second)]
+            shares = [float(np.average(side.codes == code, weights=w)) for side, w in sides]
             if code and max(shares) > 0:
                 rows.append({"column": name, "gap": label, "original": shares[0], "protected": shares[1]})
     schema = {"column": pl.String, "gap": pl.String, "original": pl.Float64, "protected": pl.Float64}
@@ -68,6 +69,7 @@ def _states(vector: Vector) -> Categories:
     bounds=(0, 1),
     reference="SDMetrics: MissingValueSimilarity, extended to pairs; Slokom et al. 2024",
     sees_dependence=False,
+    weighs=True,
 )
 def gaps_alike(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean total variation distance between the files' patterns of gaps.
@@ -85,8 +87,8 @@ def gaps_alike(pair: Pair, columns: Sequence[str] | None = None) -> Result:
         )
     tables: list[tuple[str, ...]] = list(combinations(used, 2)) or [(used[0],)]
     counted = [
-        count_codes_many({name: _states(side[name]) for name in used}, tables)
-        for side in (pair.original, pair.protected)
+        count_codes_many({name: _states(side[name]) for name in used}, tables, pair.designs.weights(file))
+        for file, side in (("original", pair.original), ("protected", pair.protected))
     ]
     distances = [
         table_statistics(*paired(counted[0][names], counted[1][names]), ranked=False)["TVD"]

@@ -24,21 +24,43 @@ from dalenius.utility.yardstick import held_out
 Statistic = Literal["mean", "median", "std"]
 
 
-def _spread(values: AnyArray) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+Weights = AnyArray | None
 
 
-_STATISTICS: Mapping[str, Callable[[AnyArray], float]] = {
-    "mean": lambda values: float(np.mean(values)),
-    "median": lambda values: float(np.median(values)),
+def _spread(values: AnyArray, weights: Weights) -> float:
+    if len(values) < 2:
+        return float("nan")
+    if weights is None:
+        return float(np.std(values, ddof=1))
+    middle = np.average(values, weights=weights)
+    return float(
+        np.sqrt(np.average((values - middle) ** 2, weights=weights) * len(values) / (len(values) - 1))
+    )
+
+
+def _median(values: AnyArray, weights: Weights) -> float:
+    if weights is None:
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    half = reached[-1] / 2
+    low, high = (int(np.searchsorted(reached, half, side=side)) for side in ("left", "right"))
+    last = len(order) - 1
+    return float(values[order[min(low, last)]] + values[order[min(high, last)]]) / 2
+
+
+_STATISTICS: Mapping[str, Callable[[AnyArray, Weights], float]] = {
+    "mean": lambda values, weights: float(np.average(values, weights=weights)),
+    "median": _median,
     "std": _spread,
 }
 _WORDS = {"mean": "means", "median": "medians", "std": "standard deviations"}
 
 
 def statistic_table(
-    original: Table, other: Table, columns: Sequence[str], statistic: Statistic = "mean"
-) -> pl.DataFrame:
+    original: Table, other: Table, columns: Sequence[str], statistic: Statistic = "mean",
+    weights: tuple[Weights, Weights] = (None, None),
+) -> pl.DataFrame:  # fmt: skip
     """One statistic of every number in two files, and how alike they are; the least alike first.
 
     A column that is constant in the original has no range to compare with: its score is NaN. One that has values in the
@@ -54,8 +76,13 @@ def statistic_table(
     rows = []
     for name in columns:
         a, b = (table[name].floats() for table in (original, other))
-        a, b = a[np.isfinite(a)], b[np.isfinite(b)]
-        values = [_STATISTICS[statistic](side) if len(side) else float("nan") for side in (a, b)]
+        known = [np.isfinite(side) for side in (a, b)]
+        of = [None if w is None else w[there] for w, there in zip(weights, known, strict=True)]
+        a, b = a[known[0]], b[known[1]]
+        values = [
+            _STATISTICS[statistic](side, w) if len(side) and (w is None or w.any()) else float("nan")
+            for side, w in zip((a, b), of, strict=True)
+        ]
         spread = float(a.max() - a.min()) if len(a) else 0.0
         score = float("nan") if spread == 0 else max(0.0, 1 - abs(values[0] - values[1]) / spread)
         if spread > 0 and np.isnan(values[1]):
@@ -76,6 +103,7 @@ def statistic_table(
     reference="SDMetrics: StatisticSimilarity",
     default=False,
     sees_dependence=False,
+    weighs=True,
 )
 def statistic_similarity(
     pair: Pair, columns: Sequence[str] | None = None, statistic: Statistic = "mean"
@@ -88,7 +116,7 @@ def statistic_similarity(
     1.0
     """
     numbers = [n for n in (columns if columns is not None else pair.columns) if pair.original[n].is_number]
-    table = statistic_table(pair.original, pair.protected, numbers, statistic)
+    table = statistic_table(pair.original, pair.protected, numbers, statistic, _weights(pair))
     scores = Summary.of(table, "score")
     text = "There is no number whose values vary in the original, so nothing can be compared."
     if scores.worst is not None:
@@ -100,7 +128,7 @@ def statistic_similarity(
     beside = {"the original itself": 1.0}
     held = held_out(pair)
     if held is not None and scores.worst is not None:
-        other = statistic_table(held.original, held.protected, numbers, statistic)
+        other = statistic_table(held.original, held.protected, numbers, statistic, _weights(held))
         beside["holdout"] = Summary.of(other, "score").mean
     return Result(
         name="statistic-similarity",
@@ -112,3 +140,7 @@ def statistic_similarity(
         counts=WHOLE,
         chart=lambda: plain_bars(table, "column", "score", f"similarity of {_WORDS[statistic]}"),
     )
+
+
+def _weights(pair: Pair) -> tuple[Weights, Weights]:
+    return pair.designs.weights("original"), pair.designs.weights("protected")

@@ -162,11 +162,11 @@ def _counted(
     """
     for begin in range(0, len(wanted), BATCH):
         batch = wanted[begin : begin + BATCH]
-        if pair.designs:
-            for names, weighed in pair.weigh_many(batch).items():
+        if pair.designs:  # of rows that stream by the weights are those of a sample
+            for names, weighed in pair.for_rows()[0].weigh_many(batch).items():
                 second = weighed.protected if against == "protected" else weighed.holdout
                 if second is not None:
-                    yield names, weighed.original.counts, second.counts, second.effect
+                    yield names, weighed.original.counts, second.counts, weighed.effect(against)
             continue
         if max(map(len, batch)) <= 2 or pair.streams:
             for names, counted in pair.count_many(batch).items():
@@ -229,7 +229,7 @@ def worst_cells(pair: Pair, columns: Sequence[str], limit: int = 20) -> pl.DataF
     >>> worst_cells(pair, ["a"]).select("a", "original", "protected").rows()
     [('x', 30, 50), ('y', 70, 50)]
     """
-    original, protected, _ = _one_table(pair, columns)
+    original, protected, _ = one_table(pair, columns)
     keys, (d, s) = align(original, protected)
     figures = [
         pl.Series("original", d),
@@ -260,11 +260,11 @@ def table_statistics_of(pair: Pair, columns: Sequence[str]) -> dict[str, float]:
     >>> round(table_statistics_of(pair, ["a"])["TVD"], 6)
     0.2
     """
-    *both, effect = _one_table(pair, columns)
+    *both, effect = one_table(pair, columns)
     return _statistics(*paired(*both), (*STATISTICS, *DISTANCES), False, effect)
 
 
-def _one_table(pair: Pair, columns: Sequence[str]) -> tuple[Counts, Counts, float]:
+def one_table(pair: Pair, columns: Sequence[str]) -> tuple[Counts, Counts, float]:
     """One table of both files as measures read it: with weights where there are some, and their design effect."""
     ((_, original, protected, effect),) = _counted(pair, [tuple(columns)], "protected")
     return original, protected, effect
@@ -404,7 +404,7 @@ def fresh_sample(pair: Pair, count: int, columns: Sequence[str]) -> float:
     )
     if second is None:
         return 1 + more * float(whole)
-    own = np.mean([found.protected.effect for found in pair.weigh_many(some).values()])
+    own = np.mean([found.effect() for found in pair.weigh_many(some).values()])
     return float((1 + more) * whole / own)
 
 

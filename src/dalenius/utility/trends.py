@@ -51,7 +51,11 @@ def pair_trends_table(
     both = [names for names in combinations(used, 2) if set(names) <= set(numbers)]
     crossed = [names for names in combinations(used, 2) if not set(names) <= set(numbers)]
     scores: dict[Names, tuple[str, float, float, bool]] = {}
-    real, synthetic = (_correlations(table, numbers) for table in (pair.original, pair.protected))
+    weights = [pair.designs.weights(file) for file in ("original", "protected")]
+    real, synthetic = (
+        _correlations(table, numbers, weights=w)
+        for table, w in zip((pair.original, pair.protected), weights, strict=True)
+    )
     for a, b in both:
         i, j = numbers.index(a), numbers.index(b)
         score = 1 - abs(real[i, j] - synthetic[i, j]) / 2
@@ -63,7 +67,7 @@ def pair_trends_table(
         )
     sides = _categories(pair, used, own_edges)
     if crossed:
-        counted = [count_codes_many(side, crossed) for side in sides]
+        counted = [count_codes_many(side, crossed, w) for side, w in zip(sides, weights, strict=True)]
         for a, b in crossed:
             tvd = table_statistics(*paired(counted[0][a, b], counted[1][a, b]), ranked=False)["TVD"]
             strength = cramers_v(counted[0][a, b])
@@ -111,7 +115,9 @@ def _tenths(table: Table, ruler: Table, name: str) -> Categories:
     return Categories(codes.astype(np.uint8), range(12))
 
 
-def _correlations(table: Table, names: Sequence[str], method: Correlation = "pearson") -> AnyArray:
+def _correlations(
+    table: Table, names: Sequence[str], method: Correlation = "pearson", weights: AnyArray | None = None
+) -> AnyArray:
     """Correlation of every pair of numbers, over the rows that have both; NaN when one is constant."""
     size = len(names)
     result = np.full((size, size), np.nan)
@@ -120,22 +126,24 @@ def _correlations(table: Table, names: Sequence[str], method: Correlation = "pea
     data = np.stack([table[name].floats() for name in names], axis=1).copy(order="F")
     data[~np.isfinite(data)] = np.nan
     if method == "spearman":
-        data = np.stack([_ranks(column) for column in data.T], axis=1)
+        data = np.stack([_ranks(column, weights) for column in data.T], axis=1)
     complete = not np.isnan(data).any()
     for i in range(size):
         for j in range(i):
-            x, y = data[:, i], data[:, j]
+            x, y, w = data[:, i], data[:, j], weights
             if not complete:
                 both = ~(np.isnan(x) | np.isnan(y))
-                x, y = x[both], y[both]
-            result[i, j] = result[j, i] = _kendall(x, y) if method == "kendall" else _pearson(x, y)
+                x, y, w = x[both], y[both], None if w is None else w[both]
+            result[i, j] = result[j, i] = _kendall(x, y) if method == "kendall" else _pearson(x, y, w)
     return result
 
 
-def _pearson(x: AnyArray, y: AnyArray) -> float:
-    if len(x) < 2:
+def _pearson(x: AnyArray, y: AnyArray, weights: AnyArray | None = None) -> float:
+    if len(x) < 2 or (weights is not None and not weights.any()):
         return float("nan")
-    a, b = _scaled(x - x.mean()), _scaled(y - y.mean())
+    a, b = _scaled(x - np.average(x, weights=weights)), _scaled(y - np.average(y, weights=weights))
+    if weights is not None:
+        a, b = a * np.sqrt(weights), b * np.sqrt(weights)
     # Plain sums: for vectors of this size the threads of a matrix library cost more than they bring.
     size = float(np.sqrt(np.sum(a * a) * np.sum(b * b)))
     flat = np.ptp(x) == 0 or np.ptp(y) == 0 or size == 0
@@ -153,10 +161,16 @@ def _kendall(x: AnyArray, y: AnyArray) -> float:
     return float(stats.kendalltau(x, y).statistic)
 
 
-def _ranks(column: AnyArray) -> AnyArray:
+def _ranks(column: AnyArray, weights: AnyArray | None = None) -> AnyArray:
+    """Ranks, or how many people of the population are at or below, ties in the middle."""
     known = ~np.isnan(column)
     ranks = np.full(len(column), np.nan)
-    ranks[known] = stats.rankdata(column[known])
+    if weights is None:
+        ranks[known] = stats.rankdata(column[known])
+        return ranks
+    _, place = np.unique(column[known], return_inverse=True)
+    held = np.bincount(place, weights[known])
+    ranks[known] = (np.cumsum(held) - held / 2)[place]
     return ranks
 
 
@@ -168,6 +182,7 @@ def _ranks(column: AnyArray) -> AnyArray:
     better="higher",
     bounds=(0, 1),
     reference="SDMetrics: QualityReport, Column Pair Trends",
+    weighs=True,
 )
 def pair_trends(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     """Mean of SDMetrics' pair trend scores; with column shapes it makes their quality score.
@@ -207,11 +222,12 @@ def pair_trends(pair: Pair, columns: Sequence[str] | None = None) -> Result:
 
 
 def associations(
-    table: Table, crossed: dict[Names, Counts], columns: Sequence[str], method: Correlation
-) -> AnyArray:
+    table: Table, crossed: dict[Names, Counts], columns: Sequence[str], method: Correlation,
+    weights: AnyArray | None = None,
+) -> AnyArray:  # fmt: skip
     """Association of every pair of columns of one file: correlation of numbers, otherwise Cramér's V of the table."""
     numbers = [name for name in columns if table[name].is_number]
-    correlation = _correlations(table, numbers, method)
+    correlation = _correlations(table, numbers, method, weights)
     result = np.full((len(columns), len(columns)), np.nan)
     for i, j in combinations(range(len(columns)), 2):
         a, b = columns[i], columns[j]
@@ -257,9 +273,8 @@ def association_table(
     one_of("method", method, get_args(Correlation))
     used = list(columns) if columns is not None else pair.columns
     tables = list(combinations(used, 2))
-    counted = pair.count_many(tables)
     both = [
-        associations(table, {names: getattr(counted[names], side) for names in tables}, used, method)
+        associations(table, _crossed(pair, tables, side), used, method, pair.designs.weights(side))
         for table, side in ((pair.original, "original"), (pair.protected, "protected"))
     ]
     # a number that no longer varies goes together with nothing
@@ -279,6 +294,13 @@ def association_table(
     return pl.DataFrame(rows, schema=schema | {"protected": pl.Float64, "difference": pl.Float64})
 
 
+def _crossed(pair: Pair, tables: Sequence[Names], side: str) -> dict[Names, Counts]:
+    """The tables of one file, with its weights where there are some."""
+    if pair.designs:
+        return {names: getattr(found, side).counts for names, found in pair.weigh_many(tables).items()}  # type: ignore[misc]
+    return {names: getattr(found, side) for names, found in pair.count_many(tables).items()}  # type: ignore[misc]
+
+
 def _kind(pair: Pair, a: str, b: str, method: Correlation) -> str:
     numbers = pair.original[a].is_number and pair.original[b].is_number
     return method if numbers else "Cramér's V"
@@ -293,6 +315,7 @@ def _kind(pair: Pair, a: str, b: str, method: Correlation) -> str:
     better="lower",
     bounds=(0, 2),
     reference="Kolb, Tang, Giessing 2024; SDNIST: pairwise correlation difference",
+    weighs=True,
 )
 def association_difference(
     pair: Pair, columns: Sequence[str] | None = None, method: Correlation = "pearson"

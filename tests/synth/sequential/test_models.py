@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from dalenius.data import Column, Kind, Schema, Table
 from dalenius.data.replicates import bootstrap_weights
 from dalenius.data.schema import Role
-from dalenius.synth import load_model, save_model
+from dalenius.synth import load_model, make_synthesizer, save_model
 from dalenius.synth.sequential import CartSynthesizer, ParametricSynthesizer, Sequential
 from dalenius.synth.sequential.fitted import Tuning
 from dalenius.synth.sequential.linear import Line
@@ -243,3 +244,33 @@ def test_combined_intervals_cover_at_their_level(formula):
         low, high = fit_synthetic(formula, made, family).combined(population=True).interval()
         hits.append((low <= truth) & (truth <= high))
     assert 0.93 <= np.mean(hits) <= 0.97
+
+
+def test_a_predictor_that_comes_later_is_remarked_upon():
+    data = {"a": ["x", "y"] * 60, "b": ["u", "v"] * 60, "c": [1, 2, 3, 4] * 30}
+    late = make_synthesizer("cart", predictors={"a": ["b"], "c": ["a", "b"]}).fit(data, seed=1)
+    assert [note for note in late.notes if "drawn later" in note] == [
+        "predictors of 'a': 'b' is drawn later and not used; name it earlier in visit"
+    ]
+    early = make_synthesizer("cart", predictors={"a": ["b"]}, visit=["b", "a"]).fit(data, seed=1)
+    assert not [note for note in early.notes if "drawn later" in note]
+
+
+def test_parameters_can_be_printed():
+    rng = np.random.default_rng(1)
+    x = rng.normal(10, 2, 500)
+    data = {
+        "x": x, "g": rng.choice(["a", "b"], 500), "y": 3 * x + rng.normal(0, 1, 500),
+        "h": np.where(x + rng.normal(0, 1, 500) > 10, "yes", "no"),
+    }  # fmt: skip
+    model = make_synthesizer("parametric", methods={"y": "norm", "h": "logreg"}).fit(data, seed=1)
+    table = model.parameters()
+    slope = table.filter(column="y", part="value").filter(pl.col("term").str.starts_with("(x - "))["value"][0]
+    assert slope == pytest.approx(3 * x.std(), rel=0.05)
+    rest = table.filter(column="y", term="residual standard deviation")["value"][0]
+    assert rest == pytest.approx(1, rel=0.15)
+    logit = table.filter(column="h", part="value")
+    assert logit["class"].unique().to_list() == ["yes"]
+    assert "g = b" in logit["term"].to_list() or "g = a" in logit["term"].to_list()
+    trees = make_synthesizer("cart").fit(data, seed=1).parameters()
+    assert set(trees["term"]) == {"no coefficients"}

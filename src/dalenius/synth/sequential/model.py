@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 
 from dalenius.core.errors import OptionError
 from dalenius.core.random import Seed, sequence
@@ -21,6 +22,7 @@ from dalenius.synth.conditional import Condition, with_levels
 from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.column import UNDRAWN, Cells, ColumnModel
 from dalenius.synth.sequential.design import Design
+from dalenius.synth.sequential.parameters import parameter_table
 from dalenius.synth.sequential.restrict import Rescue, Restrictions
 
 TRIES = 8
@@ -78,6 +80,19 @@ class SequentialModel(Model):
         self.pairs = dict(pairs or {})
         self.expansion = expansion
         self.notes = list(notes)
+
+    def parameters(self) -> pl.DataFrame:
+        """The coefficients of every column's model, to be printed; they tell as much as the model file does.
+
+        Examples
+        --------
+        >>> from dalenius.synth import make_synthesizer
+        >>> data = {"age": list(range(20, 80)) * 5, "pay": [100 + 3 * i % 89 for i in range(300)]}
+        >>> model = make_synthesizer("parametric", methods={"pay": "norm"}).fit(data, seed=1)
+        >>> model.parameters().filter(column="pay")["term"].to_list()
+        ['(Intercept)', '(age - 49.5) / 17.3181', 'residual standard deviation']
+        """
+        return parameter_table(self.columns, self.visit, self.coders, self.schema)
 
     def _draw(self, rows: int, seed: Seed) -> Table:
         return self._sequence(rows, seed, _Nothing())

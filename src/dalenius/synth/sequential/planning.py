@@ -55,7 +55,8 @@ def make_plan(options: Sequential, table: Table) -> Plan:
         for time, event in options.event.items()
     }
     return Plan(
-        tuple(visit), recipes, kept, rules, dict(options.passive), None, events, pairs, notes=_pooled(options, table)
+        tuple(visit), recipes, kept, rules, dict(options.passive), None, events, pairs,
+        notes=(*_pooled(options, table), *_too_late(options, visit)),
     )  # fmt: skip
 
 
@@ -71,6 +72,20 @@ def _pooled(options: Sequential, table: Table) -> tuple[str, ...]:
     return (
         f"strata: {small} of {len(sizes)} have fewer than {STRATUM_ROWS} rows and are drawn from the model of all rows",
     )
+
+
+def _too_late(options: Sequential, visit: Sequence[str]) -> tuple[str, ...]:
+    """A remark on predictors that are drawn after the column they should predict."""
+    place = {name: i for i, name in enumerate(visit)}
+    notes = []
+    for name, wanted in options.predictors.items():
+        late = [other for other in wanted if name in place and place.get(other, -1) >= place[name]]
+        if late:
+            notes.append(
+                f"predictors of {name!r}: {', '.join(map(repr, late))} is drawn later and not used; name it earlier in "
+                "visit"
+            )
+    return tuple(notes)
 
 
 def visit_sequence(options: Sequential, table: Table, rules: Sequence[Rule] = ()) -> list[str]:
