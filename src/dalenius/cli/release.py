@@ -11,6 +11,7 @@ import typer
 
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, grid_of
+from dalenius.cli._databases import holds_tables, load_database
 from dalenius.cli._input import load
 from dalenius.core.cost import Cost, duration, size
 from dalenius.core.errors import OptionError
@@ -24,6 +25,7 @@ from dalenius.release.model_release import run_model_plan
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import pack_digest
 from dalenius.release.tell import unset_line
+from dalenius.release.template_tables import database_template
 from dalenius.release.verify import Verification, check_release
 
 app = typer.Typer()
@@ -44,10 +46,16 @@ def plan(
     *,
     reading: opt.Reading,
 ) -> None:
-    """Write a commented release plan for a file, to be read and corrected."""
+    """Write a commented release plan for a file or a folder of tables, to be read and corrected."""
     terminal = Terminal(quiet)
-    loaded = load(data, schema, terminal, reading)
     beside = _beside(schema, output) if schema else None
+    if holds_tables(data):
+        write_text(
+            output, database_template(_beside(data, output), load_database(data, schema, terminal), beside)
+        )
+        terminal.say(f"plan written to {output}; read it, correct it, then: dalenius release {output}")
+        return
+    loaded = load(data, schema, terminal, reading)
     text = template(_beside(data, output), loaded.table, beside, reading=reading.options(data))
     write_text(output, text)
     terminal.say(f"plan written to {output}; read it, correct it, then: dalenius release {output}")

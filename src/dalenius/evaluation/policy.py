@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from dalenius.core.errors import OptionError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
+from dalenius.counts.database_pair import DATABASE_MEASURES
 from dalenius.counts.measure import MEASURES
 from dalenius.models.measures import MODEL_MEASURES
 from dalenius.risk.reconstruction.attacked import ATTACKS
@@ -49,6 +50,13 @@ RISKS = (*NEARNESS, "DiSCO surely added <= 5 points", "repU surely added <= 5 po
 """A limit in each dimension: copying, attribution, singling out, membership. DiSCO and repU scatter by several points
 among some hundred people, so that their limits are held against what is sure."""
 DEFAULT_POLICY = (*RISKS, "mean S_pMSE <= 10")
+ACROSS_TABLES = (
+    "family-copies added <= 5 points",
+    "known-events added <= 5 points",
+    "has-child added <= 5 points",
+    "keys-and-orphans >= 100 %",
+)
+"""What holds on top of the default where there are several tables, as far as they have what it needs."""
 PLAIN = {
     "dcr": "lines that are closer to real people than to strangers",
     "near-copies": "real people whom a line comes closer to than anybody else does",
@@ -69,7 +77,7 @@ _LINE = re.compile(
 
 
 def described(name: str) -> MeasureInfo:
-    """What is known about a figure, whether it looks at a pair of files, at what is published or at a model.
+    """What is known about a figure: of a pair of files or databases, of what is published, or of a model.
 
     Examples
     --------
@@ -78,7 +86,9 @@ def described(name: str) -> MeasureInfo:
     """
     if name in MODEL_MEASURES:
         return MODEL_MEASURES[name]
-    return ATTACKS[name] if name in ATTACKS else MEASURES[name].info
+    if name in ATTACKS:
+        return ATTACKS[name]
+    return DATABASE_MEASURES[name].info if name in DATABASE_MEASURES else MEASURES[name].info
 
 
 @dataclass(frozen=True)

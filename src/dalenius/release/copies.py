@@ -9,10 +9,13 @@ import numpy as np
 
 from dalenius.core.errors import DaleniusError, FileError
 from dalenius.data import Table, read
+from dalenius.data.files.databases import DESCRIPTION
 from dalenius.data.files.texts import text_from_vector
+from dalenius.data.relations import Database
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray, Vector
 from dalenius.release.jobs import read_made
+from dalenius.release.several import read_tables
 
 
 def data_file(pack: Path) -> Path:
@@ -23,14 +26,53 @@ def data_file(pack: Path) -> Path:
     return held[0]
 
 
+def table_file(table: str, ending: str) -> str:
+    """Name of a released table among several.
+
+    Examples
+    --------
+    >>> table_file("visits", "csv")
+    'visits.synthetic.csv'
+    """
+    return f"{table}.synthetic.{ending}"
+
+
+def released_tables(folder: Path, base: Database) -> dict[str, Path]:
+    """The released CSV files of several tables, by name of the table."""
+    return {name: folder / table_file(name, "csv") for name in base.tables}
+
+
+def table_faults(pack: Path, base: Database) -> list[str]:
+    """Tables that are missing or too many, and copies that do not hold what a CSV file holds."""
+    files = released_tables(pack / "public", base)
+    if set((pack / "public").glob("*.csv")) != set(files.values()):
+        return ["public/ does not hold one CSV file for each table of the input"]
+    wrong = []
+    for name, path in files.items():
+        try:
+            wrong += _copies_of(pack, path, read_tables({name: path}, base)[name])
+        except DaleniusError as error:
+            wrong.append(str(error))
+    return wrong
+
+
 def copy_faults(pack: Path, original: Table | None = None) -> list[str]:
     """Copies in other formats that do not hold what the CSV file holds; read like the original where that is known."""
+    if (
+        pack / "public" / DESCRIPTION
+    ).is_file():  # several tables: without the plan each is compared with its copies
+        mains = sorted((pack / "public").glob("*.synthetic.csv"))
+        return [fault for main in mains for fault in _copies_of(pack, main, read(main))]
     try:
         main = data_file(pack)
         masked = main.stem.endswith(".masked")  # its columns need not be those of the original any more
         table = read(main) if original is None or masked else read_made(main, original)
     except DaleniusError as error:
         return [str(error)]
+    return _copies_of(pack, main, table)
+
+
+def _copies_of(pack: Path, main: Path, table: Table) -> list[str]:
     copies = [p for p in sorted((pack / "public").glob(f"{main.stem}.*")) if p != main]
     return [
         f"public/{p.name} does not hold the same data as the CSV file"

@@ -20,7 +20,9 @@ from dalenius.core.random import generator
 from dalenius.data import Table
 from dalenius.release.jobs import measured, source
 from dalenius.release.plan import Plan
+from dalenius.release.several import bases, measured_bases
 from dalenius.synth import Candidate
+from dalenius.synth.relational.candidate import DatabaseCandidate
 
 SMALLEST = 60
 """Rows of the smallest trial; smaller ones measure only how long things take to start."""
@@ -61,8 +63,35 @@ def forecast(plan: Plan) -> dict[str, Forecast]:
     >>> forecast(read_plan(folder / "plan.yaml"))["independent"].total.seconds > 0
     True
     """
+    if plan.several:
+        return {c.name: _tables(plan, c) for c in plan.candidates if isinstance(c, DatabaseCandidate)}
     original, holdout = source(plan)
     return {c.name: _candidate(plan, c, original, holdout) for c in plan.candidates}
+
+
+def _tables(plan: Plan, candidate: DatabaseCandidate) -> Forecast:
+    """A candidate of several tables, tried on families of some topmost rows."""
+    base, holdout = bases(plan)
+    top = base.sequence[0]
+    held = sum(table.nbytes for table in base.tables.values())
+    order = generator(plan.seed, "forecast").permutation(base[top].rows)
+    tried, making, measuring = [], [], []
+    for number, rows in enumerate(trial_sizes(base[top].rows)):
+        some = base.take(np.sort(order[:rows]))
+        try:
+            if number == 0:
+                candidate.draw(some, seed=plan.seed)
+            made, make = _timed(lambda some=some: candidate.draw(some, seed=plan.seed).database)  # type: ignore[misc]
+            _, measure = _timed(lambda some=some, made=made: measured_bases(plan, some, made, holdout))  # type: ignore[misc]
+        except DaleniusError:
+            continue
+        tried.append(rows)
+        making.append(make)
+        measuring.append(measure)
+        if make + measure > LONG_ENOUGH:
+            break
+    spent = [extrapolate(tried, t, base[top].rows) if tried else 0.0 for t in (making, measuring)]
+    return Forecast(spent[0] * plan.replicates, spent[1] * plan.replicates, 3.0 * held)
 
 
 def _candidate(plan: Plan, candidate: Candidate, original: Table, holdout: Table | None) -> Forecast:

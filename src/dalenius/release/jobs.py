@@ -21,7 +21,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError
 from dalenius.core.result import Result
-from dalenius.counts.measure import MEASURES, masked_measures
+from dalenius.counts.measure import masked_measures
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Schema, Table, read, write
 from dalenius.data.atomic import write_text
@@ -29,13 +29,18 @@ from dalenius.data.exit import releasable
 from dalenius.data.files import takes
 from dalenius.data.lens import Lens
 from dalenius.data.lens_file import read_lens, write_lens
+from dalenius.data.relations import OWNER
 from dalenius.data.units import deal, owner_column
 from dalenius.dp import ledger_path, paid_utility
 from dalenius.dp.contributions import bound_units
 from dalenius.dp.utility import private_choice
 from dalenius.evaluation import evaluate_pair
+from dalenius.evaluation.policy import described
+from dalenius.release import several
 from dalenius.release.plan import Plan, protection
-from dalenius.synth import METHODS, Candidate, Made
+from dalenius.release.several import make_tables, measured_tables
+from dalenius.synth import Candidate, Made
+from dalenius.synth.relational.candidate import DatabaseCandidate
 
 CHOICE = "choice"
 """File of a work folder that names the candidate of a private choice."""
@@ -62,6 +67,8 @@ def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
     """Make (unless made before a kill) and measure one candidate; returns its name."""
     path = job_path(work, candidate, replicate)
     write_text(path.with_suffix(".begun"), "")
+    if isinstance(candidate, DatabaseCandidate):
+        return _do_tables(plan, candidate, replicate, path)
     original, holdout = source(plan)
     started = time.perf_counter()
     if not path.with_suffix(".parquet").is_file():
@@ -82,6 +89,30 @@ def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
     return (
         candidate.name if plan.replicates == 1 else f"{candidate.name}, {replicate + 1} of {plan.replicates}"
     )
+
+
+def _do_tables(plan: Plan, candidate: DatabaseCandidate, replicate: int, path: Path) -> str:
+    """The same for a candidate of several tables."""
+    started = time.perf_counter()
+    if not path.with_suffix(".parquet").is_file():
+        told = make_tables(plan, candidate, replicate, path)
+        write_text(path.with_suffix(".steps"), json.dumps({"steps": list(told), "outline": []}))
+        note_made(plan, path)
+    made = time.perf_counter()
+    body = measured_tables(plan, path)
+    body["steps"] = read_steps(path)
+    seconds = {"make": made - started, "measure": time.perf_counter() - made}
+    write_text(path.with_suffix(".time"), json.dumps(seconds))
+    write_text(path, json.dumps(body, ensure_ascii=False, sort_keys=True, default=str) + "\n")
+    return (
+        candidate.name if plan.replicates == 1 else f"{candidate.name}, {replicate + 1} of {plan.replicates}"
+    )
+
+
+def note_made(plan: Plan, path: Path) -> None:
+    """Write what the first intruder sees of made tables: the job's data, as of one table."""
+    seen = several.seen_by(several.job_tables(plan, path), plan.scenarios[0])
+    write(seen.drop([OWNER]), path.with_suffix(".parquet"))
 
 
 def job_stage(path: Path) -> str:
@@ -119,7 +150,7 @@ def _make(plan: Plan, candidate: Candidate, replicate: int, path: Path) -> None:
 
 def _everybody_stays(plan: Plan, candidate: Candidate) -> bool:
     """Whether a candidate keeps the records themselves, so that none may be lost to a holdout."""
-    return METHODS[candidate.method].info.masks and plan.holdout is None and plan.holdout_share > 0
+    return candidate.info.masks and plan.holdout is None and plan.holdout_share > 0
 
 
 def _make_whole(plan: Plan, candidate: Candidate, replicate: int, path: Path, part: Made) -> Made:
@@ -140,8 +171,18 @@ class Opened:
     lens: Lens | None
 
 
-def open_made(plan: Plan, path: Path, candidate: Candidate) -> Opened:
-    """The file that would go out, the records it was made of, people outside them, and its lens."""
+def open_made(plan: Plan, path: Path, candidate: Candidate, scenario: str | None = None) -> Opened:
+    """The file that would go out, the records it was made of, people outside them, and its lens.
+
+    Of several tables what an intruder looks at, by default the first.
+    """
+    if plan.several:
+        seen = plan.seen(scenario)
+        base, held = several.bases(plan)
+        made = several.seen_by(several.job_tables(plan, path), seen)
+        return Opened(
+            made, several.seen_by(base, seen), None if held is None else several.seen_by(held, seen), None
+        )
     original, holdout = source(plan)
     if path.with_suffix(WHOLE).is_file():
         original, holdout = everybody(plan), None
@@ -259,7 +300,7 @@ def measured(
             *(f"{n} was not measured: it {why}" for n, why in evaluation.skipped.items()),
         ]
         shared = shared or {
-            n: r for n, r in evaluation.results.items() if not MEASURES[n].info.needs & {"keys", "targets"}
+            n: r for n, r in evaluation.results.items() if not described(n).needs & {"keys", "targets"}
         }
     stored = {s: {n: _stored(r) for n, r in results.items()} for s, results in found.items()}
     return {"notes": notes, "figures": stored}
@@ -294,6 +335,12 @@ def read_figures(path: Path) -> tuple[Figures, dict[str, list[str]]]:
     return found, body["notes"]
 
 
+def read_rows(path: Path) -> dict[str, int]:
+    """Rows of each made table, where there are several."""
+    rows: dict[str, int] = json.loads(path.read_text(encoding="utf-8")).get("rows") or {}
+    return rows
+
+
 def read_again(path: Path) -> Figures:
     """Figures of the recipe on all records; none where nobody was set aside."""
     body = json.loads(path.read_text(encoding="utf-8")).get("again") or {}
@@ -304,7 +351,7 @@ def _restored(name: str, stored: Mapping[str, Any]) -> Result:
     import altair as alt  # noqa: PLC0415 (charts are loaded when looked at)
 
     spec = stored.get("chart")
-    result = Result.from_dict(stored, MEASURES[name].info)
+    result = Result.from_dict(stored, described(name))
     chart = None if spec is None else (lambda: alt.Chart.from_dict(spec))
     return replace(result, chart=chart)
 
@@ -329,8 +376,15 @@ def load(
     return _loaded(str(path), str(schema) if schema else None, " ".join(marks), blind, options)
 
 
-def source(plan: Plan, blind: bool | None = None) -> tuple[Table, Table | None]:
-    """The records the methods may see, and those set aside; for measuring read blind if any candidate asks for it."""
+def source(plan: Plan, blind: bool | None = None, scenario: str | None = None) -> tuple[Table, Table | None]:
+    """The records the methods may see, and those set aside; for measuring read blind if any candidate asks for it.
+
+    Of several tables what an intruder looks at, by default the first.
+    """
+    if plan.several:
+        base, held = several.bases(plan)
+        seen = plan.seen(scenario)
+        return several.seen_by(base, seen), None if held is None else several.seen_by(held, seen)
     blind = any(candidate.private for candidate in plan.candidates) if blind is None else blind
     whole = load(plan.input, plan.schema, blind, plan.reading)
     if plan.holdout is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result, figure
 from dalenius.core.small_table import small_table
-from dalenius.counts.measure import MEASURES
-from dalenius.evaluation.policy import Finding, copies_nobody, judge
+from dalenius.counts.database_pair import DATABASE_MEASURES
+from dalenius.evaluation.policy import Finding, Rule, copies_nobody, described, judge
 from dalenius.release.jobs import (
     Figures,
     Opened,
@@ -28,12 +28,13 @@ from dalenius.release.jobs import (
     read_again,
     read_figures,
     read_ledger,
+    read_rows,
     read_steps,
     released_file,
 )
 from dalenius.release.plan import Plan
 from dalenius.release.tables_attack import TablesAttacked, read_attacked
-from dalenius.synth import METHODS, Candidate
+from dalenius.synth import Candidate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -57,11 +58,13 @@ class Judged:
     notes: Mapping[str, list[str]]
     ledger: str = ""
     outline: tuple[str, ...] = ()
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows of each table, where there are several."""
 
     @property
     def reference(self) -> bool:
         """Whether the method copies whole rows: shown beside the others to read them by, never released."""
-        return METHODS[self.candidate.method].info.copies_rows
+        return self.candidate.info.copies_rows
 
     @property
     def safe(self) -> bool:
@@ -90,11 +93,11 @@ class Judged:
     @property
     def made_up(self) -> bool:
         """Whether the measures of copying agree, each time it was made, that nobody's record comes out again."""
-        masked = METHODS[self.candidate.method].info.masks  # every record is somebody's
+        masked = self.candidate.info.masks  # every record is somebody's
         return (
             not self.reference
             and not masked
-            and all(copies_nobody(next(iter(run.values()))) for run in self.runs)
+            and all(copies_nobody(figures) for run in self.runs for figures in run.values())
         )
 
 
@@ -115,7 +118,7 @@ class Release:
         """One sentence for each candidate that was not chosen: the limit that stood against it, or who is better."""
         lines = [judged.refusal for judged in self.judged if not judged.safe]
         if self.chosen is not None:
-            best, info = utility(self.plan, self.chosen), MEASURES[self.plan.choose].info
+            best, info = utility(self.plan, self.chosen), described(self.plan.choose)
             others = [j for j in self.judged if j.safe and j is not self.chosen]
             lines += [
                 f"'{j.candidate.name}' meets every limit too, but {info.title} could not be measured of it."
@@ -140,14 +143,14 @@ class Release:
         """File of one made candidate."""
         return released_file(job_path(self.work, candidate, replicate))
 
-    def open(self, candidate: Candidate) -> Opened:
+    def open(self, candidate: Candidate, scenario: str | None = None) -> Opened:
         """The file of a candidate that would go out, with what it is to be compared with."""
-        return open_made(self.plan, job_path(self.work, candidate, 0), candidate)
+        return open_made(self.plan, job_path(self.work, candidate, 0), candidate, scenario)
 
     def points(self, risk: str, scenario: str | None = None) -> pl.DataFrame:
         """Candidates by one risk figure and the utility figure of the choice, with ranges: what the map draws."""
         where = scenario or self.plan.scenarios[0].name
-        utility = MEASURES[self.plan.choose].info
+        utility = described(self.plan.choose)
         rows = []
         for judged in self.judged:
             r, u = judged.figures[where].get(risk), judged.figures[where].get(self.plan.choose)
@@ -184,7 +187,7 @@ class Release:
         bounds = [r.bound(result) for r in rules]
         if result.added is not None:  # the map shows what the file adds
             return min(b if r.added else result.beyond(b) or 0.0 for r, b in zip(rules, bounds, strict=True))
-        info = MEASURES[measure].info
+        info = described(measure)
         if info.family == "risk" and info.better == "higher":
             return turned(max(bounds), info.bounds[1])
         return min(bounds) if rules[0].upper else max(bounds)
@@ -193,7 +196,7 @@ class Release:
     def risks(self) -> list[str]:
         """Risk measures of the run, those of the policy first."""
         there = self.judged[0].figures[self.plan.scenarios[0].name]
-        return [n for n in self.plan.measured if n in there and MEASURES[n].info.family == "risk"]
+        return [n for n in self.plan.measured if n in there and described(n).family == "risk"]
 
     def chart(self, risk: str | None = None) -> alt.TopLevelMixin:
         """Risk–utility map with the region the policy allows."""
@@ -252,7 +255,8 @@ def _judged(plan: Plan, work: Path, candidate: Candidate) -> Judged:
     findings = [*_findings(plan, runs), *_judged_again(plan, again)]
     steps = read_steps(paths[0])
     notes = {s: [*lines, *steps["steps"]] for s, lines in read[0][1].items()}
-    return Judged(candidate, runs, averaged, tuple(findings), notes, ledger, tuple(steps["outline"]))
+    rows = read_rows(paths[0])
+    return Judged(candidate, runs, averaged, tuple(findings), notes, ledger, tuple(steps["outline"]), rows)
 
 
 def _judged_again(plan: Plan, again: list[Figures]) -> list[Finding]:
@@ -260,7 +264,7 @@ def _judged_again(plan: Plan, again: list[Figures]) -> list[Finding]:
     findings = []
     for rule in plan.about("pair"):
         for n, scenario in enumerate(plan.scenarios):
-            if n and not MEASURES[rule.measure].info.needs & {"keys", "targets"}:
+            if n and not _by_scenario(plan, rule):
                 continue
             results = [run.get(scenario.name, {}).get(rule.measure) for run in again]
             if all(r is not None and not math.isnan(rule.value(r)) for r in results):
@@ -270,11 +274,16 @@ def _judged_again(plan: Plan, again: list[Figures]) -> list[Finding]:
     return findings
 
 
+def _by_scenario(plan: Plan, rule: Rule) -> bool:
+    """Whether a figure differs from intruder to intruder: of several tables each looks at others."""
+    return plan.several or bool(described(rule.measure).needs & {"keys", "targets"})
+
+
 def _findings(plan: Plan, runs: tuple[Figures, ...]) -> list[Finding]:
     findings = []
     for rule in plan.about("pair"):
         for n, scenario in enumerate(plan.scenarios):
-            if n and not MEASURES[rule.measure].info.needs & {"keys", "targets"}:
+            if n and (rule.measure in DATABASE_MEASURES or not _by_scenario(plan, rule)):
                 continue  # the same figure in every scenario
             results = [run[scenario.name].get(rule.measure) for run in runs]
             findings.append(judge(rule, scenario.name, scenario.population_share, results))
@@ -300,7 +309,7 @@ def _choice(plan: Plan, judged: tuple[Judged, ...]) -> tuple[Judged | None, str]
             f"Nearest is '{near.candidate.name}', which misses: {'; '.join(near.broken)}. "
             "Add candidates that protect more, or let the board reconsider that line of the policy."
         )
-    info = MEASURES[plan.choose].info
+    info = described(plan.choose)
     measured = [j for j in safe if not math.isnan(utility(plan, j))]
     if not measured:
         return (
@@ -384,6 +393,7 @@ def _judged_dict(judged: Judged) -> dict[str, Any]:
             for f in judged.findings
         ],
         "notes": dict(judged.notes),
+        **({"rows": dict(judged.rows)} if judged.rows else {}),
         "ledger": judged.ledger,
         "means": {
             s: {n: r.to_dict() | {"table": None} for n, r in v.items()} for s, v in judged.figures.items()

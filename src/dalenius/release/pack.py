@@ -14,17 +14,23 @@ from typing import Any
 import polars as pl
 
 from dalenius.core.errors import DataError, FileError
+from dalenius.core.registry import MethodInfo
 from dalenius.core.result import Interval, Result
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Table, write
 from dalenius.data.atomic import private_folder, push, write_text
+from dalenius.data.files.databases import DDL, DESCRIPTION, ddl
 from dalenius.data.lock import locked
+from dalenius.data.relations import OWNER
+from dalenius.data.relations_picture import picture
 from dalenius.evaluation import Comparison, Evaluation
 from dalenius.release.codebook import codebook, codebook_text, limits_text
-from dalenius.release.jobs import file_digest, read_made, read_paid, source
+from dalenius.release.copies import released_tables, table_file
+from dalenius.release.jobs import file_digest, job_path, read_made, read_paid, source
 from dalenius.release.outcome import Judged, Release, summary
-from dalenius.release.plan import FORMATS, Scenario
+from dalenius.release.plan import FORMATS, Plan, Scenario
+from dalenius.release.several import bases, job_tables, read_tables, seen_by, whole_base
 from dalenius.release.signing import signature
 from dalenius.release.tell import (
     internal_story,
@@ -37,14 +43,19 @@ from dalenius.release.tell import (
 from dalenius.report import Provenance, render_report
 from dalenius.report.markdown import render_markdown
 from dalenius.report.story import Story
-from dalenius.synth import METHODS
+from dalenius.synth import Candidate
 
 MANIFEST, SIGNATURE, CHECKSUMS = "manifest.json", "manifest.sig", "checksums.txt"
 REPORTS = ("report.html", "report.md")
 WORDS = ("synthetic", "masked")
 """What the name of a released file says about it."""
+BESIDE = (DESCRIPTION, DDL)
+"""What says how several tables hang together."""
 KNOWN = frozenset(
-    {f"public/{n}" for n in (*REPORTS, "report.json", "codebook.json", "codebook.md", "limits.md", CHECKSUMS)}
+    {
+        f"public/{n}"
+        for n in (*REPORTS, "report.json", "codebook.json", "codebook.md", "limits.md", CHECKSUMS, *BESIDE)
+    }
     | {f"internal/{n}" for n in (*REPORTS, "results.json", "results.parquet", "plan.yaml", "provenance.json")}
 )
 """Every file of a pack but the data, the manifest and its signature."""
@@ -124,7 +135,7 @@ def is_data(name: str) -> bool:
 
 def release_name(release: Release, ending: str = "csv") -> str:
     """Name of the released data file; it says that the data are not real, or that they are and were masked."""
-    masks = release.chosen is not None and METHODS[release.chosen.candidate.method].info.masks
+    masks = release.chosen is not None and release.chosen.candidate.info.masks
     return f"{release.plan.input.stem}.{'masked' if masks else 'synthetic'}.{ending}"
 
 
@@ -138,8 +149,8 @@ def comparison_of(
 
     The chosen candidate comes first; ``names`` takes some candidates only, ``scenario`` another intruder.
     """
-    grouping = Grouping.fit(source(release.plan)[0])
-    seen = next((s for s in release.plan.scenarios if s.name == scenario), release.plan.scenarios[0])
+    seen = release.plan.seen(scenario)
+    grouping = Grouping.fit(source(release.plan, scenario=seen.name)[0])
     ordered = sorted(release.judged, key=lambda j: j is not release.chosen)
     return Comparison(
         {
@@ -165,7 +176,7 @@ def _evaluation(
     grouping: Grouping,
     threshold: int,
 ) -> Evaluation:
-    made = release.open(judged.candidate)
+    made = release.open(judged.candidate, scenario.name)
     if made.lens is not None:
         grouping = Grouping.fit(made.lens.see_own(made.original))
     pair = Pair(
@@ -191,15 +202,18 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     opened = release.open(chosen.candidate)
     original, released = opened.original, opened.table
     comparison = comparison_of(release, threshold=threshold)
-    for ending in plan.formats:
-        passing = {"formulas": True} if plan.formulas and ending == "csv" else {}
-        write(released, folder / "public" / release_name(release, ending), **passing)
-    # what is told is of what goes out
-    released = read_made(folder / "public" / release_name(release), original, opened.lens)
+    if plan.several:
+        released = write_tables(release, chosen.candidate, folder / "public")
+    else:
+        for ending in plan.formats:
+            passing = {"formulas": True} if plan.formulas and ending == "csv" else {}
+            write(released, folder / "public" / release_name(release, ending), **passing)
+        # what is told is of what goes out
+        released = read_made(folder / "public" / release_name(release), original, opened.lens)
     _write_public(folder / "public", release, chosen, comparison, released, original, threshold)
     inside = folder / "internal"
     provenance = _provenance(release)
-    story = internal_story(release, chosen, original, released, threshold)
+    story = _drawn(internal_story(release, chosen, original, released, threshold), release, chosen, True)
     points = {risk: release.points(risk) for risk in release.risks}
     page = render_report(
         comparison, provenance, title=plan.title, story=story,
@@ -225,11 +239,8 @@ def _write_public(
     folder: Path, release: Release, chosen: Judged, comparison: Comparison, released: Table, original: Table,
     threshold: int,
 ) -> None:  # fmt: skip
-    plan, info = release.plan, METHODS[chosen.candidate.method].info
-    dropped = [name for name in original.names if name not in released.names]
-    book = codebook(released, info, dropped)
-    write_text(folder / "codebook.json", _json(book))
-    write_text(folder / "codebook.md", codebook_text(book, plan.title))
+    plan, info = release.plan, chosen.candidate.info
+    _write_codebook(folder, plan, info, original, released)
     name = release_name(release)
     private = chosen.candidate.private
     if private:
@@ -237,7 +248,7 @@ def _write_public(
         story = private_story(release, chosen, released, paid)
         best = Evaluation(name, Pair(released, released), {})
     else:
-        story = public_story(release, chosen, original, released)
+        story = _drawn(public_story(release, chosen, original, released), release, chosen, False)
         best = _public_evaluation(replace(comparison[chosen.candidate.name], name=name))
     shown = Comparison({name: best})
     bare = Provenance(release.date, "", {"dalenius": Provenance.now().versions["dalenius"]})
@@ -249,6 +260,50 @@ def _write_public(
         folder / "limits.md", limits_text(plan.title, chosen.candidate.build(), story.uses, chosen.made_up)
     )
     write_text(folder / CHECKSUMS, checksums(folder))
+
+
+def _write_codebook(folder: Path, plan: Plan, info: MethodInfo, original: Table, released: Table) -> None:
+    if plan.several:
+        made = read_tables(released_tables(folder, whole_base(plan)), whole_base(plan))
+        books = {name: codebook(table, info, []) for name, table in made.tables.items()}
+        write_text(folder / "codebook.json", _json({"tables": books}))
+        texts = (codebook_text(book, f"{plan.title}, table {name}") for name, book in books.items())
+        write_text(folder / "codebook.md", "\n".join(texts))
+        return
+    book = codebook(released, info, [name for name in original.names if name not in released.names])
+    write_text(folder / "codebook.json", _json(book))
+    write_text(folder / "codebook.md", codebook_text(book, plan.title))
+
+
+def write_tables(release: Release, candidate: Candidate, folder: Path) -> Table:
+    """Write a candidate's tables with what holds them together; what the first intruder sees of what was written."""
+    plan, base = release.plan, whole_base(release.plan)
+    made = job_tables(plan, job_path(release.work, candidate, 0))
+    for name, table in made.tables.items():
+        for ending in plan.formats:
+            write(table, folder / table_file(name, ending))
+    out = read_tables(released_tables(folder, base), base)
+    plain = [replace(link, note="") for link in out.links]
+    written = out.with_tables({n: _described(t) for n, t in out.tables.items()}, links=tuple(plain))
+    written.to_yaml(folder / DESCRIPTION)
+    write_text(folder / DDL, ddl(out))
+    return seen_by(out, plan.scenarios[0]).drop([OWNER])
+
+
+def _described(table: Table) -> Table:
+    """A table whose schema speaks of what is in it alone: notes and rules were about the original."""
+    columns = [replace(c, note="", bounds=None) for c in table.schema]
+    return table.with_schema(replace(table.schema, columns=tuple(columns), rules=()))
+
+
+def _drawn(story: Story, release: Release, chosen: Judged, inside: bool) -> Story:
+    """The story with tables and links drawn, where there are several; outside with the made rows alone."""
+    if not release.plan.several:
+        return story
+    if inside:
+        return replace(story, drawing=picture(whole_base(release.plan), chosen.rows))
+    made = job_tables(release.plan, job_path(release.work, chosen.candidate, 0))
+    return replace(story, drawing=picture(made))
 
 
 def checksums(folder: Path) -> str:
@@ -328,10 +383,22 @@ def _provenance_facts(
         "inputs": dict(provenance.inputs),
         "versions": dict(provenance.versions),
         "plan": release.plan.text_digest,
-        "rare_values_in_the_release": rare_values(original, released, threshold),
+        "rare_values_in_the_release": _rare(release, original, released, threshold),
         **_paid_figures(release),
         "privacy_budgets": {j.candidate.name: j.ledger for j in release.judged if j.ledger},
         "not_repeatable": [j.candidate.name for j in release.judged if not j.candidate.repeatable],
+    }
+
+
+def _rare(release: Release, original: Table, released: Table, threshold: int) -> dict[str, int]:
+    if not release.plan.several or release.chosen is None:
+        return rare_values(original, released, threshold)
+    base, _ = bases(release.plan)
+    made = job_tables(release.plan, job_path(release.work, release.chosen.candidate, 0))
+    return {
+        f"{name}.{column}": times
+        for name in base.tables
+        for column, times in rare_values(base.bare(name), made.bare(name), threshold).items()
     }
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -20,13 +21,19 @@ import dalenius.evaluation  # noqa: F401 (registers the measures that policy lin
 from dalenius.core.errors import DaleniusError, FileError, OptionError, SchemaError, names, no_column
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.registry import Subject
+from dalenius.counts.database_pair import DATABASE_MEASURES
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Schema, read
 from dalenius.data.files import READING, takes
+from dalenius.data.files.databases import is_database
+from dalenius.data.relations import Database
+from dalenius.data.relations_view import named_columns
 from dalenius.dp.budget import Neighbours
-from dalenius.evaluation.policy import DEFAULT_POLICY, NEARNESS, Rule, described
+from dalenius.evaluation.policy import ACROSS_TABLES, DEFAULT_POLICY, NEARNESS, Rule, described
+from dalenius.release.several import files_of, load_base, possible, scenario_faults
 from dalenius.release.tables_attack import TablesEntry
-from dalenius.synth import METHODS, Candidate
+from dalenius.synth import Candidate
+from dalenius.synth.relational.candidate import DatabaseCandidate
 
 ENTRIES = {
     "version", "title", "audience", "input", "schema", "holdout", "holdout_share", "seed", "scenarios", "candidates",
@@ -35,6 +42,8 @@ ENTRIES = {
 }  # fmt: skip
 HOLDOUT_SHARE = 0.2
 FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
+FILE_NAME = re.compile(r"[\w][\w .-]*")
+"""Names of tables that can be names of files."""
 
 
 @dataclass(frozen=True)
@@ -100,20 +109,31 @@ class Plan:
     reading: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def several(self) -> bool:
+        """Whether the input holds several tables: a folder, or the file of a database."""
+        return is_database(self.input)
+
+    @property
     def measured(self) -> list[str]:
         """Names of every measure the plan needs, those of the policy first."""
         near = [Rule.parse(line).measure for line in NEARNESS]
         wanted = [*(rule.measure for rule in self.about("pair")), self.choose, *near]
-        return list(dict.fromkeys([*wanted, *(self.measures or default_measures())]))
+        usual = [*default_measures(), *(DATABASE_MEASURES if self.several else ())]
+        return list(dict.fromkeys([*wanted, *(self.measures or usual)]))
 
     def about(self, subject: Subject) -> list[Rule]:
         """Policy lines about the file (a pair), or about tables that are published with it."""
         return [rule for rule in self.policy if described(rule.measure).subject == subject]
 
+    def seen(self, scenario: str | None = None) -> Scenario:
+        """An intruder by name; the first without one."""
+        return next((s for s in self.scenarios if s.name == scenario), self.scenarios[0])
+
     @property
     def sources(self) -> dict[str, Path]:
         """The files the plan reads, by name: the confidential ones, and tables that go out or are out."""
-        own = {path.name: path for path in (self.input, self.schema, self.holdout) if path is not None}
+        held = [path for path in (self.input, self.schema, self.holdout) if path is not None]
+        own = {name: file for path in held for name, file in files_of(path).items()}
         return own | (self.attack.files if self.attack else {})
 
     @property
@@ -144,6 +164,13 @@ def protection(candidate: Candidate) -> tuple[Neighbours, int | None]:
     """Whom a candidate's budget protects: who neighbours are, and the most records of a unit."""
     method = candidate.build()
     return getattr(method, "protects", "add-remove"), getattr(method, "contribution", None)
+
+
+def database_policy(base: Database) -> list[str]:
+    """The default limits for several tables: those of one, and those across tables that can be looked at."""
+    rules = [Rule.parse(line) for line in ACROSS_TABLES]
+    there = possible(base, [rule.measure for rule in rules])
+    return [*DEFAULT_POLICY, *(rule.text for rule in rules if rule.measure in there)]
 
 
 def default_measures() -> list[str]:
@@ -187,21 +214,27 @@ class _Reader:
 
     def __init__(self, content: dict[str, Any], folder: Path, faults: list[str]) -> None:
         self.content, self.folder, self.faults = content, folder, faults
+        self.several, self.base = False, None
 
     def plan(self, text: str) -> Plan:
         self.faults += [f"unknown entry {name!r}" for name in self.content if name not in ENTRIES]
         data = self._file("input", needed=True)
         schema = self._file("schema")
+        self.several = data is not None and is_database(data)
+        self.base = self._tables(data, schema) if self.several else None
         reading = self._reading(data)
         known = self._columns(data, schema, reading)
         candidates = tuple(self._candidates())
+        scenarios = tuple(self._scenarios(known))
+        if self.base is not None and not self.faults:
+            self.faults += scenario_faults(self.base, scenarios)
         return Plan(
             title=str(self.content.get("title") or "Release"),
             audience=str(self.content.get("audience") or ""),
             input=data or Path(),
             schema=schema,
             candidates=candidates,
-            scenarios=tuple(self._scenarios(known)),
+            scenarios=scenarios,
             policy=tuple(self._policy()),
             holdout=self._file("holdout"),
             holdout_share=self._holdout_share(),
@@ -262,6 +295,8 @@ class _Reader:
         held = [self.folder / str(self.content[e]) for e in ("input", "schema") if self.content.get(e)]
         if any(path.resolve() in (file.resolve(), *file.resolve().parents) for file in held):
             self.faults.append("output must be a folder of its own, not one that holds the input")
+        elif any(file.is_dir() and file.resolve() in path.resolve().parents for file in held):
+            self.faults.append("output must be a folder of its own, not one within the input")
         return path
 
     def _file(self, entry: str, needed: bool = False) -> Path | None:
@@ -270,13 +305,16 @@ class _Reader:
             self.faults += [f"no {entry}: name the file"] if needed else []
             return None
         path = self.folder / str(named)
-        if not path.is_file():
+        if not path.is_file() and not (path.is_dir() and entry in ("input", "holdout")):
             self.faults.append(f"{entry} {named} does not exist")
             return None
         return path
 
     def _reading(self, data: Path | None) -> dict[str, Any]:
         given = self.content.get("reading") or {}
+        if given and self.several:
+            self.faults.append("reading is for one file; the tables of a folder are read by their schema")
+            return {}
         if not isinstance(given, dict) or any(name not in READING for name in given):
             self.faults.append(f"reading takes {', '.join(READING)}")
             return {}
@@ -288,9 +326,24 @@ class _Reader:
             return {}
         return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items() if name not in odd}
 
+    def _tables(self, data: Path | None, schema: Path | None) -> Database | None:
+        """The tables of a folder; everything wrong with them is told with the plan's own faults."""
+        try:
+            base = None if data is None else load_base(data, schema)
+        except DaleniusError as error:
+            self.faults += [f"input {fault}" for fault in error.faults]
+            return None
+        odd = [name for name in (base.tables if base else ()) if not FILE_NAME.fullmatch(name)]
+        self.faults += [f"table {name!r}: its name cannot be that of a file; rename it" for name in odd]
+        only = ("evaluation_epsilon", "choice_epsilon", "attack", "formulas")
+        self.faults += [f"{entry} is for one table only" for entry in only if self.content.get(entry)]
+        return base
+
     def _columns(
         self, data: Path | None, schema: Path | None, reading: Mapping[str, Any]
     ) -> list[str] | None:
+        if self.several:
+            return None if self.base is None else named_columns(self.base)
         try:
             if schema is not None:
                 return Schema.from_yaml(schema).names
@@ -324,13 +377,17 @@ class _Reader:
         read: list[Candidate] = []
         for name, body in listed.items():
             try:
-                entry = Candidate.from_mapping(body if isinstance(body, dict) else {}, str(name))
+                kind = DatabaseCandidate if self.several else Candidate
+                entry = kind.from_mapping(body if isinstance(body, dict) else {}, str(name))
             except DaleniusError as error:
                 self.faults.append(f"candidate {str(name)!r}: {error}")
                 continue
             read += entry
             for candidate in entry:
-                self.faults += [f"candidate {candidate.name!r}: {fault}" for fault in candidate.faults()]
+                wrong = candidate.faults(self.base) if self.several else candidate.faults()
+                if self.several and not wrong and candidate.private:
+                    wrong = ["a plan of several tables takes no privacy budget yet; use 'dalenius synth'"]
+                self.faults += [f"candidate {candidate.name!r}: {fault}" for fault in wrong]
         if len({c.name for c in read}) < len(read):
             self.faults.append("two candidates have the same name")
         return read
@@ -360,7 +417,7 @@ class _Reader:
 
     def _policy(self) -> list[Rule]:
         rules = []
-        for line in self._lines("policy") or DEFAULT_POLICY:
+        for line in self._lines("policy") or self._usual_policy():
             try:
                 rule = Rule.parse(line)
                 if described(rule.measure).subject == "published" and "attack" not in self.content:
@@ -372,6 +429,11 @@ class _Reader:
             except DaleniusError as error:
                 self.faults.append(str(error))
         return rules
+
+    def _usual_policy(self) -> Sequence[str]:
+        if self.base is None:
+            return DEFAULT_POLICY
+        return database_policy(self.base)
 
     def _attack(self) -> TablesEntry | None:
         body = self.content.get("attack")
@@ -389,15 +451,15 @@ class _Reader:
 
     def _measures(self) -> list[str]:
         found = self._lines("measures")
-        self.faults += [f"unknown measure {name!r}" for name in found if name not in MEASURES]
+        known = {*MEASURES, *(DATABASE_MEASURES if self.several else ())}
+        self.faults += [f"unknown measure {name!r}" for name in found if name not in known]
         return found
 
     def _choose(self, candidates: tuple[Candidate, ...]) -> str:
         # through its lens a file that was only recoded has no fault: with maskers the original's own detail decides
-        usual = (
-            "detail-utility" if any(METHODS[c.method].info.masks for c in candidates) else "two-way-utility"
-        )
+        usual = "detail-utility" if any(c.info.masks for c in candidates) else "two-way-utility"
         name = str(self.content.get("choose") or usual)
-        if name not in MEASURES or MEASURES[name].info.family != "utility":
+        known = {*MEASURES, *(DATABASE_MEASURES if self.several else ())}
+        if name not in known or described(name).family != "utility":
             self.faults.append(f"choose must be a utility measure, not {name!r}")
         return name

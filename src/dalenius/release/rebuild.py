@@ -13,12 +13,13 @@ from dalenius.core.errors import DaleniusError
 from dalenius.core.result import Result
 from dalenius.data import write
 from dalenius.data.atomic import write_text
-from dalenius.release.copies import data_file
-from dalenius.release.jobs import CHOICE, WHOLE, WHOLE_LENS, job_path, read_made, source
+from dalenius.release.copies import data_file, released_tables
+from dalenius.release.jobs import CHOICE, WHOLE, WHOLE_LENS, job_path, note_made, read_made, source
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import is_data
 from dalenius.release.plan import Plan
 from dalenius.release.run import work_folder
+from dalenius.release.several import TABLES, read_tables, whole_base
 from dalenius.synth import Candidate
 
 ENDINGS = (".json", ".parquet", ".ledger", ".paid", ".lens", ".steps", WHOLE, WHOLE_LENS)
@@ -101,13 +102,23 @@ def _copy(kept: Path, work: Path, given: list[Candidate], replicates: int) -> No
                 path = job_path(kept, candidate, replicate).with_suffix(ending)
                 if path.is_file():
                     shutil.copyfile(path, work / path.name)
+            tables = job_path(kept, candidate, replicate).with_suffix(TABLES)
+            if tables.is_dir():
+                shutil.copytree(tables, work / tables.name)
 
 
 def _take_out(pack: Path, work: Path, plan: Plan, chosen: Candidate) -> None:
     """The chosen file out of the pack, with its ledger, and the figures of the other times it was made."""
-    original, _ = source(plan)
     first = job_path(work, chosen, 0)
-    write(read_made(data_file(pack), original), first.with_suffix(".parquet"))
+    if plan.several:
+        made = read_tables(released_tables(pack / "public", whole_base(plan)), whole_base(plan))
+        first.with_suffix(TABLES).mkdir(parents=True)
+        for name, table in made.tables.items():
+            write(table, first.with_suffix(TABLES) / f"{name}.parquet")
+        note_made(plan, first)
+    else:
+        original, _ = source(plan)
+        write(read_made(data_file(pack), original), first.with_suffix(".parquet"))
     facts = _read(pack / "internal" / "provenance.json")
     budgets = facts.get("privacy_budgets")
     write_text(
@@ -117,7 +128,7 @@ def _take_out(pack: Path, work: Path, plan: Plan, chosen: Candidate) -> None:
     try:
         facts = _read(pack / "internal" / "results.json")["candidates"][chosen.name]
         for replicate, figures in enumerate(facts["replicates"]):
-            stored = {"notes": facts["notes"], "figures": figures}
+            stored = {"notes": facts["notes"], "figures": figures, "rows": facts.get("rows") or {}}
             write_text(job_path(work, chosen, replicate), json.dumps(stored, default=str))
     except (KeyError, TypeError):
         raise Damage("internal/results.json does not say what it should") from None

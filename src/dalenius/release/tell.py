@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from dalenius.core.errors import counted
 from dalenius.core.result import Result, figure
-from dalenius.counts.measure import MEASURES
 from dalenius.data import Table
-from dalenius.evaluation.policy import open_dimensions
+from dalenius.evaluation.policy import described, open_dimensions
 from dalenius.release.outcome import Judged, Release
 from dalenius.release.plan import Plan, Scenario
 from dalenius.report.attacked import AttackStory
@@ -25,7 +25,6 @@ from dalenius.report.story import (
     wrong_lines,
 )
 from dalenius.report.uses import use_lines
-from dalenius.synth import METHODS
 
 OPEN_CHOICE = (
     "The choice of this file was not private: it was compared with limits, or with other files, by looking at the real "
@@ -168,7 +167,7 @@ def private_story(release: Release, chosen: Judged, released: Table, paid: Seque
 
 def release_title(chosen: Judged) -> str:
     """What the method of the chosen file is called."""
-    return METHODS[chosen.candidate.method].info.title
+    return chosen.candidate.info.title
 
 
 def _common(plan: Plan, chosen: Judged, original: Table, released: Table) -> Story:
@@ -196,7 +195,7 @@ def _worst(plan: Plan, chosen: Judged) -> Scenario:
 def _risks(figures: Mapping[str, Result]) -> list[Result]:
     """Risk figures, what could be read off before who could be taken for somebody."""
     return sorted(
-        (r for r in figures.values() if MEASURES[r.name].info.family == "risk"),
+        (r for r in figures.values() if described(r.name).family == "risk"),
         key=lambda r: r.name != "disco",
     )
 
@@ -207,7 +206,9 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
     kept = [name for name in getattr(method, "keep", ()) if name in released.names]
     facts = f"with {len(released.names)} facts about each"
     lines = [
-        f"A file about {released.rows:,} people who do not exist, {facts}."
+        _tables_line(chosen)
+        if chosen.rows
+        else f"A file about {released.rows:,} people who do not exist, {facts}."
         if chosen.made_up
         else f"A file of {released.rows:,} real people, {facts}."
         if method.info.masks
@@ -215,6 +216,8 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
         (
             "They are real people's, changed. "
             if method.info.masks
+            else "A computer program made them after the pattern of real tables that hang together. "
+            if chosen.rows
             else f"A computer program made them after the pattern of {original.rows:,} real people. "
         )
         + (method.info.plain or method.info.meaning),
@@ -228,6 +231,17 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
     if plan.audience:
         lines.append(f"For: {plan.audience}.")
     return [*lines, f"Name of the method, for experts: {release_title(chosen)}."]
+
+
+def _tables_line(chosen: Judged) -> str:
+    held = joined([f"{name} ({counted(rows, 'row')})" for name, rows in chosen.rows.items()])
+    who = (
+        "of people who do not exist"
+        if chosen.made_up
+        else "; that some rows are real people's was not ruled out"
+    )
+    keys = "Every key is new, and rows still belong to one another."
+    return f"{len(chosen.rows)} tables {who}: {held}. {keys}".replace(" ;", ";")
 
 
 def _others(plan: Plan, chosen: Judged) -> list[str]:
@@ -263,7 +277,7 @@ def _intruder(release: Release, number: int) -> Intruder:
     if number:  # the main figures of the report are about the first
         for judged in release.judged:
             for name, result in judged.figures[scenario.name].items():
-                info = MEASURES[name].info
+                info = described(name)
                 if info.family == "risk" and info.needs & {"keys", "targets"}:
                     rows.append((judged.candidate.name, info.title, figure(result.value, result.unit)))
     return replace(_named(scenario), figures=rows)

@@ -12,11 +12,13 @@ from typing import Any
 from dalenius.core.errors import OptionError
 from dalenius.core.option import declared, knobs, lacking
 from dalenius.core.random import DEFAULT_SEED
+from dalenius.core.registry import Registry
 from dalenius.data import Kind, Table
 from dalenius.data.exit import NEVER_RELEASED, releasable
 from dalenius.evaluation.policy import DEFAULT_POLICY
 from dalenius.release.plan import HOLDOUT_SHARE, Scenario
 from dalenius.synth.base import METHODS, Method
+from dalenius.synth.relational import RELATIONAL
 
 PREFERRED = ("cart", "loglinear", "saturated", "syndiffix", "independent", "ctree", "parametric", "forest")
 """From close to the data to far from it; a board sees what more protection costs."""
@@ -56,6 +58,12 @@ class Draft:
     seed: int = DEFAULT_SEED
     output: str = "release"
     reading: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> Registry[Any]:
+        """Methods that the candidates are of: those of several tables where the data hold several."""
+        several = any(str(o.get("method", name)) in RELATIONAL for name, o in self.candidates.items())
+        return RELATIONAL if several else METHODS
 
     def text(self) -> str:
         """The plan as commented YAML."""
@@ -101,16 +109,14 @@ class Draft:
             "candidates:",
         ]
         for name, options in self.candidates.items():
-            method = str(options.get("method", name))
-            lines += [f"  # {METHODS[method].info.meaning}"]
-            lines += [
-                f"  #   {k.name} ({k.shown or 'none'}): {k.option.meaning}" for k in knobs(METHODS[method])
-            ]
+            kind = self.kinds[str(options.get("method", name))]
+            lines += [f"  # {kind.info.meaning}"]
+            lines += [f"  #   {k.name} ({k.shown or 'none'}): {k.option.meaning}" for k in knobs(kind)]
             lines += [f"  {_text(name)}: {_text(dict(options))}"]
         return lines
 
     def _tail(self) -> list[str]:
-        masks = any(METHODS[str(o.get("method", name))].info.masks for name, o in self.candidates.items())
+        masks = any(self.kinds[str(o.get("method", name))].info.masks for name, o in self.candidates.items())
         choose = "detail-utility" if masks else "two-way-utility"
         return [
             "",

@@ -17,7 +17,7 @@ from typing import Any
 
 from dalenius.core.errors import DaleniusError, FileError
 from dalenius.data.atomic import write_text
-from dalenius.release.copies import copy_faults
+from dalenius.release.copies import copy_faults, table_faults
 from dalenius.release.jobs import file_digest, source
 from dalenius.release.model_verify import model_faults, model_files_strange
 from dalenius.release.pack import (
@@ -33,6 +33,7 @@ from dalenius.release.pack import (
 from dalenius.release.plan import Plan, read_plan
 from dalenius.release.rebuild import Damage, figure_faults, remaking
 from dalenius.release.run import run_plan
+from dalenius.release.several import whole_base
 from dalenius.release.signing import signature_fault, signed_by
 from dalenius.report import Provenance
 
@@ -107,7 +108,9 @@ def verify_pack(
     except DaleniusError as error:
         verified.faults.append(f"the plan cannot be used any more: {error}")
         return verified
-    verified.faults += _plan_faults(body, held) or copy_faults(where, source(held)[0])
+    verified.faults += _plan_faults(body, held) or (
+        table_faults(where, whole_base(held)) if held.several else copy_faults(where, source(held)[0])
+    )
     if not verified.faults:
         _remake(verified, where, body, held)
     return verified

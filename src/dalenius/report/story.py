@@ -99,6 +99,8 @@ class Story:
     ledgers: list[tuple[str, str]] = field(default_factory=list)
     attack: AttackStory | None = None
     """What the tables that go out with the file give away."""
+    drawing: str = ""
+    """Tables and links with their rows, as SVG of our own making."""
     why: str = ""
     plan: str = ""
     released_question: str = "What was released?"

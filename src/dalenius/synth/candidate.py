@@ -16,6 +16,7 @@ from dalenius.core.errors import DaleniusError, OptionError, names, no_column
 from dalenius.core.option import Option, declared, faults, grid, lacking, need, parse, refuse
 from dalenius.core.progress import telling
 from dalenius.core.random import DEFAULT_SEED, Seed, sequence
+from dalenius.core.registry import MethodInfo
 from dalenius.data.exit import releasable
 from dalenius.data.relations import Database
 from dalenius.data.schema import Schema
@@ -109,6 +110,11 @@ class Candidate:
     def build(self) -> Method:
         """The method with its options."""
         return make_method(self.method, **self.options)
+
+    @property
+    def info(self) -> MethodInfo:
+        """What is known about the method."""
+        return METHODS[self.method].info
 
     @property
     def private(self) -> bool:

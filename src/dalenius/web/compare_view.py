@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from dalenius.core.result import Result, figure
-from dalenius.counts.measure import MEASURES
 from dalenius.evaluation import Evaluation
 from dalenius.evaluation.columns import column_bars, column_chart, column_words
+from dalenius.evaluation.policy import described
 from dalenius.release import Judged, Release
 from dalenius.release.pack import comparison_of
 from dalenius.report.charts import Charts
@@ -57,7 +57,7 @@ def _figures(release: Release, judged: Sequence[Judged], where: str) -> list[dic
         some = next((r for r in results if r is not None), None)
         if some is None:
             continue
-        info = MEASURES[name].info
+        info = described(name)
         rows.append(
             {
                 "title": info.title,

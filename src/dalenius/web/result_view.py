@@ -7,7 +7,7 @@ from typing import Any
 
 from dalenius.core.maps import risk_utility_map
 from dalenius.core.result import figure
-from dalenius.counts.measure import MEASURES
+from dalenius.evaluation.policy import described
 from dalenius.release import Judged, Release, read_plan
 from dalenius.release.outcome import conclude
 from dalenius.release.pack import told
@@ -48,7 +48,7 @@ def result_facts(release: Release, number: int = 0) -> dict[str, Any]:
     names = [n for n in release.plan.measured if n in there][:MOST_FIGURES]
     return {
         "maps": maps,
-        "heads": [(MEASURES[n].info.title, MEASURES[n].info.better, MEASURES[n].info.family) for n in names],
+        "heads": [(described(n).title, described(n).better, described(n).family) for n in names],
         "rows": [_row(release, judged, where, names) for judged in release.judged],
         "why": release.why,
         "refused": release.refusals,

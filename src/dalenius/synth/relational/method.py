@@ -21,6 +21,7 @@ from dalenius.data.exit import leave
 from dalenius.data.relations import Database, Link
 from dalenius.data.table import Table
 from dalenius.data.vector import IntArray
+from dalenius.synth.base import Method, make_method
 from dalenius.synth.relational.crossing import computed, repaired, totals
 from dalenius.synth.relational.surrogate import Pattern, with_keys
 
@@ -124,6 +125,27 @@ class RelationalMethod(ABC):
         """What the method cannot do with a database."""
         return []
 
+    @property
+    def inner(self) -> Method | None:
+        """The method of single tables that it uses; None where it uses none of choice."""
+        name = getattr(self, "base", None)
+        return None if name is None else make_method(name, **getattr(self, "options", {}))
+
+    @property
+    def private(self) -> bool:
+        """Whether a privacy budget is promised."""
+        return self.inner is not None and self.inner.private
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same seed gives the same database."""
+        return self.inner is None or self.inner.repeatable
+
+    @property
+    def promise(self) -> str:
+        """What the method itself promises, before anything is measured, for people who get the tables."""
+        return self.info.promise
+
     @abstractmethod
     def _fit(self, base: Database, seed: Seed) -> DatabaseModel: ...
 
@@ -138,18 +160,19 @@ class RelationalMethod(ABC):
         return model
 
     def make(
-        self, base: Database, copies: int = 1, *, seed: Seed = DEFAULT_SEED, progress: Progress | None = None
-    ) -> MadeDatabase:
-        """Synthetic databases: one fit, and each copy drawn with a seed of its own."""
+        self, base: Database, copies: int = 1, *, seed: Seed = DEFAULT_SEED, first: int = 0,
+        progress: Progress | None = None,
+    ) -> MadeDatabase:  # fmt: skip
+        """Synthetic databases: one fit, and each copy drawn with a seed of its own; ``first`` is the first's number."""
         root = sequence(seed)
         start = perf_counter()
         model = self.fit(base, seed=sequence(root, "fit", 0))
         fitted = perf_counter()
         made: list[Database] = []
         told: list[str] = []
-        for copy in range(copies):
+        for copy in range(first, first + copies):
             if progress is not None:
-                progress(f"copy {copy + 1} of {copies}")
+                progress(f"copy {copy - first + 1} of {copies}")
             made.append(model.sample(sequence(root, "draw", copy)))
             told += model.told
         notes = tuple(dict.fromkeys((*model.notes, *told)))
