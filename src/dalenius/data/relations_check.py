@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -125,6 +126,27 @@ def _varying(base: Database, link: Link) -> list[str]:
 
 def _orphaned(base: Database, link: Link) -> BoolArray:
     return (base.places(link) < 0) & base[link.child][link.child_key].present
+
+
+def torn_links(base: Database, links: Sequence[Link] | None = None) -> dict[str, str]:
+    """Links whose rows name a parent that is not there, by child and key, with what is wrong.
+
+    Examples
+    --------
+    >>> from dalenius.data import Table
+    >>> base = Database({"a": Table.from_frame({"id": [1]}), "b": Table.from_frame({"a": [1, 2]})}, {"a": "id"},
+    ...     (Link("a", "id", "b", "a"),), orphans="keep")
+    >>> torn_links(base)
+    {'b.a': 'torn: 50 % without a parent'}
+    """
+    found = {}
+    for link in base.links if links is None else links:
+        stated = base[link.child][link.child_key].present
+        lost = float((base.places(link)[stated] < 0).mean()) if stated.any() else 0.0
+        if lost:
+            share = f"{100 * lost:.0f}" if lost >= 0.01 else "less than 1"
+            found[f"{link.child}.{link.child_key}"] = f"torn: {share} % without a parent"
+    return found
 
 
 def without_orphans(base: Database) -> Database:

@@ -30,7 +30,7 @@ def picture(
     2
     """
     spots = _spots(base)
-    width = max(x for x, _ in spots.values()) + WIDE + 20
+    width = max(x for x, _ in spots.values()) + WIDE + 20 + _over(base, torn or {})
     height = max(y for _, y in spots.values()) + HIGH + 20
     parts = [_line(base, number, spots, torn or {}) for number in range(len(base.links))]
     for name, (x, y) in spots.items():
@@ -47,6 +47,22 @@ def picture(
     return (
         f'<svg class="tables" role="img" aria-label="{told}" viewBox="0 0 {width} {height}" width="{width}" '
         f'font-family="sans-serif" font-size="14">{"".join(parts)}</svg>'
+    )
+
+
+def _over(base: Database, torn: Mapping[str, str]) -> int:
+    """Room on the right for what is written beside links."""
+    longest = max((len(_said(base, number, torn)) for number in range(len(base.links))), default=0)
+    return max(0, longest * 6 - WIDE // 2)
+
+
+def _said(base: Database, number: int, torn: Mapping[str, str]) -> str:
+    link = base.links[number]
+    fault = torn.get(f"{link.child}.{link.child_key}")
+    return (
+        link.child_key
+        if link.own
+        else f"{link.child_key} {link.cardinality or ''}{' – ' + fault if fault else ''}"
     )
 
 
@@ -70,13 +86,13 @@ def _line(base: Database, number: int, spots: Mapping[str, tuple[int, int]], tor
     colour = "#c0392b" if fault else "currentColor"
     (a, b), (c, d) = spots[link.parent], spots[link.child]
     if link.own:
-        text = f"{link.child_key}"
+        text = _said(base, number, torn)
         return (
             f'<path d="M {a + WIDE} {b + 12} q 26 15 0 30" fill="none" stroke="{colour}"/>'
             f'<text x="{a + WIDE + 16}" y="{b + 31}" font-size="11" fill="{colour}">{html.escape(text)}</text>'
         )
     top, bottom = (a + WIDE / 2, b + HIGH), (c + WIDE / 2, d)
-    said = html.escape(f"{link.child_key} {link.cardinality or ''}{' – ' + fault if fault else ''}")
+    said = html.escape(_said(base, number, torn))
     middle = ((top[0] + bottom[0]) / 2 + 6, (top[1] + bottom[1]) / 2)
     return (
         f'<line x1="{top[0]}" y1="{top[1]}" x2="{bottom[0]}" y2="{bottom[1]}" stroke="{colour}"/>'

@@ -16,6 +16,7 @@ from dalenius.core.result import Result
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.database_pair import DATABASE_MEASURES, DatabasePair
 from dalenius.data.relations import Database
+from dalenius.data.relations_check import torn_links
 from dalenius.data.relations_picture import picture
 from dalenius.evaluation.measuring import Evaluation, Options, evaluate_pair
 
@@ -66,13 +67,7 @@ class DatabaseEvaluation:
     @property
     def torn(self) -> dict[str, str]:
         """Links whose rows lost their parents, by child and key, with what is wrong."""
-        found = {}
-        for link in self.pair.links:
-            stated = self.pair.protected[link.child][link.child_key].present
-            lost = float((self.pair.protected.places(link)[stated] < 0).mean()) if stated.any() else 0.0
-            if lost:
-                found[f"{link.child}.{link.child_key}"] = f"torn: {100 * lost:.0f} % without a parent"
-        return found
+        return torn_links(self.pair.protected, self.pair.links)
 
     def picture(self) -> str:
         """Tables and links with the rows of both databases, as SVG; torn links are marked."""

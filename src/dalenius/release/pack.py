@@ -23,6 +23,7 @@ from dalenius.data.atomic import private_folder, push, write_text
 from dalenius.data.files.databases import DDL, DESCRIPTION, ddl
 from dalenius.data.lock import locked
 from dalenius.data.relations import OWNER
+from dalenius.data.relations_check import torn_links
 from dalenius.data.relations_picture import picture
 from dalenius.evaluation import Comparison, Evaluation
 from dalenius.release.codebook import codebook, codebook_text, limits_text
@@ -296,12 +297,18 @@ def _described(table: Table) -> Table:
     return table.with_schema(replace(table.schema, columns=tuple(columns), rules=()))
 
 
+def tables_drawn(release: Release) -> str:
+    """Tables and links with their rows, those of the chosen candidate beside; links that are torn are marked."""
+    base = whole_base(release.plan)
+    return picture(base, release.chosen.rows if release.chosen else None, torn_links(base))
+
+
 def _drawn(story: Story, release: Release, chosen: Judged, inside: bool) -> Story:
     """The story with tables and links drawn, where there are several; outside with the made rows alone."""
     if not release.plan.several:
         return story
     if inside:
-        return replace(story, drawing=picture(whole_base(release.plan), chosen.rows))
+        return replace(story, drawing=tables_drawn(release))
     made = job_tables(release.plan, job_path(release.work, chosen.candidate, 0))
     return replace(story, drawing=picture(made))
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from dalenius.core.maps import risk_utility_map
 from dalenius.core.result import figure
+from dalenius.data.relations_check import torn_links
 from dalenius.evaluation.policy import described
 from dalenius.release import Judged, Release, read_plan
 from dalenius.release.outcome import conclude
-from dalenius.release.pack import told
+from dalenius.release.pack import tables_drawn, told
 from dalenius.release.run import work_folder
+from dalenius.release.several import whole_base
 from dalenius.report.charts import Charts
 from dalenius.report.story import LIKELY
 from dalenius.web.workspace import Run
@@ -55,6 +57,8 @@ def result_facts(release: Release, number: int = 0) -> dict[str, Any]:
         "likely": LIKELY,
         "chosen": release.chosen.candidate.name if release.chosen else None,
         "story": replace(told(release), released_question=PROPOSED) if release.chosen else None,
+        "drawing": tables_drawn(release) if release.plan.several else "",
+        "torn": torn_links(whole_base(release.plan)) if release.plan.several else {},
         "scenarios": list(release.plan.scenarios),
         "scenario": where,
         "specs": charts.to_json(),

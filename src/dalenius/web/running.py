@@ -13,6 +13,7 @@ from dalenius.release import read_plan
 from dalenius.release.run import stages
 from dalenius.web.result_view import outcome, result_facts
 from dalenius.web.setting import setup_page
+from dalenius.web.several import tables_page
 from dalenius.web.shell import Shell
 from dalenius.web.workspace import Run
 
@@ -32,7 +33,7 @@ def routes(shell: Shell) -> APIRouter:
             return shell.page("result", **facts, step=4, **result_facts(outcome(run), s))
         if state["state"] in ("running", "stopped", "failed") and run.plan.is_file():
             return shell.page("progress", **facts, step=3, jobs=_jobs(run, state), note=_note(run))
-        return setup_page(shell, run)
+        return tables_page(shell, run) if run.several else setup_page(shell, run)
 
     @router.get("/run/{name}/state")
     def state(name: str) -> Response:

@@ -18,6 +18,7 @@ from dalenius.web import (
     opening,
     running,
     setting,
+    several,
     tabling,
     taking,
 )
@@ -39,6 +40,7 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
     for subject in (
         assets,
         opening,
+        several,
         setting,
         running,
         looking,

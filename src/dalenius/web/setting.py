@@ -15,6 +15,7 @@ from dalenius.web.choices import Choices
 from dalenius.web.planning import as_chosen, corrected, first_choices, keep_choices, write_plan
 from dalenius.web.previewing import preview
 from dalenius.web.setup_view import setup_facts
+from dalenius.web.several import tables_page
 from dalenius.web.shell import Shell
 from dalenius.web.workspace import Run
 
@@ -25,7 +26,8 @@ def routes(shell: Shell) -> APIRouter:
 
     @router.get("/run/{name}/setup")
     def show(name: str) -> Response:
-        return setup_page(shell, shell.run(name))
+        run = shell.run(name)
+        return tables_page(shell, run) if run.several else setup_page(shell, run)
 
     @router.post("/run/{name}/start")
     async def begin(name: str, request: Request) -> Response:

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import psutil
 from dalenius.core.errors import DataError
 from dalenius.data.atomic import PRIVATE_FILE, private_folder, write_text
 from dalenius.data.files import read
+from dalenius.data.relations import Database
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.web.choices import Choices
@@ -40,6 +42,8 @@ ENDINGS = (
     ".sas7bdat",
 )
 RUNNER = "dalenius.web.runner"
+TABLES, DATABASE = "tables", "database.yaml"
+"""The folder of several tables in a run, and what says how they hang together."""
 _NAME = re.compile(r"[0-9a-f]{12}")
 
 
@@ -72,6 +76,15 @@ class Run:
     def table(self) -> Table:
         """The data, by the schema."""
         return read(self.data, schema=self.schema)
+
+    @property
+    def several(self) -> bool:
+        """Whether the run is about several tables."""
+        return self.data.is_dir()
+
+    def base(self) -> Database:
+        """The tables, with keys and links as guessed and corrected."""
+        return Database.read(self.data, self.folder / DATABASE)
 
     @property
     def choices(self) -> Choices | None:
@@ -186,15 +199,42 @@ class Workspace:
             raise
         return Run(folder)
 
+    def open_folder(self, sources: Sequence[Path], title: str) -> Run:
+        """A new run from the files of several tables; rows without a parent are kept, so that they can be seen."""
+        folder = private_folder(self.folder / "runs" / secrets.token_hex(6))
+        try:
+            place = private_folder(folder / TABLES)
+            for source in sources:
+                shutil.move(source, place / source.name)
+                (place / source.name).chmod(PRIVATE_FILE)
+            base = Database.read(place, orphans="keep")
+            if not all(table.rows for table in base.tables.values()):
+                raise DataError("every table needs at least one row")
+            base.to_yaml(folder / DATABASE)
+            held = base.tables.values()
+            size = {"rows": sum(t.rows for t in held), "columns": sum(len(t.names) for t in held)}
+            facts = {"file": TABLES, "title": title[:120], "opened": _now(), **size}
+            write_text(folder / "run.json", json.dumps(facts))
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return Run(folder)
+
     def again(self, run: Run) -> Run:
         """A new run with the data and choices of another, so that what came of that one is kept."""
         folder = private_folder(self.folder / "runs" / secrets.token_hex(6))
         facts = {**run.facts, "opened": _now()}
         try:
-            os.link(run.data, folder / run.data.name)
+            if run.several:
+                shutil.copytree(run.data, folder / run.data.name, copy_function=os.link)
+            else:
+                os.link(run.data, folder / run.data.name)
         except OSError:  # a file system without links
-            shutil.copy2(run.data, folder / run.data.name)
-        for name in ("schema.yaml", "choices.json"):
+            if run.several:
+                shutil.copytree(run.data, folder / run.data.name, dirs_exist_ok=True)
+            else:
+                shutil.copy2(run.data, folder / run.data.name)
+        for name in ("schema.yaml", "choices.json", DATABASE):
             if (run.folder / name).is_file():
                 shutil.copy2(run.folder / name, folder / name)
         write_text(folder / "run.json", json.dumps(facts))
