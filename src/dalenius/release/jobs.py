@@ -382,9 +382,9 @@ def source(plan: Plan, blind: bool | None = None, scenario: str | None = None) -
     Of several tables what an intruder looks at, by default the first.
     """
     if plan.several:
-        base, held = several.bases(plan)
         seen = plan.seen(scenario)
-        return several.seen_by(base, seen), None if held is None else several.seen_by(held, seen)
+        base, strangers = several.bases(plan)
+        return several.seen_by(base, seen), None if strangers is None else several.seen_by(strangers, seen)
     blind = any(candidate.private for candidate in plan.candidates) if blind is None else blind
     whole = load(plan.input, plan.schema, blind, plan.reading)
     if plan.holdout is not None:

@@ -214,7 +214,8 @@ class _Reader:
 
     def __init__(self, content: dict[str, Any], folder: Path, faults: list[str]) -> None:
         self.content, self.folder, self.faults = content, folder, faults
-        self.several, self.base = False, None
+        self.several = False
+        self.base: Database | None = None
 
     def plan(self, text: str) -> Plan:
         self.faults += [f"unknown entry {name!r}" for name in self.content if name not in ENTRIES]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -169,7 +168,7 @@ def _ways(base: Database) -> list[dict[str, Any]]:
     ]
 
 
-def corrected(run: Run, form: FormData | Mapping[str, Any]) -> Database:
+def corrected(run: Run, form: FormData) -> Database:
     """The tables with keys, links and orders as a person set them on the page; every fault is told at once."""
     base = run.base()
     keys = {n: str(form[f"key-{n}"]) for n in base.tables if form.get(f"key-{n}")}
@@ -205,10 +204,10 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def drafted(run: Run, form: FormData | Mapping[str, Any]) -> Draft:
+def drafted(run: Run, form: FormData) -> Draft:
     """The plan of a run, from what was chosen."""
     base = run.base()
-    names = form.getlist("way") if isinstance(form, FormData) else list(form.get("way", ()))
+    names = form.getlist("way")
     chosen = {str(n): dict(WAYS[str(n)]) for n in names if str(n) in WAYS}
     if not chosen:
         raise DaleniusError("choose at least one way to make the tables")

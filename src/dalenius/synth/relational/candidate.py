@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,11 @@ class DatabaseCandidate(Candidate):
         """The method with its options."""
         return make_relational(self.method, **self.options)
 
+    @classmethod
+    def from_mapping(cls, facts: Mapping[str, Any], name: str = "") -> list[DatabaseCandidate]:  # type: ignore[override]
+        """Candidates from an entry of a plan; see `Candidate.from_mapping`."""
+        return super().from_mapping(facts, name)  # type: ignore[return-value]
+
     @property
     def info(self) -> MethodInfo:
         """What is known about the method."""
@@ -55,7 +61,7 @@ class DatabaseCandidate(Candidate):
         try:
             found: list[str] = self.build().faults_for(table)
         except DaleniusError as error:
-            return error.faults
+            return [*error.faults]
         return found
 
     def draw(self, base: Database, *, seed: Seed = DEFAULT_SEED, first: int = 0) -> MadeDatabase:
