@@ -385,7 +385,7 @@ class _Reader:
                 continue
             read += entry
             for candidate in entry:
-                wrong = candidate.faults(self.base) if self.several else candidate.faults()
+                wrong = candidate.faults(self.base)  # type: ignore[arg-type]  # a database for candidates of several tables
                 if self.several and not wrong and candidate.private:
                     wrong = ["a plan of several tables takes no privacy budget yet; use 'dalenius synth'"]
                 self.faults += [f"candidate {candidate.name!r}: {fault}" for fault in wrong]
