@@ -39,7 +39,20 @@ output: release
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("several")
-    examples.visits(500, seed=1).write(folder / "clinic")
+    tables = examples.visits(500, seed=1).to_frames("polars")
+    where = pl.int_range(pl.len()) == 11  # in every table something that nobody else has
+    tables["patients"] = tables["patients"].with_columns(
+        region=pl.when(where).then(pl.lit("kanarie")).otherwise("region"),
+        born=pl.when(where).then(pl.date(1791, 3, 4)).otherwise("born"),
+    )
+    tables["visits"] = tables["visits"].with_columns(
+        reason=pl.when(where).then(pl.lit("kanarie")).otherwise("reason"),
+        visit_id=pl.when(where).then(pl.lit(77_123_456_789)).otherwise("visit_id"),
+    )
+    plain = examples.visits(10)
+    Database.of(tables, plain.keys, plain.links, order=plain.order, rules=plain.rules).write(
+        folder / "clinic"
+    )
     (folder / "plan.yaml").write_text(PLAN)
     return folder
 
@@ -86,6 +99,13 @@ def test_the_pack_holds_the_tables_with_what_holds_them_together(release, place)
     inside, outside = ((place / "release" / w / "report.html").read_text() for w in ("internal", "public"))
     assert "500 rows, 400 rows made" in inside
     assert "500 rows" not in outside
+
+
+def test_canaries_of_every_table_stay_inside(release, place):
+    public = "".join(p.read_text(errors="ignore") for p in (place / "release" / "public").iterdir())
+    for word in ("kanarie", "1791-03-04", "77123456789", "77,123,456,789"):
+        assert word not in public, word
+    assert "kanarie" in (place / "clinic" / "patients.csv").read_text()
 
 
 def test_a_pack_verifies_and_comes_out_again(release, place):

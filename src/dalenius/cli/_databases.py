@@ -98,6 +98,35 @@ def synth_database(
     terminal.emit({"method": name, "seed": seed, "files": places, "rows": rows_of})
 
 
+def benchmark_folder(
+    path: Path, methods: Sequence[str] | None, schema: Path | None, options: Sequence[str] | None,
+    measures: list[str] | None, replicates: int, holdout_share: float, seed: int, terminal: Terminal,
+) -> None:  # fmt: skip
+    """Try several methods of several tables on one database."""
+    from dalenius.evaluation.databases import benchmark_databases  # noqa: PLC0415 (slow to load)
+    from dalenius.synth.relational import RELATIONAL  # noqa: PLC0415
+    from dalenius.synth.relational.method import DEFAULT  # noqa: PLC0415
+
+    names = list(methods or [DEFAULT])
+    given = parse(options, {name: RELATIONAL[name] for name in names})
+    base = load_database(path, schema, terminal)
+    with terminal.progress("trying") as tell:
+        found = benchmark_databases(
+            base, {name: given.get(name, {}) for name in names}, replicates=replicates, holdout_share=holdout_share,
+            measures=measures, seed=seed, progress=tell,
+        )  # fmt: skip
+    grid = grid_of("method", "table", "measure", "mean", "range", "yardstick")
+    for row in found.table.iter_rows(named=True):
+        span = f"{row['low']:.4g} to {row['high']:.4g}"
+        grid.add_row(
+            row["method"], row["table"], row["measure"], f"{row['mean']:.4g}", span, row["yardstick"]
+        )
+    terminal.say(grid)
+    for name, why in found.failed.items():
+        terminal.note(f"{name} made nothing: {why}")
+    terminal.emit({"figures": found.table.to_dicts(), "failed": dict(found.failed)})
+
+
 def evaluate_folders(
     original: Path, protected: Sequence[str], schema: Path | None, holdout: Path | None, measures: list[str] | None,
     report: Path | None, threshold: int, terminal: Terminal,

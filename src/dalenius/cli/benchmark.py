@@ -10,6 +10,7 @@ import typer
 
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed, shown_table, write_chart
+from dalenius.cli._databases import benchmark_folder, holds_tables
 from dalenius.cli._input import load, load_like
 from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import OptionError
@@ -54,8 +55,17 @@ def benchmark(
     *,
     reading: opt.Reading,
 ) -> None:
-    """Try several methods on one file, each several times, and compare them with intervals and references."""
+    """Try several methods on one file or folder, each several times, and compare them with intervals and references."""
     terminal = Terminal(quiet, as_json)
+    if holds_tables(data):
+        if recipe is not None or keys or targets or report is not None:
+            raise OptionError(
+                "--recipe, --keys, --targets and --report are for one table; several have 'dalenius plan'"
+            )
+        benchmark_folder(
+            data, listed(method), schema, option, listed(measures), replicates, holdout_share, seed, terminal
+        )  # fmt: skip
+        return
     loaded = load(data, schema, terminal, reading)
     names = listed(method) or [DEFAULT_METHOD]
     given = parse(option, {**{name: METHODS[name] for name in names}, **measure_functions()})

@@ -5,13 +5,16 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import process_time
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import dalenius.risk
 import dalenius.utility  # noqa: F401 (both rooms register their measures)
 from dalenius.core.errors import DaleniusError, OptionError
+from dalenius.core.random import generator
 from dalenius.core.result import Result
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.database_pair import DATABASE_MEASURES, DatabasePair
@@ -19,6 +22,7 @@ from dalenius.data.relations import Database
 from dalenius.data.relations_check import torn_links
 from dalenius.data.relations_picture import picture
 from dalenius.evaluation.measuring import Evaluation, Options, evaluate_pair
+from dalenius.synth.relational.method import make_relational
 
 Progress = Callable[[str], None]
 
@@ -104,6 +108,66 @@ def _row(table: str, result: Result) -> dict[str, Any]:
         "table": table, "family": result.info.family if result.info else "", "measure": result.title,
         "value": result.value, "unit": result.unit, "yardstick": result.beside, "reading": result.sentence,
     }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DatabaseBenchmark:
+    """Several methods of several tables tried on one database.
+
+    Attributes
+    ----------
+    table
+        A row for each method and measure: mean over replicates, smallest and largest, and CPU seconds.
+    failed
+        Methods that made nothing, with the reason.
+    """
+
+    table: pl.DataFrame
+    failed: Mapping[str, str]
+
+
+def benchmark_databases(
+    base: Database, methods: Mapping[str, Mapping[str, Any]], *, replicates: int = 3, holdout_share: float = 0.0,
+    measures: Sequence[str] | None = None, seed: int = 0, progress: Progress | None = None,
+) -> DatabaseBenchmark:  # fmt: skip
+    """Try methods of several tables, each several times; families set aside stand beside.
+
+    Examples
+    --------
+    >>> from dalenius.data import examples
+    >>> found = benchmark_databases(examples.visits(150), {"hma": {}}, replicates=2, measures=["cardinality"])
+    >>> found.table.select("method", "measure").rows()
+    [('hma', 'Numbers of children')]
+    """
+    top = next(n for n in base.sequence if base.children(n) or len(base.tables) == 1)
+    order = generator(seed, "holdout").permutation(base[top].rows)
+    aside = int(base[top].rows * holdout_share)
+    seen, held = (base.take(order[aside:]), base.take(order[:aside])) if aside else (base, None)
+    names = list(DATABASE_MEASURES) if measures is None else list(measures)
+    rows: list[dict[str, Any]] = []
+    failed: dict[str, str] = {}
+    for method, options in methods.items():
+        if progress is not None:
+            progress(method)
+        start = process_time()
+        try:
+            made = make_relational(method, **options).make(seen, replicates, seed=seed)
+        except DaleniusError as error:
+            failed[method] = str(error)
+            continue
+        seconds = (process_time() - start) / replicates
+        found = [evaluate_databases(seen, one, held, measures=names) for one in made]
+        for row in found[0].table.iter_rows(named=True):
+            same = [
+                f.table.filter((pl.col("table") == row["table"]) & (pl.col("measure") == row["measure"]))
+                for f in found
+            ]
+            values = [float(s["value"][0]) for s in same if s.height]
+            rows.append({
+                "method": method, "table": row["table"], "measure": row["measure"], "mean": float(np.mean(values)),
+                "low": min(values), "high": max(values), "yardstick": row["yardstick"], "CPU seconds": seconds,
+            })  # fmt: skip
+    return DatabaseBenchmark(pl.DataFrame(rows, infer_schema_length=None), failed)
 
 
 def evaluate_databases(

@@ -241,6 +241,25 @@ def canaries() -> Database:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("method", ["conditional", "hma", "flatten", "join"])
+def test_the_order_of_rows_tells_nothing(method):
+    """Files are often sorted by what is secret: the made rows, and their keys, stand in no such order."""
+    n, rng = 1500, np.random.default_rng(1)
+    pay = np.sort(rng.normal(3000, 700, n)).round(1)
+    each = 1 if method == "join" else 2
+    people = {"id": np.arange(n), "pay": pay}
+    jobs = {"id": np.repeat(np.arange(n), each), "hours": np.sort(rng.normal(30, 6, n * each)).round(1)}
+    base = Database.of(
+        {"people": people, "jobs": jobs}, {"people": "id"}, [Link("people", "id", "jobs", "id")]
+    )
+    made = make_relational(method).make(base, seed=1).database
+    for table, column in (("people", "pay"), ("jobs", "hours")):
+        frame = made[table].to_frame("polars")
+        rows = np.arange(frame.height)
+        for place in (rows, frame["id"].to_numpy()):
+            assert abs(np.corrcoef(place, frame[column].to_numpy())[0, 1]) < 0.2, (table, column)
+
+
 @pytest.mark.parametrize("method", ["conditional", "hma", "flatten"])
 def test_canaries_come_out_neither_as_values_nor_through_keys_or_counts(method, tmp_path):
     assert method in RELATIONAL

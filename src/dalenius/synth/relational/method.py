@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, TypeVar
 
@@ -67,6 +68,12 @@ class DatabaseModel(ABC):
         }
         self.told = parts.notes
         return with_keys(self.frame, made, parts.places, self.patterns, self.columns, seed, self.origins)
+
+    def save(self, path: str | Path) -> None:
+        """Save it to one file without pickle; `load_database_model` opens it."""
+        from dalenius.synth.relational.model_file import save_database_model  # noqa: PLC0415 (it needs all methods)
+
+        save_database_model(self, path)
 
     @abstractmethod
     def draw(self, seed: Seed) -> Parts:
