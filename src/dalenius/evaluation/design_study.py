@@ -19,13 +19,14 @@ from dalenius.data.relations import Database, Link
 from dalenius.data.table import Table
 from dalenius.synth import Candidate
 from dalenius.synth.population import HouseholdPopulation, SurveySpec, draw_sample
+from dalenius.synth.population.sampling import Allocation
 from dalenius.synth.relational import synthesize_database
 from dalenius.utility.distances import count_distances
 from dalenius.utility.households import household_counts
 
 Way: TypeAlias = Callable[[pl.DataFrame, SurveySpec, Seed], pl.DataFrame]
 """Makes a file of a sample: its rows with household, strata, basic columns and a column ``weight``."""
-DESIGNS = ("prop", "equal")
+DESIGNS: tuple[Allocation, ...] = ("prop", "equal")
 OLDEST = 85
 """Ages from here on are one band: with five years each, 322 cells of region by age by sex in the paper's survey."""
 CAUTION = (
@@ -50,7 +51,7 @@ def as_families(method: str) -> Way:
         base = Database.of(
             {"homes": homes, "people": people}, {"homes": key}, [Link("homes", key, "people", key)]
         )
-        made = synthesize_database(base, method, seed=seed)  # type: ignore[arg-type]
+        made = synthesize_database(base, method, seed=seed)
         return made["people"].to_frame("polars").join(made["homes"].to_frame("polars"), on=key)
 
     return make
@@ -111,7 +112,7 @@ class DesignStudy:
 
 def design_study(
     truth: pl.DataFrame, spec: SurveySpec, ways: Mapping[str, Way] | None = None, *,
-    designs: Sequence[str] = DESIGNS, households: int = 6000, repeats: int = 1, cells: Sequence[str] | None = None,
+    designs: Sequence[Allocation] = DESIGNS, households: int = 6000, repeats: int = 1, cells: Sequence[str] | None = None,
     sex: str | None = None, seed: int = 0,
 ) -> DesignStudy:  # fmt: skip
     """Draw samples of a known population, calibrate them, make each of them anew by every way, compare with the truth.
@@ -151,7 +152,7 @@ def design_study(
             mine = sequence(seed, design, repeat)
             drawn = draw_sample(
                 known, households, design, household=spec.household_id, strata=spec.strata, seed=mine
-            )  # type: ignore[arg-type]
+            )
             sample = post_stratified(drawn, known, crossed)
             for name, way in (ways or WAYS).items():
                 made = way(sample, replace(spec, weight="weight", household_size=None), sequence(mine, name))
