@@ -112,7 +112,8 @@ class DesignStudy:
 
 def design_study(
     truth: pl.DataFrame, spec: SurveySpec, ways: Mapping[str, Way] | None = None, *,
-    designs: Sequence[Allocation] = DESIGNS, households: int = 6000, repeats: int = 1, cells: Sequence[str] | None = None,
+    designs: Sequence[Allocation] = DESIGNS, households: int = 6000, repeats: int = 1,
+    cells: Sequence[str] | None = None,
     sex: str | None = None, seed: int = 0,
 ) -> DesignStudy:  # fmt: skip
     """Draw samples of a known population, calibrate them, make each of them anew by every way, compare with the truth.
