@@ -1,4 +1,4 @@
-"""SDMetrics and SDV in an environment of their own: ``PEER/bin/python bench/relations_peer.py golden|hma FOLDER OUT``.
+"""SDMetrics and SDV in an environment of their own: ``PEER_PYTHON bench/relations_peer.py golden|hma|par FOLDER OUT``.
 
 ``golden`` compares two folders of tables with SDMetrics' report of several tables; ``hma`` fits SDV's HMA and
 samples as many parents, and writes what it took. Called by ``bench/relations.py``.
@@ -80,10 +80,39 @@ def hma(folder: Path, facts: dict[str, Any], out: Path) -> dict[str, Any]:
     return {"fit": middle - start, "sample": end - middle}
 
 
+def par(folder: Path, out: Path) -> dict[str, Any]:
+    """CPU seconds of SDV's PAR on visits beside their patients, and its tables."""
+    from sdv.metadata import Metadata
+    from sdv.sequential import PARSynthesizer
+
+    data = tables(folder)
+    whole = data["visits"].merge(data["patients"], on="patient_id").drop(columns="visit_id")
+    whole["died"] = whole["died"].fillna(pd.Timestamp("2100-01-01"))
+    described = Metadata.detect_from_dataframe(whole, table_name="visits")
+    described.update_column("patient_id", sdtype="id")
+    described.set_sequence_key("patient_id")
+    described.set_sequence_index("date")
+    start = time.process_time()
+    model = PARSynthesizer(described, context_columns=["sex", "region", "born", "died"])
+    model.fit(whole)
+    middle = time.process_time()
+    made = model.sample(num_sequences=len(whole["patient_id"].unique()))
+    end = time.process_time()
+    out.mkdir(exist_ok=True)
+    made["died"] = made["died"].where(made["died"] < pd.Timestamp("2090-01-01"))
+    people = made.drop_duplicates("patient_id")[["patient_id", "sex", "region", "born", "died"]]
+    people.to_parquet(out / "patients.parquet")
+    visits = made[["patient_id", "date", "reason", "cost"]].reset_index(names="visit_id")
+    visits.to_parquet(out / "visits.parquet")
+    return {"fit": middle - start, "sample": end - middle}
+
+
 if __name__ == "__main__":
     what, *places = sys.argv[1:]
-    told = json.loads((Path(places[0]) / "facts.json").read_text())
-    if what == "golden":
+    told = json.loads((Path(places[0]) / "facts.json").read_text()) if what != "par" else {}
+    if what == "par":
+        print(json.dumps(par(Path(places[0]), Path(places[1]))))
+    elif what == "golden":
         print(json.dumps(golden(Path(places[0]), Path(places[1]), told)))
     else:
         print(json.dumps(hma(Path(places[0]), told, Path(places[1]))))
