@@ -147,6 +147,12 @@ def spread(people: int, draws: int) -> dict[str, float]:
             wide(examples.benefit_registers(n, seed=s)) for n, s in ((2000, seed + 50), (10_000, seed + 99))
         )
         rows.append(figures(real, test, targets))
+    for name in ("year", "ioaw", "rmse", "f1", "mcc"):
+        held = [row[name] for row in rows]
+        far = (PROTOTYPE["real"][name] - np.mean(held)) / np.std(held, ddof=1)
+        print(
+            f"real {name}, {draws} draws: {np.mean(held):.4g}, the prototype's one is {far:+.2f} deviations away"
+        )
     return {name: float(np.std([row[name] for row in rows], ddof=1)) for name in rows[0]}
 
 
@@ -188,7 +194,7 @@ def main() -> None:
         pl.col("kept").mean(), pl.col("kept").min().alias("least"), pl.col("prior").first()
     ).pivot("file", index=["rule", "prior"], values=["kept", "least"]))  # fmt: skip
     print(rows.group_by("file", maintain_order=True).mean().drop("seed"))
-    beside(rows, kept, spread(people, seeds))
+    beside(rows, kept, spread(people, 3 * seeds))
     print("paper:", PAPER)
 
 
