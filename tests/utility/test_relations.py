@@ -147,6 +147,32 @@ def test_dependence_that_is_made_up_counts_as_much_as_one_that_is_lost():
     assert dependence_kept(dependence_table(Pair(apart, apart), [("a", "b")])) == 1.0
 
 
+def unrelated(seed: int) -> Database:
+    """Homes and people whose columns have nothing to do with each other, but members of a home are alike."""
+    rng = np.random.default_rng(seed)
+    homes, family = 200, 10
+    kind = np.repeat(rng.choice(["a", "b", "c"], homes), family)
+    people = {"home_id": np.repeat(np.arange(homes), family), "kind": kind}
+    above = {
+        "id": np.arange(homes),
+        "area": rng.choice(["n", "s", "e"], homes),
+        "rank": rng.integers(0, 50, homes),
+    }
+    return Database.of(
+        {"homes": above, "people": people}, {"homes": "id"}, [Link("homes", "id", "people", "home_id")]
+    )
+
+
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_what_goes_together_by_chance_alone_is_no_loss(seed):
+    """2,000 rows, but only 200 families: rows of one family are no evidence of their own."""
+    original, other = unrelated(1), unrelated(seed)
+    for made in (other, dealt(original, seed)):
+        found = evaluate_databases(original, made, measures=["parent-child"])["parent-child"]
+        assert found.value == 1.0
+        assert found.sentence.startswith("Nothing goes together")
+
+
 @pytest.mark.slow
 def test_families_are_told_apart_where_they_are_dealt_out(three):
     original, fresh, _ = three

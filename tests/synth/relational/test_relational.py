@@ -155,6 +155,15 @@ def test_events_keep_birth_death_gaps_and_transitions():
     for rule in parse_crossing(base.rules, base.links):
         assert broken_share(made, rule) == 0
     first, second = (_sequence(b) for b in (base, made))
+    assert second["date"].max() <= first["date"].max(), "nothing comes after the last date of the original"
+    born = [b["patients"].to_frame("polars").select("patient_id", "born") for b in (base, made)]
+    ages = [
+        f.unique("patient_id", keep="first", maintain_order=True).join(p, on="patient_id")["date"].std()
+        for f, p in zip((first, second), born, strict=True)
+    ]
+    assert ages[1].total_seconds() == pytest.approx(
+        ages[0].total_seconds(), rel=0.15
+    )  # first dates by the calendar
     moves = [
         f.drop_nulls("before").group_by("before", "reason").len().sort("before", "reason")
         for f in (first, second)
