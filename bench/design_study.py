@@ -45,9 +45,8 @@ def main() -> None:
             6003,
         )
         cells = ["db040", "rb090", "pb220a"]
-        # in a sample of 6,000 households some regions have nobody of a rare citizenship: foreigners are one class
-        own = pl.when(pl.col("pb220a") == "AT").then(pl.lit("AT")).when(pl.col("pb220a").is_not_null())
-        people = people.with_columns(own.then(pl.lit("other")).otherwise(None).alias("pb220a"))
+        # a sample of 6,000 households has nobody in some cells of region by sex by citizenship: known or not is one cell
+        people = people.with_columns(pb220a=pl.col("pb220a").is_not_null())
     else:
         people = examples.population(60_000, seed=1)
         spec, cells, sex, size = (

@@ -88,7 +88,7 @@ def par(folder: Path, out: Path) -> dict[str, Any]:
     data = tables(folder)
     whole = data["visits"].merge(data["patients"], on="patient_id").drop(columns="visit_id")
     whole["died"] = whole["died"].fillna(pd.Timestamp("2100-01-01"))
-    described = Metadata.detect_from_dataframe(whole, table_name="visits")
+    described = Metadata.detect_from_dataframes({"visits": whole})
     described.update_column("patient_id", sdtype="id")
     described.set_sequence_key("patient_id")
     described.set_sequence_index("date")
