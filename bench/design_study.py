@@ -45,7 +45,7 @@ def main() -> None:
             6003,
         )
         cells = ["db040", "rb090", "pb220a"]
-        # a sample of 6,000 households has nobody in some cells of region by sex by citizenship: known or not is one cell
+        # 6,000 households leave some cells of region by sex by citizenship empty: known or not is what counts
         people = people.with_columns(pb220a=pl.col("pb220a").is_not_null())
     else:
         people = examples.population(60_000, seed=1)
