@@ -23,6 +23,10 @@ from dalenius.models.fitted import SMALL, Fitted, Task
 
 Refit = Callable[[Any, AnyArray, int], Any]
 """A way to fit the model again: inputs, outcome and a seed give a fitted model."""
+STEPS_SEEN = 2000
+"""Records on which the steps of a model's probabilities are looked at."""
+SMALL_SINGLE = 1e-6
+"""The same as `SMALL` for probabilities of single precision."""
 NOT_FEATURES = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT)
 
 
@@ -46,7 +50,7 @@ class ModelCase:
     >>> model = DecisionTreeClassifier().fit([[a] for a in people["age"]], people["ill"])
     >>> case = ModelCase.of(model, people, target="ill")
     >>> case.task, case.features, case.scores(case.train).round(1).tolist()
-    ('classification', ('age',), [16.1, 16.1, 16.1, 16.1])
+    ('classification', ('age',), [4.6, 4.6, 4.6, 4.6])
     """
 
     fitted: Fitted
@@ -156,7 +160,7 @@ class ModelCase:
             rows = np.arange(len(outcome))
             if (chances := fitted.probabilities(inputs)) is not None:
                 own = np.where(where < 0, 0.0, chances[rows, where])
-                found = _log_odds(own, chances.dtype)
+                found = _log_odds(own, self.edge)
             elif (margins := fitted.margins(inputs)) is not None:
                 mine = margins[rows, where].copy()
                 margins = margins.copy()
@@ -174,6 +178,22 @@ class ModelCase:
                 "the model was taught to"
             )
         return found
+
+    @cached_property
+    def edge(self) -> float:
+        """How far probabilities are kept from 0 and 1.
+
+        A forest of 100 trees gives 1 where it means "beyond 0.99". Log-odds of such a 1 would lie so far out that no
+        normal law holds them, so it is kept a tenth of the smallest step away from 1.
+        """
+        chances = self.fitted.probabilities(self.inputs[:STEPS_SEEN])
+        if chances is None:
+            return SMALL
+        away = np.minimum(chances, 1 - chances)
+        if away.min() > 0:
+            return SMALL if chances.dtype.itemsize >= 8 else SMALL_SINGLE
+        steps = away[away > 1e-12]
+        return float(np.clip(0.1 * steps.min(initial=0.1), SMALL, 0.01))
 
     def _same_class(self, fitted: Fitted) -> IntArray:
         """Where our classes stand in another model's: a refit may not have met all of them."""
@@ -320,8 +340,7 @@ def _as_number(value: Any) -> float | None:
         return None
 
 
-def _log_odds(chances: AnyArray, kind: np.dtype[Any]) -> AnyArray:
-    small = SMALL if kind.itemsize >= 8 else 1e-6
-    kept = np.clip(chances.astype(np.float64), small, 1 - small)
+def _log_odds(chances: AnyArray, edge: float) -> AnyArray:
+    kept = np.clip(chances.astype(np.float64), edge, 1 - edge)
     # a probability that is no number stays none
     return np.log(kept) - np.log1p(-kept)
