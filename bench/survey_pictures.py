@@ -15,7 +15,7 @@ from dalenius.utility.inference.charts import coefficient_chart
 from pictures import save
 from survey_design import COLUMNS, country, sample
 
-DRAWS = 200
+DRAWS = 100
 
 
 def verdict() -> None:
