@@ -235,8 +235,8 @@ FAULTS = [
     ),
     Fault(
         "synth/kept.py",
-        'keeps = ("table",)',
-        "keeps = ()",
+        'keeps: ClassVar[tuple[str, ...]] = ("table",)',
+        "keeps: ClassVar[tuple[str, ...]] = ()",
         "tests/common/test_synthesizers.py -k 'saved and bootstrap'",
     ),
     Fault(
@@ -641,8 +641,8 @@ FAULTS = [
     ),
     Fault(
         "published/ends.py",
-        'self.done, self.programs = int(held["facts"][0])',
-        'self.done, self.programs = int(held["facts"][0]) + 8',
+        'self.stage, self.done, self.programs = map(int, held["facts"][:3])',
+        'self.stage, self.done, self.programs = (int(fact) + 8 for fact in held["facts"][:3])',
         "tests/published/test_keeping.py -k killed",
     ),
     Fault(
@@ -767,8 +767,8 @@ FAULTS = [
     ),
     Fault(
         "outputs/checks.py",
-        'flagged = (figures["rows"] >= 2) & (figures["low"] == figures["high"])',
-        'flagged = (figures["rows"] >= 20) & (figures["low"] == figures["high"])',
+        'return np.asarray((evidence.figures["rows"] >= 2) & near)',
+        'return np.asarray((evidence.figures["rows"] >= 20) & near)',
         "tests/outputs/test_acro_faults.py",
     ),
     Fault(
@@ -877,5 +877,35 @@ FAULTS = [
         "np.bincount(which, sizes)[which] >= k",
         "sizes >= k",
         "tests/mask/test_safepub.py",
+    ),
+    Fault(
+        "synth/joint/bayes.py",
+        "whole = (ends + np.arange(len(ends))[:, None]).ravel()",
+        "whole = (ends + np.arange(len(ends))[:, None]).T.ravel()",
+        "tests/synth/test_generators.py -k draws_the_law",
+    ),
+    Fault(
+        "synth/joint/network.py",
+        'at = measured.choose("parents of a column", scores, 2.0, price / (columns - 1))',
+        'at = measured.choose("parents of a column", scores, 2.0, price)',
+        "tests/synth/test_generators.py -k budget",
+    ),
+    Fault(
+        "synth/copula.py",
+        "covariance / np.maximum(np.outer(held, held), 1e-12)",
+        "covariance / np.maximum(np.sqrt(np.outer(held, held)), 1e-12)",
+        "tests/synth/test_generators.py -k cut_into_pieces",
+    ),
+    Fault(
+        "synth/copula.py",
+        "means = np.bincount(self.codes[self.present], common[self.present], len(self.entries)) / held",
+        "means = np.arange(len(held))",
+        "tests/synth/test_generators.py -k ups_and_downs",
+    ),
+    Fault(
+        "synth/arf.py",
+        "group[child] = child if held[child] >= least else group[node]",
+        "group[child] = child",
+        "tests/synth/test_generators.py -k mixed_from_a_leaf",
     ),
 ]
