@@ -100,6 +100,15 @@ def test_design_effects_are_those_of_the_variances(psu, strata):
     assert clustered_effect([column], design) == pytest.approx(by_hand, rel=1e-9)
 
 
+def test_weighted_tables_have_the_effect_of_independent_rows():
+    table, other, times = files()
+    found = Pair(table, other).weigh_many([["a"]])["a",].original.effect
+    assert found == pytest.approx(
+        clustered_effect([table["a"].categories], Design(times.astype(float))), rel=1e-9
+    )
+    assert abs(found - 1) > 0.05
+
+
 def test_replicates_tell_the_effect_where_units_are_not_known():
     table, _, times = files()
     design = Design(times.astype(float)).replicated("bootstrap", 400, seed=1)
@@ -134,5 +143,8 @@ def test_heavy_weights_do_not_buy_a_verdict():
     rng = np.random.default_rng(9)
     junk = table.take(rng.integers(0, table.rows, 300)).to_frame("dict")
     junk["weight"] = [1e4, 1e4, 1e4] + [1.0] * 297
-    heavy = one_way_utility(Pair(table, junk, grouping=Grouping.fit(table)))
-    assert heavy.value > 30
+    pair = Pair(table, junk, grouping=Grouping.fit(table))
+    found = pair.weigh_many([["a"]])["a",]
+    assert found.protected.effect > 20
+    assert found.effect() == pytest.approx(2 * found.original.effect)
+    assert one_way_utility(pair).value > 30
