@@ -399,12 +399,18 @@ def fresh_sample(pair: Pair, count: int, columns: Sequence[str]) -> float:
         return 1 + more
     step = -(-len(tables) // EFFECTS)
     some = tables[::step]
+    weighed = pair.weigh_many(some)
     whole = np.mean(
-        [clustered_effect([pair.categories(name).original for name in names], first) for names in some]
+        [
+            weighed[names].original.effect  # rows drawn one by one: the weights tell it
+            if first.simple
+            else clustered_effect([pair.categories(name).original for name in names], first)
+            for names in some
+        ]
     )
     if second is None:
         return 1 + more * float(whole)
-    own = np.mean([found.effect() for found in pair.weigh_many(some).values()])
+    own = np.mean([found.effect() for found in weighed.values()])
     return float((1 + more) * whole / own)
 
 
