@@ -229,14 +229,14 @@ def defence_table(audits: Sequence[Audited]) -> pl.DataFrame:
 def defence_chart(table: pl.DataFrame) -> Any:
     """What is left of the explanations against what an attacker still reaches."""
     base = alt.Chart(table.to_arrow()).properties(width=460, height=300)
-    x = alt.X(
-        "rank agreement:Q",
-        title="explanations left: agreement of the columns' order",
-        scale=alt.Scale(zero=False),
-    )
+    title = "explanations left: agreement of the columns' order"
+    x = alt.X("rank agreement:Q", title=title, scale=alt.Scale(domain=[0, 1], clamp=True))
     y = alt.Y("skill %:Q", title="records rebuilt: % better than a guess")
     points = base.mark_point(size=80, filled=True, color=RISK).encode(
         x=x, y=y, tooltip=["defence", "skill %"]
     )
-    words = base.mark_text(align="right", dx=-8, fontSize=11).encode(x=x, y=y, text="defence:N")
-    return alt.layer(points, words)
+    # names stand on the side where there is room for them
+    near, far = (base.transform_filter(f"datum['rank agreement'] {sign} 0.5") for sign in ("<", ">="))
+    left = near.mark_text(align="left", dx=8, fontSize=11).encode(x=x, y=y, text="defence:N")
+    right = far.mark_text(align="right", dx=-8, fontSize=11).encode(x=x, y=y, text="defence:N")
+    return alt.layer(points, left, right)

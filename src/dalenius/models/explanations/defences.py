@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import OptionError, counted
 from dalenius.core.random import Seed, generator
 from dalenius.data.vector import AnyArray
 from dalenius.models.explanations.explain import Explanations
@@ -49,7 +49,7 @@ class Quantize:
     @property
     def words(self) -> str:
         """What it does."""
-        return f"{self.decimals} decimals" if self.step is None else f"steps of {self.step:g}"
+        return counted(self.decimals or 0, "decimal") if self.step is None else f"steps of {self.step:g}"
 
     def apply(self, values: AnyArray, seed: Seed = 0) -> AnyArray:
         """Changed explanations."""
