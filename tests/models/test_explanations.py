@@ -323,7 +323,7 @@ def test_a_constant_column_is_flagged():
 
 
 OPTIMIZERS = {
-    name: ("nn", {"optimizer": name, "epochs": 60}) for name in ("sgd", "momentum", "rmsprop", "adam")
+    name: ("nn", {"optimizer": name, "epochs": 400}) for name in ("sgd", "momentum", "rmsprop", "adam")
 }
 
 
@@ -339,7 +339,7 @@ def test_the_shapes_of_the_paper():
         "forest": (RandomForestClassifier(100, max_depth=5, random_state=1), "probability"),
         "boosting": (GradientBoostingClassifier(random_state=1), "probability"),
         "svm": (SVC(random_state=1), "decision"),
-        "network": (MLPClassifier((12, 12), max_iter=500, random_state=1), "probability"),
+        "network": (MLPClassifier((12, 12), early_stopping=True, random_state=1), "probability"),
     }
     average = {}
     for name, (model, output) in models.items():
