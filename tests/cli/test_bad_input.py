@@ -20,7 +20,10 @@ def fails(*words: object) -> str:
     lines = result.stderr.strip().splitlines()
     errors = [line for line in lines if line.startswith("dalenius: ")]
     assert len(errors) == 1, lines
-    assert len(lines[-1]) < 400
+    own = lines[-1]
+    for word in words:  # how long the folder's name is, is nobody's fault
+        own = own.replace(str(word), "")
+    assert len(own) < 400
     return errors[0]
 
 

@@ -34,10 +34,20 @@ def charts(page: str) -> dict[str, dict[str, float]]:
     places = re.findall(r'<h4>([^<]*)</h4><div class="chart" id="(chart\d+)"', page)
     shown = {}
     for name, place in places:
-        spec = specs["charts"][place]
-        rows = [row for data in spec["datasets"].values() for row in data]
+        rows = chart_rows(specs["charts"][place])
         shown[name] = {r["value"]: r["share"] for r in rows if r.get("file") == "original"}
     return shown
+
+
+def chart_rows(chart: dict) -> list[dict]:
+    """Rows of a chart as the page draws them: kept as columns, repeated words by number, where there is one set."""
+    if "datasets" in chart:
+        return [row for data in chart["datasets"].values() for row in data]
+    cells = {
+        field: [held["of"][i] for i in held["at"]] if isinstance(held, dict) else held
+        for field, held in chart["columns"].items()
+    }
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
 
 @dataclass
