@@ -12,16 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
-from dalenius.core.errors import DaleniusError, DataError, FileError, SchemaError, no_column
+from dalenius.core.errors import DaleniusError, DataError, SchemaError, no_column
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data import Schema, Table, read
 from dalenius.data.units import deal
 from dalenius.evaluation.policy import Rule, described
 from dalenius.models.candidates import ModelCandidate
+from dalenius.release.plan_file import load_entries
 
 ENTRIES = {
     "version", "title", "audience", "input", "schema", "predicts", "holdout", "holdout_share", "seed", "candidates",
@@ -108,10 +106,9 @@ def _known(table: Table, predicts: str) -> Table:
 def is_model_plan(path: str | Path) -> bool:
     """Whether a plan is about models: it names a column that is predicted."""
     try:
-        content = YAML(typ="safe").load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, YAMLError, UnicodeDecodeError):
+        return "predicts" in load_entries(Path(path))[1]
+    except DaleniusError:
         return False
-    return isinstance(content, dict) and "predicts" in content
 
 
 def read_model_plan(path: str | Path) -> ModelPlan:
@@ -129,15 +126,7 @@ def read_model_plan(path: str | Path) -> ModelPlan:
     model 'oak'; there are tree, forest, boosting, linear, neighbours, constant
     """
     where = Path(path)
-    try:
-        text = where.read_text(encoding="utf-8")
-        content = YAML(typ="safe").load(text)
-    except OSError as error:
-        raise FileError(f"{where}: cannot read the plan ({error.strerror})") from None
-    except (YAMLError, UnicodeDecodeError):
-        raise FileError(f"{where}: the plan is not valid YAML") from None
-    if not isinstance(content, dict):
-        raise SchemaError(f"{where}: a plan is a list of 'entry: value' lines")
+    text, content = load_entries(where)
     faults: list[str] = []
     plan = _Reader(content, where.parent, faults).plan(text)
     if faults:

@@ -14,11 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
 import dalenius.evaluation  # noqa: F401 (registers the measures that policy lines name)
-from dalenius.core.errors import DaleniusError, FileError, OptionError, SchemaError, names, no_column
+from dalenius.core.errors import DaleniusError, OptionError, SchemaError, names, no_column
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.registry import Subject
 from dalenius.counts.database_pair import DATABASE_MEASURES
@@ -30,6 +27,7 @@ from dalenius.data.relations import Database
 from dalenius.data.relations_view import named_columns
 from dalenius.dp.budget import Neighbours
 from dalenius.evaluation.policy import ACROSS_TABLES, DEFAULT_POLICY, NEARNESS, Rule, described
+from dalenius.release.plan_file import load_entries
 from dalenius.release.several import files_of, load_base, possible, scenario_faults
 from dalenius.release.tables_attack import TablesEntry
 from dalenius.synth import Candidate
@@ -193,15 +191,7 @@ def read_plan(path: str | Path) -> Plan:
     no candidates: name at least one method; no scenarios: name at least one intruder with keys and targets
     """
     where = Path(path)
-    try:
-        text = where.read_text(encoding="utf-8")
-        content = YAML(typ="safe").load(text)
-    except OSError as error:
-        raise FileError(f"{where}: cannot read the plan ({error.strerror})") from None
-    except (YAMLError, UnicodeDecodeError):
-        raise FileError(f"{where}: the plan is not valid YAML") from None
-    if not isinstance(content, dict):
-        raise SchemaError(f"{where}: a plan is a list of 'entry: value' lines")
+    text, content = load_entries(where)
     faults: list[str] = []
     plan = _Reader(content, where.parent, faults).plan(text)
     if faults:
