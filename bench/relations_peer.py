@@ -94,10 +94,11 @@ def par(folder: Path, out: Path) -> dict[str, Any]:
     described.set_sequence_index("date")
     start = time.process_time()
     model = PARSynthesizer(described, context_columns=["sex", "region", "born", "died"])
-    model.fit(whole)
+    model.fit({"visits": whole})
     middle = time.process_time()
-    made = model.sample(num_sequences=len(whole["patient_id"].unique()))
+    made = model.sample_sequences(len(whole["patient_id"].unique()))
     end = time.process_time()
+    made = made["visits"] if isinstance(made, dict) else made
     out.mkdir(exist_ok=True)
     made["died"] = made["died"].where(made["died"] < pd.Timestamp("2090-01-01"))
     people = made.drop_duplicates("patient_id")[["patient_id", "sex", "region", "born", "died"]]
