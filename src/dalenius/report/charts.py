@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import vl_convert
@@ -55,6 +56,17 @@ class Charts:
         exact = json.dumps(plain(page), default=str, allow_nan=False)
         rounded = json.loads(exact, parse_float=lambda digits: float(f"{float(digits):.5g}"))
         return json.dumps(rounded, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+
+
+def chart_specs() -> str:
+    """Script that puts the charts of `Charts.to_json` together again, for the report and for pages alike.
+
+    Examples
+    --------
+    >>> "function spec(chart)" in chart_specs()
+    True
+    """
+    return (Path(__file__).parent / "templates" / "specs.js").read_text(encoding="utf-8")
 
 
 def _apart(spec: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -18,7 +18,7 @@ from dalenius.evaluation.columns import column_chart, column_words, public_pair
 from dalenius.evaluation.histograms import histogram_chart
 from dalenius.evaluation.plotting import shown_bars
 from dalenius.report.behind import FEW_TABLES, MOST_TABLES, as_script, tables_behind
-from dalenius.report.charts import Charts, chart_library
+from dalenius.report.charts import Charts, chart_library, chart_specs
 from dalenius.report.glossary import explained, glossary
 from dalenius.report.overview import draw_points, map_words, overview, pareto
 from dalenius.report.places import places_picture
@@ -104,7 +104,7 @@ def render_report(
         .render(
             context,
             style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
-            script=(TEMPLATES / "report.js").read_text(encoding="utf-8"),
+            script=chart_specs() + (TEMPLATES / "report.js").read_text(encoding="utf-8"),
             vega=chart_library(),
             specs=charts.to_json(),
         )

@@ -29,9 +29,17 @@ def routes(shell: Shell) -> APIRouter:
             return Response(_vega(), media_type="text/javascript")
         if name not in KINDS:
             return PlainTextResponse("not found", 404)
-        return Response((PLACE / name).read_text(encoding="utf-8"), media_type=KINDS[name])
+        text = (PLACE / name).read_text(encoding="utf-8")
+        return Response(_specs() + text if name == "charts.js" else text, media_type=KINDS[name])
 
     return router
+
+
+@cache
+def _specs() -> str:
+    from dalenius.report.charts import chart_specs  # noqa: PLC0415 (brings the library, which few pages need)
+
+    return chart_specs()
 
 
 @cache

@@ -52,7 +52,7 @@ def routes(shell: Shell) -> APIRouter:
     def example() -> Response:
         with tempfile.TemporaryDirectory(dir=shell.place.folder) as place:
             files = []
-            for name, table in examples.visits(800, seed=1).tables.items():
+            for name, table in examples.visits(1000, seed=1).tables.items():
                 files.append(Path(place) / f"{name}.csv")
                 table.to_frame("polars").write_csv(files[-1])
             run = shell.place.open_folder(files, "Example clinic")

@@ -1,15 +1,6 @@
-"use strict";
 // The place of a chart carries its words, so the drawing itself is hidden from screen readers.
 // Charts of closed parts are drawn when the part is opened, so that a long report opens at once.
-const { shared, forms, charts } = JSON.parse(document.getElementById("specs").textContent);
 const options = { actions: false, renderer: "svg", tooltip: { theme: "light" } };
-// Charts that differ in their rows alone share one form; rows are kept as columns, words that repeat by their number.
-function spec(chart) {
-  if (chart.form === undefined) return { ...shared, ...chart };
-  const columns = Object.entries(chart.columns).map(([field, held]) => [field, held.of ? held.at.map((i) => held.of[i]) : held]);
-  const rows = columns.length ? columns[0][1].map((_, i) => Object.fromEntries(columns.map(([field, cells]) => [field, cells[i]]))) : [];
-  return { ...shared, ...forms[chart.form], datasets: { rows } };
-}
 function draw(place) {
   if (place.dataset.drawn) return;
   place.dataset.drawn = "waiting";

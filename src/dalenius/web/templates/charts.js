@@ -1,11 +1,4 @@
-"use strict";
 // Draws the charts of a page. The place of a chart carries its words, so the drawing itself is hidden from screen readers.
-const { shared, forms, charts } = JSON.parse(document.getElementById("specs").textContent);
-function spec(chart) {  // charts that differ in their rows alone share one form
-  if (chart.form === undefined) return { ...shared, ...chart };
-  const rows = chart.rows.map((row) => Object.fromEntries(chart.fields.map((field, i) => [field, row[i]])));
-  return { ...shared, ...forms[chart.form], datasets: { rows } };
-}
 document.querySelectorAll(".chart").forEach((place) => {
   const sheet = document.createElement("div");  // Vega names what it draws in; the words of the place stay
   sheet.setAttribute("aria-hidden", "true");
