@@ -11,8 +11,11 @@ from typing import Any
 import hypothesis
 import pytest
 
-# A first call compiles kernels and machines are busy: no test may depend on how long a call takes.
-hypothesis.settings.register_profile("house", deadline=None)
+from tests import LONG
+
+# A first call compiles kernels and machines are busy: no test may depend on how long a call takes. The same code gives
+# the same outcome on every machine; DALENIUS_LONG=1 looks for examples nobody has seen, and more of them.
+hypothesis.settings.register_profile("house", deadline=None, derandomize=not LONG)
 hypothesis.settings.load_profile("house")
 
 BATTERIES = (

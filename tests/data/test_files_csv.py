@@ -432,6 +432,18 @@ def test_numbers_at_the_edges_are_written_as_they_are_read(tmp_path: Path) -> No
     assert read_csv(path).to_frame("polars")["x"].to_list()[1:] == [0, -1, 10, 99, 100]
 
 
+@pytest.mark.parametrize("short", [1 << 20, 0], ids=["short", "long"])
+def test_a_number_that_stands_for_a_gap_is_one_in_a_long_file_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int
+) -> None:
+    monkeypatch.setattr(files_cells, "SHORT", short)
+    monkeypatch.setattr(files_cells, "PEEK", 2)
+    path = tmp_path / "gaps.csv"
+    path.write_text("x,y\n-9,1.5\n3,-9\n4,2.5\n")
+    frame = read_csv(path, missing_strings=("", "-9")).to_frame("dict")
+    assert frame == {"x": [None, 3, 4], "y": [1.5, None, 2.5]}
+
+
 PIECES = ["a", "7", "-12", "0", "07", "1.50", ".5", "-0", "1e3", "NA", "", '"', '""', '"x"', '"a,b"', '"4"', "é", "'=1",
           "12345678901234567", "0.12345678901234567", "sixteen bytes are alike x", "sixteen bytes are alike y",
           ",", ",", "\n", "\n", "\r\n", "\n\n"]  # fmt: skip

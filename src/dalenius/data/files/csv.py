@@ -132,6 +132,8 @@ class _Columns:
 
     def numbers(self, names: Sequence[str]) -> list[bool]:
         """Columns that may be read as numbers at once: nothing is declared that has to be looked for in their text."""
+        if not self.guess and any(sign.isdigit() for word in self.empty for sign in word):
+            return [False] * len(names)  # -9 stands for a gap: a number is looked at as it is written
         columns = map(self.column, names)
         return [c is None or (c.kind in (Kind.INTEGER, Kind.CONTINUOUS) and not c.special) for c in columns]
 
