@@ -50,6 +50,10 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed $(KERNELS)
 	$(BIN)/dalenius demo
 
+# Two workers on two cores: each with one thread for linear algebra, or they wait for one another.
+test slow: export OMP_NUM_THREADS := 1
+test slow: export OPENBLAS_NUM_THREADS := 1
+
 test: $(VENV)/.installed-test $(KERNELS)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 

@@ -15,7 +15,9 @@ from tests import LONG
 
 # A first call compiles kernels and machines are busy: no test may depend on how long a call takes. The same code gives
 # the same outcome on every machine; DALENIUS_LONG=1 looks for examples nobody has seen, and more of them.
-hypothesis.settings.register_profile("house", deadline=None, derandomize=not LONG)
+hypothesis.settings.register_profile(
+    "house", deadline=None, derandomize=not LONG, max_examples=300 if LONG else 50
+)
 hypothesis.settings.load_profile("house")
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

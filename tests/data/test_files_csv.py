@@ -236,7 +236,7 @@ NUMBERS = st.floats(allow_nan=False).filter(lambda v: abs(v) < 1e300)
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_round_trip_with_the_schema(tmp_path: Path, data: st.DataObject) -> None:
     rows = data.draw(st.integers(0, 8))
@@ -276,7 +276,7 @@ def test_round_trip_with_the_schema(tmp_path: Path, data: st.DataObject) -> None
     assert path.read_bytes() == first
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_table_or_one_line(tmp_path: Path, content: bytes) -> None:
     path = put(tmp_path / "b.csv", content)
@@ -450,7 +450,7 @@ PIECES = ["a", "7", "-12", "0", "07", "1.50", ".5", "-0", "1e3", "NA", "", '"', 
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.booleans(), st.booleans())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100, deadline=None)
 def test_a_long_file_is_read_as_a_short_one(
     tmp_path: Path, pieces: list[str], one_column: bool, guess: bool
 ) -> None:

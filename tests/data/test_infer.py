@@ -119,7 +119,7 @@ def test_decimals_are_counted() -> None:
     assert guess(rare).decimals == 3  # one value among many counts
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 5), st.lists(st.integers(-(10**7), 10**7), min_size=1, max_size=20))
 def test_counted_decimals_write_every_number_exactly(places: int, numbers: list[int]) -> None:
     values = [*(number / 10**places for number in numbers), 0.5]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from dalenius.core.errors import DataError, SchemaError
 from dalenius.data import Column, Kind, Schema, Table
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 WORDS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=6)
 NAMES = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
@@ -218,7 +218,7 @@ def same_pandas(left: pd.DataFrame, right: pd.DataFrame) -> None:
                 assert type(a) is type(b) or {type(a), type(b)} == {int, float}, (a, b)
 
 
-@settings(SETTINGS, max_examples=120)
+@settings(SETTINGS, max_examples=40)
 @given(pandas_frames())
 def test_pandas(frame: pd.DataFrame) -> None:
     before = frame.copy(deep=True)

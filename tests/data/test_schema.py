@@ -74,7 +74,7 @@ def schemas(draw: st.DrawFn) -> Schema:
     return Schema(tuple(made), tuple(draw(st.lists(TEXT, max_size=2))), draw(TEXT))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(schemas())
 def test_yaml_round_trip(schema: Schema) -> None:
     again = Schema.from_yaml(schema.to_yaml())

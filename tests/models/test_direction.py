@@ -38,6 +38,7 @@ def worse(name: str, results) -> float:
 MEASURED = [name for name in MODEL_MEASURES if name != "model-explanations"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURED)
 def test_larger_leaves_are_safer_and_a_constant_is_safest(found, name):
     order = [worse(name, found[m]) for m in ("memorising", "leaves of 15", "leaves of 60", "constant")]
@@ -47,6 +48,7 @@ def test_larger_leaves_are_safer_and_a_constant_is_safest(found, name):
         assert order[0] > order[-1] + ALLOWED, order
 
 
+@pytest.mark.slow
 def test_neighbours_carry_everybody(found):
     assert worse("model-stored-records", found["neighbours"]) == 1.0
     assert worse("model-membership", found["neighbours"]) > 0.7

@@ -60,7 +60,12 @@ def from_middle(frame: pl.DataFrame, original: pl.DataFrame, area: str, point: l
     return float(np.hypot(*(both[name] - both[f"{name}_"] for name in point)).mean())
 
 
-@pytest.mark.parametrize("method", ["cart", "forest", "syndiffix"])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "method", ["cart", pytest.param("forest", marks=SLOW), pytest.param("syndiffix", marks=SLOW)]
+)
 def test_points_of_the_example_stay_in_their_municipality(method: str) -> None:
     people = examples.population(5000, seed=1)
     made = dalenius.synthesize(people, method, schema=examples.population_schema(), seed=3)

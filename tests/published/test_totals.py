@@ -76,3 +76,10 @@ def test_doubts_stay_with_what_is_recorded(tmp_path):
     Ledger(tmp_path / "out.jsonl").append("t", doubted)
     assert Ledger(tmp_path / "out.jsonl").published().doubts == doubted.doubts
     assert (doubted | doubted).doubts == doubted.doubts
+
+
+def test_two_labels_that_go_together_are_no_sums_of_one_another():
+    """Where one other label alone has people, each equals "all others": that says nothing."""
+    pairs = {"kind": ["a", "b", "c"] * 4, "town": [t for t in "ABCD" for _ in range(3)]}
+    counts = np.array([30.0, 0, 30, 41, 0, 41, 25, 0, 25, 68, 0, 68])
+    assert totals_of(pairs, counts) == totals_of({"sex": ["f", "m"]}, np.array([1.0, 2]))

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from dalenius.published import Published, cpsat, fit, varying, whole
 from dalenius.published.circuits import Circuits
@@ -104,3 +105,21 @@ def test_each_way_alone_comes_to_the_same(monkeypatch, way):
     other = fit(out, bounds=False)
     assert (other.proved == plain.proved).all()
     assert not other.undecided.any()
+
+
+@pytest.mark.parametrize("bounds", [True, False])
+def test_whole_numbers_prove_what_fractions_do_not(bounds):
+    """Two triangles of which every side holds one person at most: three halves each by fractions, one by people."""
+    sides = [(1, 2), (2, 3), (1, 3), (4, 5), (5, 6), (4, 6)]
+    rows = np.zeros((7, 7), np.int64)
+    for number, side in enumerate(sides):
+        rows[number, side] = 1
+    rows[6] = 1
+    low, high = np.array([0] * 6 + [3]), np.array([1] * 6 + [3])
+    published = Published.count({"a": list("xy")}, [["a"]])
+    system = System(published, np.arange(7), sp.csr_matrix(rows), low, high, np.zeros((7, 2), np.int64))
+    ends = Ends.of(system, np.zeros(7, np.int64), np.ones(7, np.int64), 2000, 1, walk=False)
+    ends.search(bounds)
+    ends.whole.close()
+    assert not ends.undecided.any()
+    assert (ends.low.tolist(), ends.high.tolist()) == ([1] + [0] * 6, [1] * 7)
