@@ -16,7 +16,9 @@ from dalenius import Result
 from dalenius.cli._console import Terminal
 from dalenius.cli.release import _show
 from dalenius.core.option import knobs
-from dalenius.release.outcome import MOST_MAPS
+from dalenius.core.result import Interval
+from dalenius.evaluation.policy import Rule
+from dalenius.release.outcome import MOST_MAPS, _on_map
 from dalenius.report.people import against_strangers
 from dalenius.report.story import LIKELY, chances, likely_lines
 from dalenius.synth import METHODS
@@ -192,3 +194,13 @@ def test_figures_fit_a_terminal_of_80_columns_without_broken_words(released, mon
     for word in (*measures, *(word for j in released.judged for word in j.candidate.name.split())):
         assert word in seen, word
     assert sum(line.strip().startswith("policy ") for line in lines) == -(-len(released.judged) // 4)
+
+
+@pytest.mark.parametrize(("added", "low"), [(6.2, 3.0), (6.2, 5.5), (11.0, -2.0), (4.0, 1.0), (9.9, 4.9)])
+def test_a_file_lies_above_its_limit_on_the_map_where_it_misses_it(added, low):
+    rule = Rule.parse("near-copies surely added <= 5 points")
+    found = Result(
+        "near-copies", 13.7 + added, "", outside=13.7, added_interval=Interval(low, 2 * added - low)
+    )
+    limit = _on_map(rule, rule.bound(found), found)
+    assert (found.added <= limit) == rule.met_by(found)

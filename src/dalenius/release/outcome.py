@@ -186,7 +186,7 @@ class Release:
             return None
         bounds = [r.bound(result) for r in rules]
         if result.added is not None:  # the map shows what the file adds
-            return min(b if r.added else result.beyond(b) or 0.0 for r, b in zip(rules, bounds, strict=True))
+            return min(_on_map(r, b, result) for r, b in zip(rules, bounds, strict=True))
         info = described(measure)
         if info.family == "risk" and info.better == "higher":
             return turned(max(bounds), info.bounds[1])
@@ -227,6 +227,14 @@ class Release:
         )
         missed = f"<p>Policy lines that are not met:</p><ul>{broken}</ul>" if broken else ""
         return f"{head}{maps}{small_table(self.table, len(self.table))}{missed}"
+
+
+def _on_map(rule: Rule, bound: float, result: Result) -> float:
+    """A limit as what a file may add; one of what it surely adds leaves room for how well this file was measured."""
+    if not rule.added:
+        return result.beyond(bound) or 0.0
+    room = (result.added or 0.0) - rule.value(result) if rule.surely else 0.0
+    return bound if math.isnan(room) else bound + room
 
 
 def _utility_ends(result: Result, info: MeasureInfo) -> dict[str, float | None]:

@@ -66,7 +66,7 @@ class AttackStory:
         """
         shown = [
             PeoplePicture(
-                title, people_picture(results[name].value, None), f"{title}: {in_people(results[name].value)}",
+                title, people_picture(results[name].value, 0.0), f"{title}: {in_people(results[name].value)}",
                 in_people(results[name].value),
             )
             for name, title in PICTURED.items() if name in results

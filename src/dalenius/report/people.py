@@ -47,22 +47,30 @@ def against_strangers(
     """
     if math.isnan(inside):
         return "this could not be measured"
-    per = _per(inside, outside)
-    mine = round(inside * per / 100)
+    per, mine, theirs = counted(inside, outside)
     first = f"of {per:,} people in the data {told.format(mine)}"
-    if outside is None:
+    if theirs is None:
         return f"{first}; how many of these anybody could have guessed without the file was not measured"
-    theirs = round(outside * per / 100)
     short = "of " if told.endswith("of {}") else ""
     left = f"about {mine - theirs}" if mine > theirs else "nothing that shows"
     return f"{first}; of {per:,} who are not in it, {short}{theirs}; so the file itself {doing} {left}"
 
 
-def _per(inside: float, outside: float | None) -> int:
-    """A hundred people, or a thousand where a hundred would hide what there is to see."""
+def counted(inside: float, outside: float | None) -> tuple[int, int, int | None]:
+    """How many people are spoken of, how many of those in the data are concerned, and how many strangers.
+
+    A hundred people; a thousand where a hundred would hide what there is to see, or round a difference to another.
+
+    Examples
+    --------
+    >>> counted(22.1, 20.2), counted(4.58, 3.33), counted(0.3, None)
+    ((100, 22, 20), (1000, 46, 33), (1000, 3, None))
+    """
     parts = [inside] if outside is None else [inside, inside - outside]
-    hidden = any(0.05 <= part < 0.5 for part in parts)
-    return THOUSAND if hidden or 0 < inside < 1 else HUNDRED
+    more = any(0.05 <= part < 0.5 for part in parts) or 0 < inside < 1
+    more |= outside is not None and round(inside) - round(outside) != round(inside - outside)
+    per = THOUSAND if more else HUNDRED
+    return per, round(inside * per / 100), None if outside is None else round(outside * per / 100)
 
 
 def with_percent(percent: float) -> str:
@@ -76,30 +84,30 @@ def with_percent(percent: float) -> str:
     return in_people(percent) if math.isnan(percent) else f"{in_people(percent)} ({percent:.3g} %)"
 
 
-def crowd(percent: float) -> int:
-    """How many people to draw so that a chance shows: a hundred, or a thousand for rare things."""
-    return THOUSAND if 0 < percent < 1 else HUNDRED
-
-
 def people_picture(percent: float, anyway: float | None) -> str:
     """A crowd as SVG: those it would happen to anyway, those it happens to because of the file, and the rest.
+
+    The numbers are those of `against_strangers`. Without strangers to compare with nobody knows which is which.
 
     Examples
     --------
     >>> picture = people_picture(28.0, 25.0)
     >>> picture.count('class="extra"'), picture.count('class="anyway"'), picture.count("<circle")
     (3, 25, 100)
+    >>> people_picture(28.0, None).count('class="either"')
+    28
     """
-    value = 0.0 if math.isnan(percent) else percent
-    total = crowd(value)
+    total, marked, others = counted(0.0 if math.isnan(percent) else percent, anyway)
     across = 20 if total == HUNDRED else 50
     size = 13 if total == HUNDRED else 6
-    marked = round(value * total / 100)
-    extra = marked if anyway is None else max(round((value - anyway) * total / 100), 0)
-    plain = marked - min(extra, marked)
+    plain = marked if others is None else min(others, marked)
     dots = []
     for n in range(total):
-        kind = "anyway" if n < plain else ("extra" if n < marked else "rest")
+        kind = (
+            ("anyway" if others is not None else "either")
+            if n < plain
+            else ("extra" if n < marked else "rest")
+        )
         x, y = (n % across) * size + size / 2, (n // across) * size + size / 2
         dots.append(f'<circle class="{kind}" cx="{x:g}" cy="{y:g}" r="{0.38 * size:.2f}"/>')
     width, height = across * size, total // across * size

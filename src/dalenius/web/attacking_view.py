@@ -102,7 +102,7 @@ def _ranked(found: Attack, reveal: bool) -> list[dict[str, Any]]:
             continue
         share = ranked.result.value
         told.append({
-            "sentence": ranked.result.sentence, "picture": people_picture(share, None),
+            "sentence": ranked.result.sentence, "picture": people_picture(share, 0.0),
             "words": f"Records ranked highest that are certainly real: {in_people(share).replace('people', 'records')}",
             "rows": _rows(ranked.frame.head(20)) if reveal else None,
         })  # fmt: skip
