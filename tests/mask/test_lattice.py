@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dalenius import Pair, synthesize
 from dalenius.core.errors import DaleniusError, DataError, OptionError
+from dalenius.counts.measure import MEASURES
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
 from dalenius.mask.lattice.criteria import Criterion, Groups
@@ -19,6 +21,7 @@ from dalenius.mask.lattice.ladder import Ladder, tree
 from dalenius.mask.lattice.losses import LOSSES, Facts
 from dalenius.mask.lattice.search import Lattice
 from dalenius.mask.mondrian import Mondrian
+from dalenius.mask.target import Target
 from dalenius.risk import k_anonymity, l_diversity, t_closeness
 
 
@@ -97,6 +100,52 @@ def test_criteria_are_those_of_the_risk_room() -> None:
     assert t_closeness(masked.table, keys, "ill").value <= 0.35
     finer = Generalise(KEYS, LEVELS, 4).apply(table)
     assert finer.figures["loss"] <= masked.figures["loss"]
+
+
+def half_told() -> dict[str, list[object]]:
+    """Everybody in group q is x or says nothing; p and r have three values."""
+    rng = np.random.default_rng(0)
+    group, said = np.repeat(["p", "q", "r"], 40), rng.choice(["x", "y", "z"], 120).astype(object)
+    said[40:80] = np.where(np.arange(40) % 2, "x", None)
+    return {"a": group.tolist(), "b": rng.integers(20, 60, 120).tolist(), "s": said.tolist()}
+
+
+ALL = {"a": ["all"], "b": [10, 20, "all"]}
+
+
+@pytest.mark.parametrize("asked", ["l(s) >= 2", "entropy-l(s) >= 1.5", "recursive-l(s, c=2) >= 2"])
+def test_a_missing_value_is_no_value(asked: str) -> None:
+    made = synthesize(
+        half_told(), "recipe", keys=["a", "b"], seed=1,
+        steps=[{"do": "generalise", "keys": ["a", "b"], "levels": ALL, "k": 3, "require": [asked]}],
+    )  # fmt: skip
+    told: dict[tuple[object, object], set[object]] = {}
+    for a, b, s in zip(made["a"], made["b"], made["s"], strict=True):
+        told.setdefault((a, b), set()).add(s)
+    assert min(len(values - {None}) for values in told.values()) >= 2
+
+
+@pytest.mark.parametrize("line", ["l(s) >= 1", "entropy-l(s) >= 1", "recursive-l(s, c=9) >= 1", "t(s) <= 0.9",
+                                  "beta(s) <= 9", "delta-disclosure(s) <= 900"])  # fmt: skip
+def test_a_group_of_which_nothing_is_known_keeps_nothing(line: str) -> None:
+    table = Table.from_frame({"a": ["p", "p", "q", "q"], "s": [None, None, "x", "y"]})
+    assert not Target.parse(line).met(table, ["a"])
+    assert Target.parse(line).met(table.take(np.arange(2, 4)), ["a"])
+
+
+def test_gaps_of_a_target_in_every_figure() -> None:
+    data = {"a": ["p", "p", "q", "q", "r", "r"], "s": ["x", None, "x", "y", None, None]}
+    found = l_diversity(data, ["a"], "s", recursive_c=3)
+    assert found["distinct"].to_list() == [1, 1, 2, 2, 0, 0]
+    assert found["entropy"].to_list() == pytest.approx([1, 1, 2, 2, 0, 0])
+    assert found["recursive"].to_list() == [1, 1, 2, 2, 0, 0]
+    apart = t_closeness(data, ["a"], "s", records=True).records
+    assert apart is not None
+    assert apart["distance"].to_list() == pytest.approx([1 / 3, 1 / 3, 1 / 6, 1 / 6, 1, 1])
+    told = MEASURES["l-diversity"](Pair(data, data, keys=["a"], targets=["s"]))
+    assert told.value == 0
+    some = {name: values[:4] for name, values in data.items()}
+    assert MEASURES["l-diversity"](Pair(some, some, keys=["a"], targets=["s"])).value == 1
 
 
 def test_suppressed_rows_lose_their_keys_or_go() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalenius.core.errors import OptionError
 from dalenius.data.table import Table
-from dalenius.mask.lattice.criteria import Criterion, Groups
+from dalenius.mask.lattice.criteria import Criterion, Groups, coded
 from dalenius.risk.sample.individual import sample_risk
 from dalenius.risk.sample.keys import KeyCodes
 
@@ -54,11 +54,7 @@ class Target:
             return sample_risk(table, there, alpha=0).expected <= allowed + 1e-9
         ids, size = KeyCodes.of(table, there).groups()
         target = self.criterion.target if self.criterion is not None else ""
-        codes = (
-            {target: (table[target].categories.codes.astype(np.int32), table[target].categories.size)}
-            if target
-            else {}
-        )
+        codes = {target: coded(table[target])} if target else {}
         ones = np.ones(table.rows, np.int64)
         groups = Groups(
             ids.astype(np.int32), ones, np.bincount(ids, minlength=size).astype(np.int64), None, codes

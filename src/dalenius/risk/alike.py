@@ -74,9 +74,10 @@ def _owners(ids: npt.NDArray[Any], owners: npt.NDArray[Any] | None, size: int) -
     title="Fewest values of a target in a group (l)",
     family="risk",
     dimension="attribution",
-    meaning="Fewest different values of a target among records of the protected file that look alike on the keys.",
+    meaning="Fewest different values of a target among records of the protected file that look alike on the keys; "
+    "missing ones are no values.",
     better="higher",
-    bounds=(1, np.inf),
+    bounds=(0, np.inf),
     reference="Machanavajjhala et al. 2007",
     needs=frozenset({"keys", "targets"}),
     default=False,
@@ -97,10 +98,10 @@ def fewest_values(pair: Pair) -> Result:
     groups = pair.groups(pair.keys, grouped=False)
     fewest = {}
     for target in pair.targets:
-        codes = pair.categories(target, grouped=False).protected
-        cells = np.unique(groups.protected.astype(np.int64) * codes.size + codes.codes)
+        codes, known = pair.categories(target, grouped=False).protected, pair.protected[target].present
+        cells = np.unique((groups.protected.astype(np.int64) * codes.size + codes.codes)[known])
         different = np.bincount(cells // codes.size, minlength=len(groups))
-        fewest[target] = float(different[different > 0].min())
+        fewest[target] = float(different[groups.protected].min())
     worst = min(fewest, key=lambda name: fewest[name])
     return Result(
         name="l-diversity",

@@ -3,6 +3,8 @@
 A group that does not keep them is suppressed. ``whole`` criteria are about the file. `monotone` criteria are those in
 which a group that keeps them keeps them also after it is merged with any other, so that suppressed rows can only
 become fewer as a file gets coarser; the others are only so when nothing may be suppressed (mediants and mixtures).
+
+A missing value of a target is no value: an intruder who finds "diabetes" or nothing in a group has learned of diabetes.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.data.vector import Vector
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,7 +37,8 @@ class Groups:
     people
         People each distinct combination stands for in the population, by survey weights.
     sensitive
-        For each target, its value in each distinct combination and the number of values.
+        For each target, its value in each distinct combination and the number of values; who has none has that number
+        as his code, and counts for no value (see `coded`).
     """
 
     ids: npt.NDArray[np.int32]
@@ -51,21 +55,42 @@ class Groups:
         return np.bincount(self.ids, self.people, len(self.sizes)).astype(np.float64)
 
     def shares(self, target: str) -> Floats:
-        """Groups × values of a target: the share of each value in the group."""
-        return self.counts(target) / np.maximum(self.sizes, 1)[:, None]
+        """Groups × values of a target: the share of each value among those of the group that are known."""
+        counts = self.counts(target)
+        return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
     def counts(self, target: str) -> Floats:
         """Groups × values of a target: how many rows."""
         codes, values = self.sensitive[target]
-        cells = self.ids.astype(np.int64) * values + codes
-        counts = np.bincount(cells, self.weights, len(self.sizes) * values).astype(np.float64)
-        return counts.reshape(-1, values)
+        cells = self.ids.astype(np.int64) * (values + 1) + codes
+        counts = np.bincount(cells, self.weights, len(self.sizes) * (values + 1)).astype(np.float64)
+        return counts.reshape(-1, values + 1)[:, :values]
+
+    def known(self, target: str) -> npt.NDArray[np.bool_]:
+        """Whether anybody of a group has a value of a target: of others nothing can be shown, so they keep nothing."""
+        return self.counts(target).any(axis=1)
 
     def overall(self, target: str) -> Floats:
-        """The share of each value in the file."""
+        """The share of each value in the file, among those that are known."""
         codes, values = self.sensitive[target]
-        every = np.bincount(codes, self.weights, values)
+        every = np.bincount(codes, self.weights, values + 1)[:values]
         return every / max(every.sum(), 1)
+
+
+def coded(vector: Vector) -> tuple[npt.NDArray[np.int32], int]:
+    """Values of a target as codes and how many there are; a gap or special code is no value and has the code after.
+
+    Examples
+    --------
+    >>> from dalenius.data.table import Table
+    >>> codes, values = coded(Table.from_frame({"ill": ["no", None, "yes"]})["ill"])
+    >>> codes.tolist(), values
+    ([0, 2, 1], 2)
+    """
+    used, inverse = np.unique(vector.categories.codes[vector.present], return_inverse=True)
+    codes = np.full(len(vector), len(used), np.int32)
+    codes[vector.present] = inverse
+    return codes, len(used)
 
 
 Test = Callable[[Groups, str, float, "Criterion"], Any]
@@ -140,7 +165,7 @@ class _Kind:
 def _entropy_l(groups: Groups, target: str, limit: float, own: Criterion) -> Any:
     p = groups.shares(target)
     entropy = -np.sum(np.where(p > 0, p * np.log(np.where(p > 0, p, 1)), 0), axis=1)
-    return entropy >= np.log(limit) - 1e-12
+    return (entropy >= np.log(limit) - 1e-12) & groups.known(target)
 
 
 def _recursive_l(groups: Groups, target: str, limit: float, own: Criterion) -> Any:
@@ -153,8 +178,10 @@ def _t(groups: Groups, target: str, limit: float, own: Criterion) -> Any:
     apart = groups.shares(target) - groups.overall(target)
     if own.ordered:
         values = max(apart.shape[1] - 1, 1)
-        return np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / values <= limit + 1e-12
-    return np.abs(apart).sum(axis=1) / 2 <= limit + 1e-12
+        near = np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / values <= limit + 1e-12
+    else:
+        near = np.abs(apart).sum(axis=1) / 2 <= limit + 1e-12
+    return near & groups.known(target)
 
 
 def _beta(groups: Groups, target: str, limit: float, own: Criterion) -> Any:
@@ -162,13 +189,13 @@ def _beta(groups: Groups, target: str, limit: float, own: Criterion) -> Any:
     gain = (groups.shares(target) - q) / np.where(q > 0, q, 1)
     # enhanced beta-likeness (Cao and Karras 2012, definition 3): rare values are not let grow without bound
     allowed = np.minimum(limit, -np.log(np.where(q > 0, q, 1)))
-    return np.all((gain <= allowed + 1e-12) | (q == 0), axis=1)
+    return np.all((gain <= allowed + 1e-12) | (q == 0), axis=1) & groups.known(target)
 
 
 def _delta(groups: Groups, target: str, limit: float, own: Criterion) -> Any:
     p, q = groups.shares(target), groups.overall(target)
     ratio = np.log(np.where(p > 0, p, np.exp(-700)) / np.where(q > 0, q, 1))
-    return np.all((np.abs(ratio) <= limit + 1e-12) | (q == 0), axis=1)
+    return np.all((np.abs(ratio) <= limit + 1e-12) | (q == 0), axis=1) & groups.known(target)
 
 
 CRITERIA: dict[str, _Kind] = {

@@ -20,7 +20,7 @@ from dalenius.data.schema import Kind, Role
 from dalenius.data.steps.step import Masked, Step, chosen, step
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector, emptied
-from dalenius.mask.lattice.criteria import Criterion, parse_all
+from dalenius.mask.lattice.criteria import Criterion, coded, parse_all
 from dalenius.mask.lattice.ladder import Ladder, check_levels
 from dalenius.mask.lattice.losses import LOSSES
 from dalenius.mask.lattice.search import Found, Lattice, Levels
@@ -198,7 +198,7 @@ class Generalise(Step):
         each = rows_each(table)  # k people have at most this many times k rows
         criteria = [_ordered(c, table) for c in self.criteria]
         criteria = [replace(c, limit=c.limit * each) if c.name == "k" else c for c in criteria]
-        targets = {c.target: _coded(table[c.target]) for c in criteria if c.target}
+        targets = {c.target: coded(table[c.target]) for c in criteria if c.target}
         ladders = [self._ladder(table, name) for name in keys]
 
         def measured(levels: Levels, lost: npt.NDArray[np.bool_]) -> float:
@@ -257,11 +257,6 @@ def usual_levels(vector: Vector) -> Any:
         if width > 1 or vector.column.kind is not Kind.INTEGER
         else ["all"]
     )
-
-
-def _coded(vector: Vector) -> tuple[npt.NDArray[np.int32], int]:
-    used, codes = np.unique(vector.categories.codes, return_inverse=True)
-    return codes.astype(np.int32), len(used)
 
 
 def _ordered(criterion: Criterion, table: Table) -> Criterion:

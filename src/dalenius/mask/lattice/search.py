@@ -81,7 +81,7 @@ class Lattice:
         self.ladders, self.criteria, self.loss = list(ladders), list(criteria), loss
         rows = len(ladders[0].codes)
         columns = [ladder.codes for ladder in ladders] + [codes for codes, _ in (sensitive or {}).values()]
-        sizes = [ladder.sizes[0] for ladder in ladders] + [size for _, size in (sensitive or {}).values()]
+        sizes = [ladder.sizes[0] for ladder in ladders] + [size + 1 for _, size in (sensitive or {}).values()]
         first, ids = _distinct(columns, sizes)
         self.rows_ids = ids
         weights = np.bincount(ids, minlength=len(first)).astype(np.int64)

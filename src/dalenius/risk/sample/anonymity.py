@@ -63,31 +63,37 @@ def l_diversity(
 
     ``entropy`` is the exponential of the class's entropy: the number of equally common values that would be as
     diverse. ``recursive`` is the largest l for which r1 < c (rl + … + rm), r1 ≥ r2 ≥ … the counts of the values, and 1
-    when there is none. A missing key is a level of its own. All missing sensitive values together are one value;
-    ``compat="sdcMicro"`` counts each as a different one, as sdcMicro does, which overstates diversity.
+    when there is none. A missing key is a level of its own. A missing sensitive value (or a special code) is no value:
+    where nobody's is known, all three are 0. ``compat="sdcMicro"`` counts each missing one as a different value, as
+    sdcMicro does, which overstates diversity.
 
     Examples
     --------
     >>> l_diversity({"k": ["a", "a", "b"], "s": ["x", "y", "x"]}, ["k"], "s")["distinct"].to_list()
     [2, 2, 1]
+    >>> l_diversity({"k": ["a", "a", "b"], "s": ["x", None, None]}, ["k"], "s")["distinct"].to_list()
+    [1, 1, 0]
     """
     if compat not in (None, "sdcMicro"):
         raise OptionError(f"unknown compat {compat!r}; use 'sdcMicro' or leave it out")
     codes = KeyCodes.of(data, keys)
     ids, size = codes.groups()
-    column = _sensitive(data, codes, sensitive).categories
-    values = column.codes.astype(np.int64)
+    vector = _sensitive(data, codes, sensitive)
+    column = vector.categories
+    values, rows = column.codes.astype(np.int64), np.flatnonzero(vector.present)
     if compat == "sdcMicro":
         gaps = np.flatnonzero(np.isin(values, gap_codes(column.labels)))
         values[gaps] = len(column.labels) + np.arange(len(gaps))
+        rows = np.arange(len(values))
     width = int(values.max()) + 1 if len(values) else 1
-    cells, place = np.unique(ids * width + values, return_inverse=True)
-    counts = codes.units.owners(place, len(cells))
+    cells, place = np.unique((ids * width + values)[rows], return_inverse=True)
+    counts = codes.units.subset(rows).owners(place, len(cells))
     owner = cells // width
-    share = counts / np.bincount(owner, counts)[owner]
+    share = counts / np.bincount(owner, counts, minlength=size)[owner]
     distinct = np.bincount(owner, minlength=size)
     entropy = np.exp(-np.bincount(owner, share * np.log(share), minlength=size))
     recursive = _recursive(owner, counts, size, recursive_c)
+    entropy[distinct == 0] = recursive[distinct == 0] = 0
     return pl.DataFrame({"distinct": distinct[ids], "entropy": entropy[ids], "recursive": recursive[ids]})
 
 
@@ -105,8 +111,9 @@ def _recursive(owner: AnyArray, counts: AnyArray, size: int, c: float) -> AnyArr
     starts = np.searchsorted(owner, np.arange(size))
     total = np.bincount(owner, counts, minlength=size)
     before = np.cumsum(counts) - counts
-    tail = total[owner] - (before - before[starts][owner])
-    holds = counts[starts][owner] < c * tail
+    first = starts[owner]  # a class without any value has none
+    tail = total[owner] - (before - before[first])
+    holds = counts[first] < c * tail
     return np.maximum(np.bincount(owner, holds, minlength=size).astype(np.int64), 1)
 
 
@@ -114,7 +121,8 @@ def t_closeness(data: Any, keys: Sequence[str], sensitive: str, records: bool = 
     """Largest distance between a class's distribution of the sensitive value and everybody's.
 
     The distance is the earth mover's: half the sum of absolute differences for nominal values, the mean absolute
-    difference of the cumulative shares for ordered ones and numbers (Li, Li and Venkatasubramanian 2007).
+    difference of the cumulative shares for ordered ones and numbers (Li, Li and Venkatasubramanian 2007). Missing
+    values and special codes are left out; a class in which nobody's value is known counts as 1, the farthest.
 
     Examples
     --------
@@ -125,23 +133,26 @@ def t_closeness(data: Any, keys: Sequence[str], sensitive: str, records: bool = 
     ids, size = codes.groups()
     column = _sensitive(data, codes, sensitive)
     labels = column.categories
-    values = labels.codes.astype(np.int64)
-    width = max(len(labels.labels), 1)
-    overall = codes.units.owners(values, width).astype(float)
-    overall /= overall.sum()
+    values, known = labels.codes.astype(np.int64), column.present
+    used, values[known] = np.unique(values[known], return_inverse=True)
+    width = max(len(used), 1)
+    overall = codes.units.subset(np.flatnonzero(known)).owners(values[known], width).astype(float)
+    overall /= max(overall.sum(), 1)
     ordered = column.is_number or column.column.kind is Kind.ORDERED
     distance = np.empty(size)
     for start in range(0, size, 4096):
         stop = min(start + 4096, size)
-        inside = (ids >= start) & (ids < stop)
+        inside = np.flatnonzero((ids >= start) & (ids < stop) & known)
         cell = (ids[inside] - start) * width + values[inside]
-        some = codes.units.subset(np.flatnonzero(inside))
+        some = codes.units.subset(inside)
         shares = some.owners(cell, (stop - start) * width).reshape(stop - start, width).astype(float)
-        gap = shares / shares.sum(axis=1, keepdims=True) - overall
+        total = shares.sum(axis=1, keepdims=True)
+        gap = shares / np.maximum(total, 1) - overall
         if ordered and width > 1:
-            distance[start:stop] = np.abs(np.cumsum(gap, axis=1)).sum(axis=1) / (width - 1)
+            apart = np.abs(np.cumsum(gap, axis=1)).sum(axis=1) / (width - 1)
         else:
-            distance[start:stop] = np.abs(gap).sum(axis=1) / 2
+            apart = np.abs(gap).sum(axis=1) / 2
+        distance[start:stop] = np.where(total[:, 0] > 0, apart, 1.0)
     worst = float(distance.max())
     return Result(
         name="t-closeness",
