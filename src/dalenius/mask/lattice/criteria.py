@@ -68,7 +68,7 @@ class Groups:
 
     def known(self, target: str) -> npt.NDArray[np.bool_]:
         """Whether anybody of a group has a value of a target: of others nothing can be shown, so they keep nothing."""
-        return self.counts(target).any(axis=1)
+        return np.asarray(self.counts(target).sum(axis=1) > 0)
 
     def overall(self, target: str) -> Floats:
         """The share of each value in the file, among those that are known."""
