@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -176,3 +179,33 @@ def test_unreadable_file(tmp_path):
     path = write(tmp_path, "a\n1\n")
     path.chmod(0)
     assert "data.csv" in fails("schema", path)
+
+
+def test_measures_have_the_names_that_policy_lines_give_them(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("sex,age\n" + "\n".join(f"{'fm'[i % 2]},{i}" for i in range(60)) + "\n")
+    words = [
+        "evaluate",
+        str(path),
+        str(path),
+        "-k",
+        "age",
+        "-t",
+        "sex",
+        "--measures",
+        "repU,DiSCO,mean S_pMSE",
+        "--json",
+    ]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert [*json.loads(done.stdout)["results"]] == ["replicated-uniques", "disco", "two-way-utility"]
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    """`dalenius … --help | head` closes the pipe before all is written."""
+    read, write = os.pipe()
+    os.close(read)
+    words = [sys.executable, "-m", "dalenius", "tables", "protect", "--help"]
+    done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert "error" not in done.stderr.lower()

@@ -12,10 +12,12 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from dalenius import dp
+from dalenius.cli import app
 from dalenius.core.errors import DaleniusError
-from dalenius.data import Column, Kind, Schema, Table
+from dalenius.data import Column, Kind, Schema, Table, read
 from dalenius.release import read_plan, run_plan, write_pack
 from dalenius.synth import Candidate
 from tests import LONG
@@ -132,3 +134,21 @@ def test_public_reports_of_neighbours_say_the_same(path, held, extra):
     texts = public_texts(path, held)
     assert "report.md" in texts
     assert texts == public_texts(path, [*held, extra])
+
+
+@pytest.mark.parametrize("line", ["f", "m,yes,more", "m,yes,more,still"])
+def test_a_ragged_line_is_no_error_under_a_budget(tmp_path, line):
+    """An error would tell that the line is there: what lacks is missing, what is too much is left out."""
+    file, declared = tmp_path / "people.csv", tmp_path / "schema.yaml"
+    file.write_text("sex,ill\n" + "f,yes\nm,no\n" * 30 + f"{line}\n")
+    levels = {"sex": ("f", "m"), "ill": ("no", "yes")}
+    Schema(tuple(Column(n, Kind.CATEGORICAL, levels=v) for n, v in levels.items())).declare().to_yaml(
+        declared
+    )
+    words = ["dp", "histogram", str(file), "ill", "--schema", str(declared), "--epsilon", "1"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    found = read(file, schema=Schema.from_yaml(declared).blind())
+    assert found.rows == 61
+    assert found["sex"].categories.labels[int(found["sex"].categories.codes[-1])] == line[0]
+    with pytest.raises(DaleniusError, match="line 62"):
+        read(file)

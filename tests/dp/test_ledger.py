@@ -322,3 +322,48 @@ def test_a_new_ledger_is_on_the_disk_with_its_name(tmp_path, monkeypatch):
     file = tmp_path / "budget"
     open_ledger(file, epsilon=1.0)
     assert pushed == [file.stat().st_ino, tmp_path.stat().st_ino]
+
+
+def test_noisy_tables_are_paid_too(tmp_path):
+    """A table under a budget is a release like any other."""
+    begun(tmp_path, epsilon=1.5)
+    words = ["tables", "perturb", "people.csv", "--by", "sex", "--method", "budget", "--epsilon", "1"]
+    words += ["--public-codes", "-o", "table.csv"]
+    done = run(tmp_path, *words)
+    assert done.exit_code == 0, done.output
+    paid = open_ledger(tmp_path / "people.csv.budget")
+    assert (paid.spent, paid.spends[0].output) == (1.0, "dalenius tables perturb")
+    (tmp_path / "table.csv").unlink()
+    again = run(tmp_path, *words)
+    assert again.exit_code == 2
+    assert "would cost 2 of a budget of 1.5" in " ".join(again.output.split())
+    assert not (tmp_path / "table.csv").exists()
+
+
+def test_a_fix_by_noise_is_paid_where_a_ledger_is_named():
+    from dalenius.tables import define, noisy_table
+
+    ledger, model = Budget(1.0), define({"a": ["x", "y"], "n": [50, 70]}, by="a", freq="n")
+    noisy_table(model, Budget(0.75), assume_public_codes=True, ledger=ledger)
+    assert ledger.spent == 0.75
+    with pytest.raises(OptionError, match="would cost"):
+        noisy_table(model, Budget(0.75), assume_public_codes=True, ledger=ledger)
+
+
+def test_another_name_of_the_file_finds_the_ledger_or_is_stopped(tmp_path):
+    """A hard link is the same file: what it holds must not be released without the ledger."""
+    begun(tmp_path, epsilon=1.0)
+    (tmp_path / "elsewhere").mkdir()
+    for other in ("hard.csv", "elsewhere/hard.csv"):
+        (tmp_path / other).hardlink_to(tmp_path / "people.csv")
+    words = ["--schema", "schema.yaml", "--epsilon", "0.75"]
+    assert run(tmp_path, "dp", "count", "hard.csv", *words).exit_code == 0
+    assert open_ledger(tmp_path / "people.csv.budget").spent == 0.75
+    assert run(tmp_path, "dp", "count", "hard.csv", *words).exit_code == 2
+    far = run(tmp_path, "dp", "count", "elsewhere/hard.csv", *words)
+    assert far.exit_code == 2
+    assert "one of 3 names of the same file" in " ".join(far.output.split())
+    made = run(tmp_path, "synth", "elsewhere/hard.csv", "-m", "saturated", *words, "-o", "out.csv")
+    assert made.exit_code == 2, "every door asks"
+    free = run(tmp_path, "synth", "elsewhere/hard.csv", "-m", "cart", "-o", "out.csv")
+    assert free.exit_code == 0, "what spends nothing needs no ledger"

@@ -67,7 +67,7 @@ class Commands(TyperGroup):
         except Exception as error:
             if (
                 os.environ.get("DALENIUS_DEBUG")
-                or isinstance(error, (typer.Exit, typer.Abort))
+                or isinstance(error, (typer.Exit, typer.Abort, BrokenPipeError))  # the reader has seen enough
                 or _is_click(error)
             ):
                 raise

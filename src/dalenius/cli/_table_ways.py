@@ -13,6 +13,7 @@ from dalenius.cli import _table_output as output
 from dalenius.cli._console import Terminal, listed, shown_table
 from dalenius.cli._input import load
 from dalenius.core.errors import OptionError
+from dalenius.dp import ledger_beside
 from dalenius.tables import compare_ways, information_loss, protect_statistic
 from dalenius.tables.altered import Altered
 from dalenius.tables.keys import fresh_key
@@ -43,6 +44,7 @@ def perturb_command(
     epsilon: table.Epsilon = 1.0,
     limit: table.Limit = None,
     public_codes: table.PublicCodes = False,
+    ledger: opt.Ledger = None,
     time_limit: table.Seconds = 60.0,
     key_file: table.KeyFile = None,
     out: table.Out = None,
@@ -62,7 +64,9 @@ def perturb_command(
     model = source.model(terminal)
     rules = tuple(table.rules_of(rule, None)) or default_rules(model)
     key = output.secret(key_file, terminal) if method in KEYED else fresh_key()
-    changed = WAYS[METHODS[method]](model, Settings(rules, key, base, epsilon, limit, time_limit))
+    pays = (ledger or ledger_beside(microdata)) if method == "budget" else None
+    paid = None if pays is None else str(pays)
+    changed = WAYS[METHODS[method]](model, Settings(rules, key, base, epsilon, limit, time_limit, paid))
     assert isinstance(changed, Altered)
     loss = information_loss(model, {method: changed})
     terminal.say(str(changed))
@@ -70,6 +74,8 @@ def perturb_command(
         f"{method}: mean change {loss['mean_change'][0]:.3g}, largest {loss['largest_change'][0]:.3g}, "
         f"Hellinger distance {loss['hellinger'][0]:.3g}, {loss['not_additive'][0]} totals do not add up."
     )
+    if method == "budget":
+        terminal.note(f"paid from {pays}" if pays else "no ledger: nobody adds up what else is released")
     if out is not None:
         output.write_result(changed.to_file(), out, False, terminal)
     terminal.emit(loss.to_dicts()[0])

@@ -12,7 +12,7 @@ from dalenius.cli._console import Terminal, listed, numbers, shown_table
 from dalenius.cli._input import load
 from dalenius.core.result import Result
 from dalenius.data.schema import Schema
-from dalenius.dp import ledger_path, open_ledger, queries
+from dalenius.dp import ledger_beside, ledger_path, open_ledger, queries
 from dalenius.dp import regress as dp_regress
 from dalenius.dp.budget import Neighbours
 
@@ -43,8 +43,7 @@ def _asked(
     terminal = Terminal(quiet, as_json)
     wanted = Schema.from_yaml(schema)
     read = load(data, wanted, Terminal(quiet=True), reading, blind=True).table
-    beside = ledger_path(data)
-    pays = ledger or (beside if beside.is_file() else None)
+    pays = ledger or ledger_beside(data)
     result: Result = query(
         read, *columns, contribution=contribution, neighbours="replace" if replace else "add-remove",
         ledger=None if pays is None else str(pays), output=f"dalenius dp {query.__name__}", **options,

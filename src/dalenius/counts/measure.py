@@ -142,6 +142,29 @@ def measure_functions() -> dict[str, Callable[..., Result]]:
     return {each.info.name: each.function for each in MEASURES.values()}
 
 
+SHORT_NAMES = {
+    "repu": "replicated-uniques",
+    "s_pmse": "two-way-utility",
+    "mean s_pmse": "two-way-utility",
+    "identical rows": "identical-matches",
+    "k": "k-anonymity",
+    "l": "l-diversity",
+}
+"""What papers, boards and policy lines call some measures."""
+
+
+def full_name(name: str) -> str:
+    """The name of a measure as it is registered, whatever its short name and capitals.
+
+    Examples
+    --------
+    >>> [full_name(name) for name in ("repU", "DiSCO", "mean S_pMSE", "dcr")]
+    ['replicated-uniques', 'disco', 'two-way-utility', 'dcr']
+    """
+    plain = " ".join(name.lower().split())
+    return SHORT_NAMES.get(plain, plain if plain in MEASURES else name)
+
+
 def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[Measure[...]]:
     """Measures of these names, and those that options are given for.
 
@@ -150,7 +173,7 @@ def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any
     >>> chosen_measures([], {})
     []
     """
-    chosen = [MEASURES[name] for name in dict.fromkeys([*names, *options])]
+    chosen = [MEASURES[name] for name in dict.fromkeys(map(full_name, [*names, *options]))]
     for each in chosen:
         each.check_options(options.get(each.info.name, {}))
     return chosen

@@ -217,6 +217,8 @@ class Schema:
     title: str = ""
     min_units: int = MIN_UNITS
     sampling: Sampling = UNKNOWN
+    read_blind: bool = False
+    """Whether files are read without an error that depends on what is in them; `blind` sets it."""
 
     def __str__(self) -> str:
         """One line a column; levels and bounds, which are read off the data, are not shown."""
@@ -323,14 +325,15 @@ class Schema:
     def blind(self) -> Schema:
         """The schema by which declared columns are read without an error that depends on the data.
 
-        A column with no rule of its own for values outside its domain takes the nearest bound (numbers) or missing.
+        A column with no rule of its own for values outside its domain takes the nearest bound (numbers) or missing. Of
+        a line with too few fields those that lack are empty; of one with too many the last are left out.
 
         Examples
         --------
         >>> Schema((Column("age", Kind.INTEGER, bounds=(0, 110), domain="declared"),)).blind()["age"].outside
         'nearest'
         """
-        return replace(self, columns=tuple(_blind(column) for column in self.columns))
+        return replace(self, columns=tuple(_blind(column) for column in self.columns), read_blind=True)
 
     def with_roles(self, **roles: Sequence[str] | str | None) -> Schema:
         """Give roles to columns: ``with_roles(keys=[...], targets=[...], weight="w")``.

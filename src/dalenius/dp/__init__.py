@@ -3,7 +3,7 @@
 from dalenius.dp.accounting import delta_of_rho, epsilon_of_rho, rho_of_epsilon
 from dalenius.dp.audit import Audit, audit, compare
 from dalenius.dp.budget import Budget, Spend
-from dalenius.dp.ledger import Ledger, ledger_path, open_ledger
+from dalenius.dp.ledger import Ledger, ledger_beside, ledger_path, open_ledger
 from dalenius.dp.noise import add_gaussian, add_laplace, choose, draw_geometric
 from dalenius.dp.queries import count, histogram, mean, quantile, sum, table
 from dalenius.dp.regression import predict, regress
@@ -27,6 +27,7 @@ __all__ = [
     "draw_geometric",
     "epsilon_of_rho",
     "histogram",
+    "ledger_beside",
     "ledger_path",
     "mean",
     "open_ledger",

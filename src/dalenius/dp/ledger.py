@@ -28,11 +28,15 @@ from dalenius.dp.budget import Accounting, Budget, Neighbours, Spend
 
 WAIT = 30.0
 """Seconds to wait for another program that is spending right now."""
+ENDING = ".budget"
 _TERMS = ("epsilon", "delta", "neighbours", "accounting", "unit")
 
 
 def ledger_path(data: str | Path) -> Path:
-    """Where the ledger of a data file lies: beside it, by whatever link the file is reached.
+    """Where the ledger of a data file lies: beside it, also when the file is reached by a link.
+
+    A symbolic link is followed wherever it leads. Another name of the same file (a hard link) finds the ledger when
+    both names are in one folder; see `ledger_beside` for those that are not.
 
     Examples
     --------
@@ -40,7 +44,42 @@ def ledger_path(data: str | Path) -> Path:
     'people.csv.budget'
     """
     path = Path(data).resolve()
-    return path.with_name(path.name + ".budget")
+    own = path.with_name(path.name + ENDING)
+    if own.exists() or _names(path) < 2:
+        return own
+    named = (p.with_name(p.name.removesuffix(ENDING)) for p in sorted(path.parent.glob(f"*{ENDING}")))
+    return next((p.with_name(p.name + ENDING) for p in named if p.exists() and p.samefile(path)), own)
+
+
+def ledger_beside(data: str | Path) -> Path | None:
+    """The ledger that pays for what is released about a data file; None where there is none.
+
+    A file with several names (hard links) whose ledger cannot be seen from here is an error: it may lie beside a name
+    in another folder, and nobody would add up.
+
+    Examples
+    --------
+    >>> ledger_beside("nowhere.csv") is None
+    True
+    """
+    path = ledger_path(data)
+    if path.is_file():
+        return path
+    several = _names(Path(data).resolve())
+    if several > 1:
+        raise FileError(
+            f"{data} is one of {several} names of the same file, and its ledger may lie beside another of them; say "
+            "which ledger pays (--ledger), or begin one here (dalenius dp budget)"
+        )
+    return None
+
+
+def _names(path: Path) -> int:
+    """How many names (hard links) a file has; 0 where there is no file."""
+    try:
+        return path.stat().st_nlink
+    except OSError:
+        return 0
 
 
 @dataclass

@@ -19,7 +19,7 @@ from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import Result
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.batches import open_stream
-from dalenius.counts.measure import MEASURES, chosen_measures, masked_measures, needs
+from dalenius.counts.measure import MEASURES, chosen_measures, full_name, masked_measures, needs
 from dalenius.counts.pair import Pair
 from dalenius.counts.source_pair import SAMPLE, SourcePair
 from dalenius.data.grouping import Grouping
@@ -234,14 +234,15 @@ def evaluate_pair(
     skipped: dict[str, str] = {}
     named = measures if measures is not None else _default(pair.lens is not None)
     recoded = recoded_keys(pair)
-    for chosen in chosen_measures(named, options or {}):
-        lacking = chosen.lacks(pair, (options or {}).get(chosen.info.name))
+    given = {full_name(measure): own for measure, own in (options or {}).items()}
+    for chosen in chosen_measures(named, given):
+        lacking = chosen.lacks(pair, given.get(chosen.info.name))
         if lacking:
             skipped[chosen.info.name] = needs(lacking)
             continue
         if progress is not None:
             progress(chosen.info.title)
-        found = chosen(pair, **(options or {}).get(chosen.info.name, {}))
+        found = chosen(pair, **given.get(chosen.info.name, {}))
         results[chosen.info.name] = (
             distrusted(found, recoded) if recoded and "keys" in chosen.info.needs else found
         )

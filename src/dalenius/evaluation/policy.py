@@ -21,19 +21,10 @@ from dalenius.core.errors import OptionError
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import Result, figure
 from dalenius.counts.database_pair import DATABASE_MEASURES
-from dalenius.counts.measure import MEASURES
+from dalenius.counts.measure import MEASURES, full_name
 from dalenius.models.measures import MODEL_MEASURES
 from dalenius.risk.reconstruction.attacked import ATTACKS
 
-SHORT_NAMES = {
-    "repu": "replicated-uniques",
-    "disco": "disco",
-    "s_pmse": "two-way-utility",
-    "mean s_pmse": "two-way-utility",
-    "identical rows": "identical-matches",
-    "k": "k-anonymity",
-    "l": "l-diversity",
-}
 COPYING = (
     "identical-matches surely added <= 1.5 %",
     "near-copies surely added <= 5 points",
@@ -136,7 +127,7 @@ class Rule:
         if words is None:
             raise OptionError(f"policy line {text!r} is not understood; write for example 'repU <= 1 %'")
         spelled, part = _target_of(words["measure"].strip())
-        name = SHORT_NAMES.get(spelled.lower(), spelled)
+        name = full_name(spelled)
         info = described(name)
         upper = words["sign"] in ("<=", "<", "≤")
         strict = words["sign"] in ("<", ">")

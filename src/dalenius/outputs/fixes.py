@@ -291,12 +291,19 @@ def cell_key(out: Output, largest: int = 5, variance: float = 4.0) -> Attempt:
 
 
 @fix
-def noise(out: Output, epsilon: float = 1.0) -> Attempt:
-    """Counts with noise under a privacy budget (OpenDP); fresh noise each time, so it is paid each time."""
+def noise(out: Output, epsilon: float = 1.0, ledger: str | Budget | None = None) -> Attempt:
+    """Counts with noise under a privacy budget (OpenDP); fresh noise each time, so the ledger pays each time."""
     values = _counts(out)
     model, places = count_model(out.query, next(iter(values.values())))
-    altered = noisy_table(model, Budget(epsilon=epsilon), assume_public_codes=True)
-    return _changed(out, "noise", altered, places, 0, f"all counts carry noise for ε = {epsilon:g}", "review")
+    altered = noisy_table(
+        model,
+        Budget(epsilon=epsilon),
+        assume_public_codes=True,
+        ledger=ledger,
+        output="an output fixed by noise",
+    )
+    told = f"all counts carry noise for ε = {epsilon:g}{'' if ledger is not None else ', which no ledger adds up'}"
+    return _changed(out, "noise", altered, places, 0, told, "review")
 
 
 def _counts(out: Output) -> Values:

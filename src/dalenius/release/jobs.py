@@ -31,7 +31,7 @@ from dalenius.data.lens import Lens
 from dalenius.data.lens_file import read_lens, write_lens
 from dalenius.data.relations import OWNER
 from dalenius.data.units import deal, owner_column
-from dalenius.dp import ledger_path, paid_utility
+from dalenius.dp import ledger_beside, paid_utility
 from dalenius.dp.contributions import bound_units
 from dalenius.dp.utility import private_choice
 from dalenius.evaluation import evaluate_pair
@@ -224,12 +224,16 @@ def _pay_for_utility(plan: Plan, candidate: Candidate, made: Table, path: Path) 
 def _paying(plan: Plan, candidate: Candidate) -> tuple[Table, dict[str, Any]]:
     """The records, bounded as the candidate bounds them; whom to protect, and out of which ledger to pay."""
     seen, _ = source(plan, blind=True)
-    beside = ledger_path(plan.input)
     neighbours, most = protection(candidate)
     unit = (owner_column(seen.schema) or "record") if most is not None else "record"
     seen, _ = bound_units(seen, most) if most is not None else (seen, [])
-    pays = str(beside) if beside.is_file() else None
-    return seen, {"neighbours": neighbours, "records": most or 1, "unit": unit, "ledger": pays}
+    pays = ledger_beside(plan.input)
+    return seen, {
+        "neighbours": neighbours,
+        "records": most or 1,
+        "unit": unit,
+        "ledger": None if pays is None else str(pays),
+    }
 
 
 def choose_privately(plan: Plan, work: Path) -> str:

@@ -19,7 +19,7 @@ from dalenius.core.errors import DaleniusError, OptionError, SchemaError, names,
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.registry import Subject
 from dalenius.counts.database_pair import DATABASE_MEASURES
-from dalenius.counts.measure import MEASURES
+from dalenius.counts.measure import MEASURES, full_name
 from dalenius.data import Schema, read
 from dalenius.data.files import READING, takes
 from dalenius.data.files.databases import is_database
@@ -441,7 +441,7 @@ class _Reader:
         return [*given]
 
     def _measures(self) -> list[str]:
-        found = self._lines("measures")
+        found = [full_name(name) for name in self._lines("measures")]
         known = {*MEASURES, *(DATABASE_MEASURES if self.several else ())}
         self.faults += [f"unknown measure {name!r}" for name in found if name not in known]
         return found

@@ -17,7 +17,7 @@ import polars as pl
 from dalenius.core.errors import DaleniusError, OptionError
 from dalenius.core.option import at_least
 from dalenius.core.result import Result, figure
-from dalenius.counts.measure import MEASURES, Measure, chosen_measures, masked_measures
+from dalenius.counts.measure import MEASURES, Measure, chosen_measures, full_name, masked_measures
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.further import TABLES, further_looks
@@ -264,14 +264,14 @@ def risk_page(
     infos = [m.info for m in MEASURES.values() if m.info.family == "risk"]
     unasked = [*(ATTACKS if attacks else ()), *(masked_measures() if pair.lens is not None else ())]
     usual = [info.name for info in infos if info.default or info.name in unasked]
-    given = options or {}
+    given = {full_name(name): own for name, own in (options or {}).items()}
     chosen = chosen_measures(measures if measures is not None else usual, given)
     for other in (m.info for m in chosen if m.info.family != "risk"):
         raise OptionError(
             f"{other.name!r} is about {other.family}; this page holds risk, 'evaluate' has both"
         )
     wanted = {name: True for name, on in (("records", records), ("grouped", grouped)) if on}
-    asked = {*(measures or ()), *given}
+    asked = {*map(full_name, measures or ()), *given}
     steps = _steps(pair, chosen, asked, given, wanted)
     more = further_looks(pair, grouped, records, attacks) if further else {}
     results, refused = _tried(steps | more, asked, progress)

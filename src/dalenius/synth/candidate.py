@@ -21,7 +21,7 @@ from dalenius.data.exit import releasable
 from dalenius.data.relations import Database
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
-from dalenius.dp.ledger import ledger_path
+from dalenius.dp.ledger import ledger_beside
 from dalenius.preparation.keeping import Kept
 from dalenius.synth.base import METHODS, Method, Progress, choose_columns, make_method
 from dalenius.synth.finish import finish, finish_faults
@@ -129,12 +129,11 @@ class Candidate:
         >>> Candidate("mst").paid_beside("nowhere.csv").options
         {}
         """
-        beside = ledger_path(data)
-        return (
-            replace(self, options=self.build().paid_by(str(beside), self.options))
-            if beside.is_file()
-            else self
-        )
+        method = self.build()
+        if method.paid_by("", self.options) == dict(self.options):  # nothing to pay, or another ledger pays
+            return self
+        beside = ledger_beside(data)
+        return self if beside is None else replace(self, options=method.paid_by(str(beside), self.options))
 
     @property
     def told(self) -> str:

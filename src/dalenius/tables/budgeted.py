@@ -6,14 +6,16 @@ import numpy as np
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.dp.budget import Budget
+from dalenius.dp.ledger import open_ledger
 from dalenius.dp.noise import add_gaussian, add_laplace
 from dalenius.tables.altered import Altered
 from dalenius.tables.model import TableModel
 
 
 def noisy_table(
-    model: TableModel, budget: Budget, *, limit: float | None = None, assume_public_codes: bool = False
-) -> Altered:
+    model: TableModel, budget: Budget, *, limit: float | None = None, assume_public_codes: bool = False,
+    ledger: str | Budget | None = None, output: str = "table",
+) -> Altered:  # fmt: skip
     """A differentially private table that adds up; all that is left of the budget is spent.
 
     Noise goes to the inner cells (discrete Laplace, or discrete Gaussian under zCDP; drawn by OpenDP), and all cells
@@ -29,6 +31,8 @@ def noisy_table(
         For sums: contributions are cut to −limit … limit, which must not be read off the data.
     assume_public_codes
         Say that the codes of the table are public knowledge, not read off the data; without it the table is refused.
+    ledger, output
+        The ledger of the data set that pays for what the table spends, and what is written there about where it goes.
 
     Examples
     --------
@@ -48,6 +52,9 @@ def noisy_table(
     inner, step = _inner(model, limit)
     reach = 1 if limit is None else max(1, round(limit / step))
     name = " × ".join(model.names)
+    if ledger is not None:  # before any noise is drawn
+        pays = ledger if isinstance(ledger, Budget) else open_ledger(ledger)
+        pays.charge(budget, f"table {name}", output)
     if budget.accounting == "zcdp":
         scale = reach * float(np.sqrt(budget.squared_sensitivity / (2.0 * budget.left)))
         budget.spend(f"table {name}", rho=budget.left, noise=f"discrete Gaussian, scale {scale * step:.4g}")

@@ -48,6 +48,8 @@ class Settings:
     epsilon: float = 1.0
     limit: float | None = None
     time_limit: float = 20.0
+    ledger: str | None = None
+    """The ledger that pays for noise under a budget; none where the table is only looked at."""
 
 
 def _cell_keys(model: TableModel, s: Settings) -> Altered:
@@ -83,7 +85,10 @@ def _filled(model: TableModel, s: Settings) -> Altered:
 
 def _noise(model: TableModel, s: Settings) -> Altered:
     limit = s.limit if model.is_magnitude else None
-    return noisy_table(model, Budget(epsilon=s.epsilon), limit=limit, assume_public_codes=True)
+    return noisy_table(
+        model, Budget(epsilon=s.epsilon), limit=limit, assume_public_codes=True, ledger=s.ledger,
+        output="dalenius tables perturb",
+    )  # fmt: skip
 
 
 WAYS: dict[str, Callable[[TableModel, Settings], Outcome]] = {

@@ -15,7 +15,7 @@ import polars as pl
 from dalenius.core.errors import DataError, FileError
 from dalenius.data.atomic import replacing
 from dalenius.data.files.access import contents
-from dalenius.data.files.cells import Cells, NotRecords, Numbers, Texts, census
+from dalenius.data.files.cells import Cells, Census, NotRecords, Numbers, Texts, census
 from dalenius.data.files.dialect import Dialect, header_of, sniff_csv
 from dalenius.data.files.encoding import MARKS
 from dalenius.data.files.first_line import refuse_record
@@ -89,17 +89,16 @@ def open_csv(
     if signs.quotes % 2:
         _refuse_open_quote(body, dialect, path)
     names = _meant(header) if signs.marks else header
-    reader = _Columns(dialect, schema, missing_strings)
+    wanted = dialect, schema, missing_strings
     try:
-        cells = Cells(body[offset:], dialect, signs.lines, len(header), "" in reader.empty)
-        if schema is None or any(
-            n not in schema for n in header
-        ):  # a schema that has them says they are names
-            refuse_record(header, dict(zip(header, cells.first(), strict=True)), path)
-        for name, column in zip(names, cells.columns(reader.numbers(names), reader.gap_words), strict=True):
-            reader.take(name, column, marked=signs.marks > 0)
+        reader = _columns(body[offset:], signs, header, names, path, *wanted)
     except NotRecords:
-        _explain(body, header, dialect, path)
+        even = (
+            _evened(body[offset:], dialect, len(header)) if schema is not None and schema.read_blind else None
+        )
+        if even is None:
+            _explain(body, header, dialect, path)
+        reader = _columns(even, census(even, dialect.quote), header, names, path, *wanted)
     raws = reader.finished()
     table = Table.from_raws(raws, Origin("polars", {name: name for name in names}), schema)
     dtypes = {n: pl.String for n in names if _is_text(table[n])}
@@ -187,6 +186,20 @@ class _Columns:
         return made
 
 
+def _columns(
+    body: memoryview, signs: Census, header: list[str], names: list[str], path: Path, dialect: Dialect,
+    schema: Schema | None, missing_strings: Sequence[str] | None,
+) -> _Columns:  # fmt: skip
+    """The columns of the records under the first line."""
+    reader = _Columns(dialect, schema, missing_strings)
+    cells = Cells(body, dialect, signs.lines, len(header), "" in reader.empty)
+    if schema is None or any(n not in schema for n in header):  # a schema that has them says they are names
+        refuse_record(header, dict(zip(header, cells.first(), strict=True)), path)
+    for name, column in zip(names, cells.columns(reader.numbers(names), reader.gap_words), strict=True):
+        reader.take(name, column, marked=signs.marks > 0)
+    return reader
+
+
 def _header(body: memoryview, dialect: Dialect, path: Path) -> tuple[list[str], int]:
     """Column names and the bytes they take; looks far only when the first line is long or has an open quote."""
     line, end, _ = bytes(body[:SHORT_HEADER]).lstrip(b"\r\n").partition(b"\n")
@@ -258,6 +271,18 @@ def _refuse_open_quote(body: memoryview, dialect: Dialect, path: Path) -> None:
             f"{path}: a quote opened on line {start + 1:,} is never closed; close it, or double a quote that is part "
             "of the text"
         )
+
+
+def _evened(body: memoryview, dialect: Dialect, width: int) -> memoryview | None:
+    """Records of one width where some are shorter or longer; None where all are as they should be."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(body) + 1))
+    records = [record for record in _records(body, dialect) if record]
+    if all(len(record) == width for record in records):
+        return None
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=dialect.separator, quotechar=dialect.quote, lineterminator="\n")
+    writer.writerows(record[:width] + [""] * (width - len(record)) for record in records)
+    return memoryview(text.getvalue().encode("utf-8"))
 
 
 def _explain(body: memoryview, header: list[str], dialect: Dialect, path: Path) -> NoReturn:
