@@ -14,12 +14,14 @@ from dalenius.core.errors import OptionError
 from dalenius.core.result import Interval, Result
 from dalenius.counts.pair import Pair
 from dalenius.data import Table, examples
-from dalenius.evaluation import compare
+from dalenius.data.steps import Recode
+from dalenius.evaluation import Comparison, compare, evaluate
 from dalenius.evaluation.columns import column_bars
 from dalenius.report import Provenance, render_report, verdict, write_report
 from dalenius.report.combinations import risky_combinations
 from dalenius.report.pairs import pair_cells
 from dalenius.report.story import LIKELY, chances, likely_lines
+from dalenius.report.words import comparison_story
 from dalenius.synth import synthesize
 from dalenius.tables import SmallCount, define, protect
 
@@ -213,3 +215,19 @@ def test_the_bar_of_other_values_needs_enough_people():
     data = {"a": ["x"] * 3 + ["y"] * 2}
     assert column_bars(Pair(data, data), "a").data.is_empty()
     assert not column_bars(Pair(data, data, threshold=5), "a").data.is_empty()
+
+
+def test_a_masked_file_is_called_one_and_held_against_the_real_detail():
+    """Through the mask the tables are the same; the page says what the mask took away, and whose records these are."""
+    survey = examples.survey(300, seed=1).select("age", "sex", "region", "diagnosis")
+    made = Recode("age", width=20).apply(Table.from_frame(survey))
+    found = evaluate(survey, made.table, lens=made.lens, keys=["age", "sex"], targets=["diagnosis"])
+    told = comparison_story(Comparison({"m": found}))
+    assert "masked records of real people" in told.released[0]
+    assert "The mask: age recoded. The mask took away" in " ".join(told.released)
+    assert found.results["two-way-utility"].value == 0
+    assert found.results["detail-utility"].value > 0.1
+    assert not any(line.startswith("Tables of two facts") and ": 0 on a scale" in line for line in told.uses)
+    read_off = next(chance for chance in told.chances if chance.title == "Something true is read off")
+    assert "With the real data, masked in the same way, in hand" in read_off.said
+    assert "in the original masked in the same way it would be" in found.results["disco"].sentence

@@ -121,7 +121,7 @@ class _Wearer:
 
 MEASURES: Registry[Measure[...]] = Registry("measure", "measures", rooms=("dalenius.mask",))
 
-MASKED = "detail-lost"
+MASKED = ("detail-lost", "detail-utility")
 """Of a masked file also this is measured unasked, and what needs its links."""
 
 
@@ -132,9 +132,9 @@ def masked_measures() -> list[str]:
     --------
     >>> import dalenius.utility
     >>> masked_measures()
-    ['own-row-found', 'interval-disclosure', 'value-loss', 'detail-lost']
+    ['own-row-found', 'interval-disclosure', 'value-loss', 'detail-lost', 'detail-utility']
     """
-    return [*(m.info.name for m in MEASURES.values() if "links" in m.info.needs), MASKED]
+    return [*(m.info.name for m in MEASURES.values() if "links" in m.info.needs), *MASKED]
 
 
 def measure_functions() -> dict[str, Callable[..., Result]]:

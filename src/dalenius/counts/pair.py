@@ -185,6 +185,11 @@ class Pair:
         self._matches: dict[tuple[tuple[str, ...], bool], Match] = {}
         self.units, self.holdout_units = _owners(whole, full, unit, strangers)
 
+    @property
+    def real(self) -> str:
+        """What figures "of the original" are of, in words: seen through a mask it tells less than it does itself."""
+        return "the original masked in the same way" if self.lens else "the original itself"
+
     def _take_roles(self, schema: Schema) -> None:
         self.schema = schema
         self.keys = self._chosen(Role.KEY, "key")

@@ -24,7 +24,7 @@ from dalenius.report.story import (
     likely_lines,
     wrong_lines,
 )
-from dalenius.report.uses import use_lines
+from dalenius.report.uses import tables_of, use_lines
 
 OPEN_CHOICE = (
     "The choice of this file was not private: it was compared with limits, or with other files, by looking at the real "
@@ -177,14 +177,15 @@ def _common(plan: Plan, chosen: Judged, original: Table, released: Table) -> Sto
         released=_released(plan, chosen, original, released),
         wrong=wrong_lines(scenario.keys, scenario.targets, scenario.about),
         likely=likely_lines(found, scenario.population_share),
-        uses=use_lines(figures.get("two-way-utility")),
+        uses=use_lines(tables_of(figures)),
         chances=found,
     )
 
 
 def _chances(scenario: Scenario, chosen: Judged) -> list[Chance]:
     risks = _risks(chosen.runs[0][scenario.name])
-    return chances(risks, scenario.keys, scenario.population_share, chosen.made_up)
+    masked = "detail-lost" in chosen.runs[0][scenario.name]
+    return chances(risks, scenario.keys, scenario.population_share, chosen.made_up, masked)
 
 
 def _worst(plan: Plan, chosen: Judged) -> Scenario:

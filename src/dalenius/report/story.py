@@ -8,7 +8,7 @@ Each has one short answer in front and the details after it; words of the field 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dalenius.core.result import Result
 from dalenius.report.attacked import AttackStory
@@ -121,11 +121,12 @@ class Story:
 
 
 def chances(
-    results: Sequence[Result], keys: Sequence[str], share: float = 1.0, made_up: bool = False
-) -> list[Chance]:
+    results: Sequence[Result], keys: Sequence[str], share: float = 1.0, made_up: bool = False, masked: bool = False
+) -> list[Chance]:  # fmt: skip
     """What could be learnt, as numbers of people beside how many strangers it would happen to.
 
-    ``made_up`` says that the measures of copying agree that no record is a real person's.
+    ``made_up`` says that the measures of copying agree that no record is a real person's, ``masked`` that files were
+    compared through a mask.
 
     Examples
     --------
@@ -135,7 +136,11 @@ def chances(
     itself gives away about 2.
     """
     told = {"disco": _read_off, "replicated-uniques": _taken_for, "identical-matches": _copied}
-    return [told[r.name](r, keys, share, made_up) for r in results if r.name in told]
+    found = [told[r.name](r, keys, share, made_up) for r in results if r.name in told]
+    if not masked:
+        return found
+    seen = "the real data, masked in the same way, in hand"
+    return [replace(chance, said=chance.said.replace("the real data in hand", seen)) for chance in found]
 
 
 def _read_off(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import polars as pl
 
 from dalenius.core.result import Result, figure
 from dalenius.report.story import joined
 from dalenius.utility.tables import GOOD, USABLE
+
+
+def tables_of(results: Mapping[str, Result]) -> Result | None:
+    """Two-way tables as their users see them: of a masked file in the detail that the real data have."""
+    return results.get("detail-utility", results.get("two-way-utility"))
+
+
+def masked_lines(results: Mapping[str, Result], mask: str = "") -> list[str]:
+    """What a mask did, what it took away, and what the other figures therefore do not see; nothing without one."""
+    if "detail-lost" not in results:
+        return []
+    did = f"The mask: {mask}. " if mask else ""
+    return [
+        f"{did}{results['detail-lost'].sentence} Figures of risk compare with the real data masked in the same way: "
+        "whoever knows 37 looks for 30 to 39."
+    ]
 
 
 def use_lines(tables: Result | None) -> list[str]:

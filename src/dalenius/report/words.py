@@ -10,7 +10,7 @@ from dalenius.core.maps import frontier
 from dalenius.core.result import Result, figure
 from dalenius.evaluation import Comparison, Evaluation, copies_nobody, refusals
 from dalenius.report.story import Story, chances, joined, likely_lines, wrong_lines
-from dalenius.report.uses import use_lines
+from dalenius.report.uses import masked_lines, tables_of, use_lines
 from dalenius.utility.tables import reading as table_reading
 
 FEW = 0.05
@@ -65,14 +65,20 @@ def comparison_story(comparison: Comparison) -> Story:
     lines = verdict(comparison)
     if len(evaluations) == 1:
         made_up = copies_nobody(some.results)
-        found = chances(_by_weight(some), keys, made_up=made_up)
-        what = "people who do not exist" if made_up else "records"
+        masked = bool(some.pair.lens)
+        found = chances(_by_weight(some), keys, made_up=made_up, masked=masked)
+        what = (
+            "people who do not exist"
+            if made_up
+            else ("masked records of real people" if masked else "records")
+        )
         released = [
             f"A file of {some.pair.protected.rows:,} {what}, '{some.name}', was compared with data about {people:,} "
             "real people.",
             f"The facts about each: {joined(some.pair.columns)}.",
+            *masked_lines(some.results, str(some.pair.lens)),
         ]
-        likely, uses = likely_lines(found, 1.0), use_lines(some.results.get("two-way-utility"))
+        likely, uses = likely_lines(found, 1.0), use_lines(tables_of(some.results))
     else:
         found = []
         released = [
@@ -97,7 +103,9 @@ def _likely_by_file(comparison: Comparison) -> list[str]:
     told = {
         name: max(likely, key=lambda chance: chance.added)
         for name, evaluation in comparison.evaluations.items()
-        if (likely := chances(_by_weight(evaluation), evaluation.pair.keys))
+        if (
+            likely := chances(_by_weight(evaluation), evaluation.pair.keys, masked=bool(evaluation.pair.lens))
+        )
     }
     if not told:
         return likely_lines([], 1.0)
@@ -111,9 +119,7 @@ def _lower(sentence: str) -> str:
 
 def _uses_by_file(comparison: Comparison) -> list[str]:
     results = {
-        n: e.results["two-way-utility"]
-        for n, e in comparison.evaluations.items()
-        if "two-way-utility" in e.results
+        n: tables for n, e in comparison.evaluations.items() if (tables := tables_of(e.results)) is not None
     }
     lines = [
         "Learning, teaching, trying out programs, and first looks at a question; some files more than others."

@@ -92,7 +92,7 @@ def disco(
     return Result(
         name="disco",
         value=worst["DiSCO"],
-        sentence=_sentence(worst, units.noun, len(known), len(wanted)) + _remarks(by_target),
+        sentence=_sentence(worst, units.noun, len(known), len(wanted), pair.real) + _remarks(by_target),
         **compared(*sides[worst["target"]], len(wanted)),
         yardsticks=yardsticks,
         values={row["target"]: row["DiSCO"] for row in table.to_dicts()},
@@ -161,12 +161,12 @@ def _row(target: str, disclosed: Disclosure, inside: Share, outside: Share | Non
     }
 
 
-def _sentence(worst: dict[str, Any], noun: str, keys: int, targets: int) -> str:
+def _sentence(worst: dict[str, Any], noun: str, keys: int, targets: int, real: str) -> str:
     by = "by what the file adds" if worst["holdout"] is not None else "by level"
     among = f"worst of {targets} targets {by}" if targets > 1 else "the target"
     text = (
         f"For {figure(worst['DiSCO'], '%')} of the original {noun}, somebody who knows the {keys} keys would read "
-        f"the true value of {worst['target']!r} ({among}) off the protected file; in the original itself it would be "
+        f"the true value of {worst['target']!r} ({among}) off the protected file; in {real} it would be "
         f"{figure(worst['Dorig'], '%')}."
     )
     if worst["checks"]:
@@ -361,7 +361,7 @@ def dcap(
     sentence = (
         f"Guessing {worst['target']!r} from a protected record with the same keys is right for "
         f"{figure(worst['dcap'], '%')} of the original {units.noun}; guessing from the margin alone for "
-        f"{figure(worst['baseCAPd'], '%')}, from the original itself for {figure(worst['CAPd'], '%')}."
+        f"{figure(worst['baseCAPd'], '%')}, from {pair.real} for {figure(worst['CAPd'], '%')}."
         + _beside(worst["holdout"])
     )
     return Result(

@@ -123,8 +123,8 @@ def _grid(pair: Pair, target: str) -> Result:
         value=value,
         unit="%",
         sentence=f"Knowing {length} of the keys (mean of {best['subsets']} sets), the better of {len(GRID)} attackers "
-        f"({best['attacker']}) guesses {target!r} right for {figure(value, '%')} of people in the data; trained on the "
-        f"original itself for {figure(yardsticks['original'], '%')}, and always guessing the commonest value for "
+        f"({best['attacker']}) guesses {target!r} right for {figure(value, '%')} of people in the data; trained on "
+        f"{pair.real} for {figure(yardsticks['original'], '%')}, and always guessing the commonest value for "
         f"{figure(yardsticks['zero rule'], '%')}"
         + (
             f"; for people who are not in the data it is {figure(yardsticks['outsiders'], '%')}."
