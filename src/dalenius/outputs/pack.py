@@ -19,10 +19,11 @@ from dalenius.core.errors import names as listed
 from dalenius.data.atomic import private_folder, push, write_text
 from dalenius.data.lock import locked
 from dalenius.outputs.acro import results_json
+from dalenius.outputs.decisions import FILES, Decisions
 from dalenius.outputs.fixes import attempts, shown_by
 from dalenius.outputs.output import Output
 from dalenius.outputs.record import Record
-from dalenius.outputs.trail import Trail, read_lines, trail_faults
+from dalenius.outputs.trail import read_lines, trail_faults
 from dalenius.release.jobs import file_digest
 from dalenius.release.pack import MANIFEST, SIGNATURE, digest_of
 from dalenius.release.signing import signature, signature_fault
@@ -37,7 +38,7 @@ RECORDS, RESULTS, POLICY, TRAIL, LIST = (
     "trail.jsonl",
     "checklist.md",
 )
-DECISIONS, EVIDENCE, OFFERS = "decisions.jsonl", "evidence", "offers"
+EVIDENCE, OFFERS = "evidence", "offers"
 WORDS = {"approve": "approved", "reject": "rejected", "return": "returned"}
 MARK = "CONFIDENTIAL: the figures in this folder are for the checker; they never leave with the outputs.\n"
 
@@ -51,9 +52,9 @@ class Pack:
     body: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
-    def decisions(self) -> Trail:
-        """The checker's decisions, a trail of their own."""
-        return Trail(self.folder / DECISIONS)
+    def decisions(self) -> Decisions:
+        """The checker's decisions, a chain of their own."""
+        return Decisions(self.folder, str(self.body.get("digest", "")))
 
     @property
     def has_evidence(self) -> bool:
@@ -97,11 +98,14 @@ class Pack:
             facts = {
                 "output": uid, "decision": WORDS[decision], "reason": reason.strip(), "who": who, "fix": fix
             }  # fmt: skip
-            self.decisions.add("decided", facts)
+            self.decisions.add(facts)
             _decided(known[uid], facts)
 
     def files(self, approved: bool = True) -> list[Path]:
-        """Files of outputs; only approved ones may be taken."""
+        """Files of outputs; only approved ones may be taken, and none while the decisions are not as they were made."""
+        faults = self.decisions.faults() if approved else []
+        if faults:
+            raise FileError(f"{self.folder}: the decisions were changed ({'; '.join(faults)}); no file is approved")
         kept = [r for r in self.records if r.decision == "approved" or not approved]
         return [
             self.folder / name
@@ -245,13 +249,14 @@ def read_pack(folder: str | Path) -> Pack:
     except (OSError, ValueError, TypeError):
         raise FileError(f"{place}: {MANIFEST} or {RECORDS} is damaged") from None
     known = {r.uid: r for r in records}
-    for line in read_lines(place / DECISIONS):
+    pack = Pack(place, records, body)
+    for line in pack.decisions.lines:
         try:
             facts = json.loads(line)["facts"]
             _decided(known[facts["output"]], facts)
         except (ValueError, KeyError, TypeError):
             continue
-    return Pack(place, records, body)
+    return pack
 
 
 def verify_outputs(
@@ -271,7 +276,7 @@ def verify_outputs(
         faults += [fault] if fault else []
     wanted = body.get("files", {})
     there = {str(p.relative_to(place)) for p in place.rglob("*") if p.is_file() or p.is_symlink()}
-    free = {MANIFEST, SIGNATURE, DECISIONS, "decisions.lock"}
+    free = {MANIFEST, SIGNATURE, *FILES}
     sums = {f"checksums/{n}.txt" for n in wanted if "/" not in n}
     gone = {
         n for n in wanted if n not in there and not (n.startswith(f"{EVIDENCE}/") and not pack.has_evidence)
@@ -280,7 +285,7 @@ def verify_outputs(
     faults += [f"{n} is not in the manifest" for n in sorted(there - set(wanted) - free - sums)]
     faults += [f"{n} was changed" for n in sorted(set(wanted) & there) if file_digest(place / n) != wanted[n]]
     faults += [f"trail: {f}" for f in trail_faults(read_lines(place / TRAIL), None, body.get("trail"))]
-    faults += [f"decisions: {f}" for f in trail_faults(read_lines(place / DECISIONS))]
+    faults += [f"decisions: {f}" for f in pack.decisions.faults()]
     if after is not None:
         before = read_lines(read_pack(after).folder / TRAIL)
         if read_lines(place / TRAIL)[: len(before)] != before:
