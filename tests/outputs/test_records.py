@@ -39,7 +39,7 @@ def small_desk(**options):
     desk.last.fix("suppress")
     pd_.crosstab(data.g, data.c, values=data.v, aggfunc="mean")
     desk.last.exception("The table is about machines, not people.")
-    data.groupby("c")["v"].max()
+    data[data.g != "c"].groupby("c")["v"].max()  # with them the cells above would follow
     desk.last.fix("end_values")
     desk.smf.ols("v ~ C(c)", data).fit()
     desk.last.exception("A mean of two large groups.")

@@ -7,11 +7,11 @@ person's; a quantile is a value, and says whose it is where one person owns the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from dalenius.outputs.query import Codes, Floats, Ints, Query
+from dalenius.outputs.position import rows_by_cell
+from dalenius.outputs.query import Codes, Floats, Query
 
 BLOCK = 1 << 18
 """Rows looked at at a time: no second copy of a large column."""
@@ -42,7 +42,7 @@ def others_of(query: Query, cell: Codes, figures: Floats, few: int) -> Floats:
     found = np.full(len(rows), np.nan)
     if not open_ones.any():
         return found
-    for c, at in _rows_by_cell(cell, query.value, open_ones):
+    for c, at in rows_by_cell(cell, query.value, open_ones):
         value = query.value[at]
         away = np.abs(value - np.median(value))
         far = at[away > NEAR * away.max()]
@@ -76,7 +76,7 @@ def owners_of(query: Query, cell: Codes, figures: Floats, quantiles: Sequence[fl
     found = np.full(len(rows), np.inf)
     if query.unit is None or not (rows > units).any():
         return found
-    for c, at in _rows_by_cell(cell, query.value, rows > units):
+    for c, at in rows_by_cell(cell, query.value, rows > units):
         at = at[np.argsort(query.value[at], kind="stable")]  # noqa: PLW2901
         found[c] = min(_owners(query.value[at], query.unit[at], q, few) for q in quantiles)
     return found
@@ -107,12 +107,3 @@ def _moments(cell: Codes, value: Floats, mean: Floats) -> Floats:
         square[np.isnan(square)] = 0.0
         found += np.bincount(codes.astype(np.int64) + 1, square, len(found))
     return found[1:]
-
-
-def _rows_by_cell(cell: Codes, value: Floats, wanted: Any) -> list[tuple[int, Ints]]:
-    """Rows of each wanted cell that hold a value."""
-    inside = np.flatnonzero((cell >= 0) & ~np.isnan(value))
-    inside = inside[wanted[cell[inside]]]
-    inside = inside[np.argsort(cell[inside], kind="stable")]
-    codes, starts = np.unique(cell[inside], return_index=True)
-    return list(zip(codes.tolist(), np.split(inside, starts[1:]), strict=True))

@@ -373,19 +373,16 @@ def endpoints(evidence: Evidence, policy: Policy) -> Finding:
 
 @check
 def tail_count(evidence: Evidence, policy: Policy) -> Finding:
-    """Too few units beyond a quantile, as many as the policy asks for.
+    """Too few units beyond a quantile or between two, as many as the policy asks for.
 
-    With less than one unit beyond it a quantile is an end value, and with less than one between two the values are
-    listed one by one, whatever the policy says.
+    A quantile is near somebody's own value, or is one; with enough people on either side nobody knows whose. With one
+    person beyond it, it is an end value, and is refused like those where the policy asks for no more.
     """
-    asked = sorted({float(q) for q in evidence.facts.get("quantiles", (0.5,))}) or [0.5]
-    tail, gap = min(asked[0], 1 - asked[-1]), min(np.diff(asked), default=1.0)
-    listed = (evidence.number * min(tail, gap) < 1 - 1e-9) & policy.endpoints
-    flagged = (evidence.number > 0) & (listed | (evidence.number * tail < policy.tail))
-    words = (
-        f"fewer than {max(policy.tail, 1)} people or units lie beyond the quantile, or between two of them"
-    )
-    return finding("tail_count", evidence, flagged, words, limit=policy.tail)
+    least = max(policy.tail, 2 if policy.endpoints else 0)
+    held = evidence.figures["between"]
+    flagged = (evidence.number > 0) & (held < least)
+    words = f"fewer than {least} people or units lie beyond the quantile, or between two of them"
+    return finding("tail_count", evidence, flagged, words, worst=_least(held, held > 0), limit=least)
 
 
 @check

@@ -24,7 +24,7 @@ from dalenius.outputs.differencing import (
     pair_groups,
     small_groups,
 )
-from dalenius.outputs.partition import Partition
+from dalenius.outputs.partition import Partition, fineness
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools, Floats, Ints
 from dalenius.tables import Dominance, PPercent
@@ -88,6 +88,7 @@ class Comparison:
         self.lines: list[str] = []
         self.doubts: list[str] = []
         self.form = out.form
+        self.fine = fineness(out.merged or out.query)
         self.near: list[tuple[float, Earlier]] = []
         self.seen: dict[str, bool] = {}
         self.complete, self.together = True, 0
@@ -206,7 +207,7 @@ class Comparison:
         if hit:
             self.lines.append(f"with {_who([e for e, _ in others])}: {self._words()}")
             if not self.flagged.any():
-                self.flagged[: self.part.cells] |= self.part.counts > 0
+                self._mark((np.flatnonzero(self.part.counts) + 1).tolist())
         return hit
 
     def _nested_cells(self, earlier: Earlier, old: Partition) -> bool:
@@ -329,7 +330,7 @@ class Comparison:
     def _mark(self, rows: Sequence[int]) -> None:
         for row in rows:
             if row:
-                self.flagged[row - 1] = True
+                self.flagged[(row - 1) // self.fine] = True
 
     def _mark_places(self, groups: Sequence[Sequence[tuple[int, int]]], table: Ints) -> None:
         """Mark the cells of groups; people who are in the earlier output only, in the cells beside them."""

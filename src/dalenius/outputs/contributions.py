@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dalenius.outputs.hashing import Words, masked, value_words
-from dalenius.outputs.partition import Partition
+from dalenius.outputs.partition import Partition, fineness
 from dalenius.outputs.query import Bools, Floats, Ints, Query
 
 Hashes = npt.NDArray[np.uint32]
@@ -76,7 +76,7 @@ class Contributions:
             codes = query.collapsed(over).astype(np.int64)
             there = ~np.isnan(value) & (codes >= 0)
             there[there] = ~hidden[codes[there] + start]
-            keys.append(numbers[there] * np.int64(part.cells) + codes[there] + start)
+            keys.append(numbers[there] * np.int64(part.cells) + (codes[there] + start) * fineness(query))
             amounts.append(value[there])
             start += query.size(over)
         places, at = np.unique(np.concatenate(keys), return_inverse=True)

@@ -12,6 +12,7 @@ import polars as pl
 from dalenius.core.plain import plain
 from dalenius.outputs._kernels import COLUMNS, by_record, by_unit
 from dalenius.outputs.behind import deviations, others_of, owners_of
+from dalenius.outputs.position import fewest_between
 from dalenius.outputs.query import SMALL, Bools, Floats, Ints, Query
 
 
@@ -31,7 +32,8 @@ class Evidence:
         One column a figure: rows (non-missing), missing, negative, units, sum, total (of absolute contributions of
         units), low, high, how many units hold these two ends, and how many are away from what all others have
         (``others``). With a power in the facts ``deviation`` and ``deviation_1`` … (total and largest sums by unit of
-        deviations from the mean to that power), with quantiles ``owners`` (people who own the rows around them), where
+        deviations from the mean to that power), with quantiles ``owners`` (people who own the rows around them) and
+        ``between`` (fewest people beyond them or between two), where
         rows of units are counted ``rows_1`` … (rows of those who have most).
     top
         Largest absolute contributions of single units, cells × n.
@@ -168,6 +170,7 @@ def _behind(query: Query, cell: Any, out: Floats, few: int, largest: int) -> dic
     if "quantiles" in query.facts:
         of = out[:, [places["rows"], places["units"]]]
         found["owners"] = owners_of(query, cell, of, query.facts["quantiles"], few)
+        found["between"] = fewest_between(query, cell, len(out))
     return found
 
 

@@ -20,6 +20,7 @@ from dalenius.outputs.checks import Finding, finding
 from dalenius.outputs.evidence import collect
 from dalenius.outputs.judge import Judged, judge
 from dalenius.outputs.output import Output, Values
+from dalenius.outputs.position import tail_share
 from dalenius.outputs.query import ALL, Bools, Dimension, Floats, Query
 from dalenius.tables import Altered, Manual, PTable, controlled_round, define, noisy_table, perturb, protect
 from dalenius.tables.model import TableModel
@@ -460,20 +461,22 @@ def merge_steps(out: Output) -> Attempt:
 
 
 @fix
-def end_values(out: Output, share: float = 0.05) -> Attempt:
-    """Put the 5th and 95th percentile in the place of minimum and maximum."""
+def end_values(out: Output, share: float | None = None) -> Attempt:
+    """Put the 5th and 95th percentile in the place of minimum and maximum, or the next with enough people beyond."""
     values = _need_values(out)
     if out.query.value is None or not set(values) & {"min", "max"}:
         raise OptionError("end values are replaced where minimum or maximum are shown")
     from dalenius.outputs.wraps.tables import figures  # noqa: PLC0415 (a wrap computes quantiles)
 
+    share = tail_share(out.judged.evidence.number, out.desk.policy.tail) if share is None else share
     renamed = {"min": f"p{100 * share:g}", "max": f"p{100 * (1 - share):g}"}
     statistic = ", ".join(
         "percentile" if s.strip() in renamed else s.strip() for s in out.query.statistic.split(",")
     )
-    query = replace(out.query, statistic=statistic, facts={"quantiles": [share]})
+    shares = [q for end, q in (("min", share), ("max", 1 - share)) if end in values]
+    query = replace(out.query, statistic=statistic, facts={"quantiles": shares})
     evidence = collect(query, max(out.desk.policy.nk_n, 2), out.desk.policy.threshold)
     shown = {renamed.get(n, n): figures(query, evidence, renamed.get(n, n)) for n in values}
     judged = _looked_back(out, judge(query, out.desk.policy, evidence), shown, query)
-    told = "minimum and maximum are replaced by the 5th and 95th percentile"
-    return Attempt("end_values", judged, shown, 5.0, told, merged=query)
+    told = f"minimum and maximum are replaced by percentiles {100 * share:g} and {100 * (1 - share):g}"
+    return Attempt("end_values", judged, shown, 100.0 * share, told, merged=query)

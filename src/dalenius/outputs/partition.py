@@ -17,6 +17,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 from pyroaring import BitMap
 
+from dalenius.outputs.position import asked, intervals
 from dalenius.outputs.query import Bools, Ints, Query
 
 Layer = npt.NDArray[Any]
@@ -138,15 +139,18 @@ class Partition:
     ) -> Partition:
         """The units behind the shown cells of a query; ``numbers`` gives each record's unit number."""
         present = np.ones(query.rows, np.bool_) if query.value is None else ~np.isnan(query.value)
-        start, pairs = 0, []
-        cells = sum(query.size(over) for over in query.parts)
+        start, pairs, fine = 0, [], fineness(query)
+        cells = fine * sum(query.size(over) for over in query.parts)
+        hidden = np.repeat(hidden, fine)
+        guarded = None if guarded is None else np.repeat(guarded, fine)
         for over in query.parts:
             size = query.size(over)
-            if over and not every and not hidden[: query.cells].any():
-                break  # margins of cells that are all shown add nothing
+            if over and not every and fine == 1 and not hidden[: query.cells].any():
+                break  # margins of cells that are all shown add nothing, but for quantiles, which do not add up
             codes = query.collapsed(over).astype(np.int64)
             keep = present & (codes >= 0)
-            pairs.append((numbers[keep], codes[keep] + start))
+            places = (codes + start) * fine + (intervals(query, codes) if fine > 1 else 0)
+            pairs.append((numbers[keep], places[keep]))
             start += size
         layers = [layer for who, what in pairs for layer in _layers(who, what, hidden, units, cells)]
         guard = None
@@ -154,6 +158,11 @@ class Partition:
             found = [layer for who, what in pairs for layer in _layers(who, what, ~guarded, units, cells)]
             guard = found[0] if found else None
         return cls(tuple(layers) or (np.zeros(units, np.uint8),), cells, guard)
+
+
+def fineness(query: Query) -> int:
+    """Cells of a partition for each cell of its output: the intervals between quantiles, else one."""
+    return 1 if query.value is None else len(asked(query)) + 1
 
 
 def _padded(layer: Layer, units: int) -> Layer:

@@ -41,7 +41,7 @@ class Policy:
     zero_total
         Whether a cell whose contributions are all 0 fails the p % rule.
     tail
-        Fewest units beyond a quantile; 0 leaves the check out.
+        Fewest units beyond a quantile, and between two of them; with 0 only end values are refused.
     endpoints
         Whether maxima and minima that few share are refused.
     concentration_n
@@ -73,7 +73,7 @@ class Policy:
     spread: bool = True
     negatives: str = "review"
     zero_total: bool = True
-    tail: int = 0
+    tail: int = 10
     endpoints: bool = True
     concentration_n: int = 3
     differencing: bool = True

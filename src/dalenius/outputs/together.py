@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from dalenius.core.errors import DataError
 from dalenius.outputs.differencing import atoms_of
 from dalenius.outputs.output import Output
-from dalenius.outputs.partition import Partition
+from dalenius.outputs.partition import Partition, fineness
 from dalenius.outputs.query import Bools
 from dalenius.tables import Audit, Disclosed, audit
 
@@ -40,14 +40,14 @@ def project_audit(desk: Desk) -> Audit:
     for out in outs:
         rows = desk.memory.rows_of(out)
         assert rows is not None
-        hidden, size = out.hidden, len(out.judged.evidence.cells)
+        hidden, size, fine = out.hidden, len(out.judged.evidence.cells), fineness(out.query)
         part = Partition.of(out.query, np.zeros(size, np.bool_), rows, desk.memory.units, every=True)
         layers += [(layer, start) for layer in part.layers]
         gone = hidden | (np.ones(size, np.bool_) if out.status == "fail" else np.zeros(size, np.bool_))
-        suppressed.append(gone)
-        primary.append(hidden & _first(out))
-        names += [f"{out.record.uid} {i}" for i in range(size)]
-        start += size
+        suppressed.append(np.repeat(gone, fine))
+        primary.append(np.repeat(hidden & _first(out), fine))
+        names += [f"{out.record.uid} {i}" for i in range(part.cells)]
+        start += part.cells
     atoms, _ = atoms_of(layers, start)
     matrix = sp.csc_matrix(atoms.matrix)
     amounts = np.asarray(matrix.T @ atoms.counts, np.float64)

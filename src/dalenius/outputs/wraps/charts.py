@@ -11,8 +11,9 @@ import polars as pl
 
 from dalenius.core.later import altair as alt
 from dalenius.outputs.output import Output
+from dalenius.outputs.position import tail_share
 from dalenius.outputs.query import Dimension, Query
-from dalenius.outputs.wraps.columns import column, numbers, rows_of
+from dalenius.outputs.wraps.columns import column, dimension, numbers, rows_of
 from dalenius.outputs.wraps.tables import table_output, take_table, unit_of
 
 if TYPE_CHECKING:
@@ -61,8 +62,14 @@ class Charts:
         return self._drawn(table_output(self._desk, data, [x, y], value, stat, **options), _squares)
 
     def box(self, data: Any, by: str, value: str, **options: Any) -> Output:
-        """Boxes of quartiles; whiskers reach to the 5th and 95th percentile, never to single people."""
-        stats = ["p5", "p25", "median", "p75", "p95"]
+        """Boxes of quartiles; whiskers reach to the 5th and 95th percentile, never to single people.
+
+        Where too few would lie beyond them they are shorter.
+        """
+        groups = dimension(column(data, by), by).codes.astype(np.int64)
+        there = (groups >= 0) & ~np.isnan(numbers(column(data, value), value))
+        share = min(tail_share(np.bincount(groups[there]), self._desk.policy.tail), 0.2)
+        stats = [f"p{100 * share:g}", "p25", "median", "p75", f"p{100 * (1 - share):g}"]
         return self._drawn(table_output(self._desk, data, by, value, stats, **options), _boxes)
 
     def _binned(
@@ -123,8 +130,8 @@ def _squares(table: pl.DataFrame) -> Any:
 
 
 def _boxes(table: pl.DataFrame) -> Any:
-    texts, _ = _names(table)
+    texts, figures = _names(table)
     base = alt.Chart(table).encode(x=alt.X(texts[0], sort=None))
-    whiskers = base.mark_rule().encode(y="p5", y2="p95")
+    whiskers = base.mark_rule().encode(y=figures[0], y2=figures[-1])
     boxes = base.mark_bar(size=18).encode(y="p25", y2="p75")
     return whiskers + boxes + base.mark_tick(color="white", size=18).encode(y="median")
