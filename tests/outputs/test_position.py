@@ -27,7 +27,9 @@ def people(desk, n=500):
     )
 
 
-@pytest.mark.parametrize("q", [list(np.linspace(0.05, 0.95, 451)), list(np.linspace(0.05, 0.95, 60)), 0.0021, 0.983])
+@pytest.mark.parametrize(
+    "q", [list(np.linspace(0.05, 0.95, 451)), list(np.linspace(0.05, 0.95, 60)), 0.0021, 0.983]
+)
 def test_few_beyond_or_between_quantiles(desk, q):
     people(desk).pay.quantile(q)
     assert desk.last.status == "fail"
@@ -152,6 +154,10 @@ def test_a_suppressed_median_is_no_cut(desk):
 
 def test_cells_without_anybody_have_no_quantile():
     query = Query(
-        "median", (Dimension("g", np.zeros(30, int), ("a", "b")),), 30, np.arange(30.0), facts={"quantiles": [0.5]}
+        "median",
+        (Dimension("g", np.zeros(30, int), ("a", "b")),),
+        30,
+        np.arange(30.0),
+        facts={"quantiles": [0.5]},
     )
     assert fewest_between(query, query.cell, 2).tolist() == [15.0, np.inf]

@@ -105,7 +105,9 @@ class Pack:
         """Files of outputs; only approved ones may be taken, and none while the decisions are not as they were made."""
         faults = self.decisions.faults() if approved else []
         if faults:
-            raise FileError(f"{self.folder}: the decisions were changed ({'; '.join(faults)}); no file is approved")
+            raise FileError(
+                f"{self.folder}: the decisions were changed ({'; '.join(faults)}); no file is approved"
+            )
         kept = [r for r in self.records if r.decision == "approved" or not approved]
         return [
             self.folder / name
