@@ -14,7 +14,7 @@ from dalenius.data.files import read as read_file
 from dalenius.data.table import Table
 from dalenius.published.entry import Entry, entries_from_yaml
 from dalenius.published.margin import Margin
-from dalenius.published.reading import Domains, margins_of, settled, widened
+from dalenius.published.reading import Domains, filled, margins_of, settled, widened
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Published:
         """From tables that each say how they were treated, when they came out and of whom they speak."""
         remarks: list[str] = []
         doubts: list[str] = []
-        entries = [settled(entry, remarks, doubts) for entry in entries]
+        entries = [settled(entry, remarks, doubts) for entry in filled(entries, doubts)]
         known = widened({name: tuple(map(str, values)) for name, values in (domains or {}).items()}, entries)
         faults: list[str] = []
         margins = [margin for entry in entries for margin in margins_of(entry, known, faults)]

@@ -21,6 +21,7 @@ from dalenius.published.cells import MOST_CELLS
 from dalenius.published.ends import Ends, Progress
 from dalenius.published.figures import Published
 from dalenius.published.keeping import Kept, fingerprint
+from dalenius.published.margin import NO_LIMIT
 from dalenius.published.relaxing import named_conflicts, relaxed
 from dalenius.published.system import System
 
@@ -86,6 +87,27 @@ class Fit:
     def people(self) -> int:
         """How many people there are, as far as the figures say (at most)."""
         return int(self.solution.sum()) if self.solution is not None else int(self.high.sum())
+
+    @cached_property
+    def people_range(self) -> tuple[int, int]:
+        """Between which numbers all people together certainly lie, as far as single tables and cells say.
+
+        Examples
+        --------
+        >>> fit(Published.from_tables({"t": {"sex": ["f", "m"], "n": ["3", "4"]}})).people_range
+        (7, 7)
+        >>> low, high = fit(Published.from_tables({"t": {"sex": ["f", "m"], "n": ["3", ":c"]}})).people_range
+        >>> low, high >= 2**40
+        (3, True)
+        """
+        low, high = int(self.low.sum()), min(int(self.high.sum()), NO_LIMIT)
+        for number in np.unique(self.system.origin[:, 0]).tolist():
+            rows = np.flatnonzero(self.system.origin[:, 0] == number)
+            times = np.asarray(self.system.rows[rows].sum(axis=0)).ravel()
+            if (times == 1).all():  # everybody stands in one of its cells
+                low = max(low, int(self.system.low[rows].sum()))
+                high = min(high, int(self.system.high[rows].sum()))
+        return low, max(low, high)
 
     @property
     def people_proved(self) -> int:

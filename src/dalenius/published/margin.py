@@ -98,9 +98,13 @@ class Margin:
         >>> out.margins[0].named(1)
         'sex [sex = m]'
         """
-        labels = self.labels(np.array([place]))[0]
-        said = ", ".join(f"{c} = {label}" for c, label in zip(self.columns, labels, strict=True))
-        return f"{self.name} [{said}]" if said else f"{self.name} [total]"
+        return f"{self.name} [{self.worded(int(self.keys[place])) or 'total'}]"
+
+    def worded(self, key: int) -> str:
+        """The categories of a cell, listed or not, in words; nothing for a total."""
+        codes = np.unravel_index(key, self.shape) if self.columns else ()
+        said = zip(self.columns, self.groups, codes, strict=True)
+        return ", ".join(f"{column} = {names[int(code)]}" for column, names, code in said)
 
 
 def known_range(value: Floats, kind: Kind, base: int, scale: float) -> tuple[Ints, Ints]:

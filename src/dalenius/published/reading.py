@@ -60,6 +60,16 @@ def settled(entry: Entry, remarks: list[str], doubts: list[str]) -> Entry:
     return replace(entry, total=found.labels)
 
 
+def filled(entries: Sequence[Entry], doubts: list[str]) -> list[Entry]:
+    """The tables that list any cell; one that lists none is a doubt, as nobody knows what it will say."""
+    empty = [entry.name for entry in entries if not entry.table.rows and entry.value is not None]
+    doubts += [
+        f"Table {name!r} has no rows, so that nothing is known of it: fill it, or leave it out."
+        for name in empty
+    ]
+    return [entry for entry in entries if entry.name not in empty]
+
+
 def widened(domains: Domains, entries: Sequence[Entry]) -> dict[str, tuple[str, ...]]:
     """The values of every column: those that were given, and where none were, all that any table shows."""
     found = dict(domains)
@@ -84,6 +94,8 @@ def margins_of(entry: Entry, domains: Domains, faults: list[str]) -> list[Margin
         return []
     value, bad = counts_of(entry)
     faults += [f"table {entry.name!r}: {bad} counts are negative or no whole numbers; {WRITE}"] if bad else []
+    large = int((np.abs(value) >= NO_LIMIT).sum() - np.isinf(value).sum())
+    faults += [f"table {entry.name!r}: {large} counts are larger than any population"] if large else []
     top = tops_of(entry)
     labels = {name: texts(entry.table, name) for name in by}
     for name in by:

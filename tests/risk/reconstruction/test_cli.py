@@ -232,6 +232,7 @@ def test_columns_that_differ_in_capitals_alone_are_named(tables):
         ({"a.csv": "sex,n\nf,52\nm,48\nPersons,100\n"}, "may be a total"),
         ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.csv": "town,people\nA,1\n"}, "towns.csv"),
         ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.sav": "?"}, "towns.sav"),
+        ({"a.csv": "sex,n\nf,52\nm,48\n", "b.csv": "age,n\n"}, "Table 'b' has no rows"),
     ],
 )
 def test_what_cannot_be_read_for_certain_meets_no_limit(tmp_path, files, said):
@@ -244,3 +245,36 @@ def test_what_cannot_be_read_for_certain_meets_no_limit(tmp_path, files, said):
     # what a list says of the tables is not doubted
     (tmp_path / "out" / "figures.yaml").write_text("tables:\n  a: {file: a.csv, total: []}\n")
     assert run("attack", tmp_path / "out", "--must", "proved-unique <= 100 %").exit_code == 0
+
+
+def test_a_suppressed_cell_beside_a_table_of_another_column_meets_no_limit(tmp_path):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    (tmp_path / "old" / "region.csv").write_text("region,n\nNorth,300\nSouth,193\nIsles,:c\n")
+    (tmp_path / "new" / "sex.csv").write_text("sex,n\nf,241\nm,253\n")
+    limits = ("--must", "small-groups <= 0", "--must", "proved-unique <= 0 %")
+    told = run("attack", tmp_path / "old", tmp_path / "new", *limits, "--show-cells")
+    assert told.exit_code == 1
+    assert "region = Isles = + sex [sex = f] + sex [sex = m]" in " ".join(told.output.split())
+    assert (
+        told.output.count("not met") == 2
+    )  # the only one of the Isles is alone with region and sex, whatever it is
+    assert run("attack", tmp_path / "old", *limits).exit_code == 0
+    held = run("attack", tmp_path / "new", "--earlier", tmp_path / "old", "--same-people")
+    assert held.exit_code == 1
+    assert "cells to hold back beside what was out: sex [" in " ".join(held.output.split())
+
+
+def test_a_share_beside_cells_of_unknown_size_says_so(tmp_path):
+    (tmp_path / "a.csv").write_text("sex,n\nf,3\nm,x\n")
+    said = " ".join(run("attack", tmp_path / "a.csv").output.split())
+    assert "For up to 100.0 % of the people (3 of at least 3; nobody says how many)" in said
+    (tmp_path / "a.csv").write_text("sex,n\nf,3\nm,x\nTotal,12\n")
+    assert "For 100.0 % of the people the count" in " ".join(run("attack", tmp_path / "a.csv").output.split())
+
+
+def test_a_count_larger_than_any_population_is_one_line(tmp_path):
+    (tmp_path / "a.csv").write_text("sex,n\nf,99999999999999999999\nm,2\n")
+    told = run("attack", tmp_path / "a.csv")
+    assert told.exit_code == 2
+    assert told.output == "dalenius: published tables: table 'a': 1 counts are larger than any population\n"

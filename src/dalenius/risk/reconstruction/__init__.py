@@ -5,8 +5,9 @@ from dalenius.risk.reconstruction.areas import AreaTables
 from dalenius.risk.reconstruction.attacked import Attack, attack
 from dalenius.risk.reconstruction.census import census_workload
 from dalenius.risk.reconstruction.checks import agreement, verify
-from dalenius.risk.reconstruction.differencing import Differences, averaged_noise, differencing, holds_for
+from dalenius.risk.reconstruction.differencing import Differences, averaged_noise, differencing
 from dalenius.risk.reconstruction.guesses import Guesses, guess
+from dalenius.risk.reconstruction.holding import holds_for
 from dalenius.risk.reconstruction.links import (
     Putative,
     confirm,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -183,13 +183,17 @@ def _by_date(published: Published, same_people: bool) -> dict[str, Published]:
 
 
 def _results(fits: Mapping[str, Fit], groups: Differences) -> dict[str, Result]:
-    doubt = _doubt(fits)
-    share = max(100 * f.people_proved / max(f.people, 1) for f in fits.values())
-    alone = max(100 * f.alone / max(f.people, 1) for f in fits.values())
+    doubt = _doubt(fits, groups)
     number = len(groups.follows)
+    share, named = _worst(fits, [found.people_proved for found in fits.values()])
+    # Whoever is the only one of a wider group is alone with the whole combination too.
+    lonely, called = _worst(fits, groups.alone or [found.alone for found in fits.values()])
     said = {
-        "proved-people": (share, f"For {share:.1f} % of the people the count of their cell follows."),
-        "proved-unique": (alone, f"{alone:.1f} % of the people are certainly alone with their combination."),
+        "proved-people": (share, f"For {named} the count of their cell follows."),
+        "proved-unique": (
+            lonely,
+            f"{called[:1].upper()}{called[1:]} are certainly alone with their combination.",
+        ),
         "small-groups": (
             float(number),
             f"{counted(number, 'group')} of fewer than {groups.threshold} people "
@@ -203,7 +207,22 @@ def _results(fits: Mapping[str, Fit], groups: Differences) -> dict[str, Result]:
     }
 
 
-def _doubt(fits: Mapping[str, Fit]) -> str:
+def _worst(fits: Mapping[str, Fit], people: Sequence[int]) -> tuple[float, str]:
+    """The largest share of the people over all dates, and in words.
+
+    Where nobody says how many people there are, it is the share among as few as there can be.
+    """
+    ranges = [found.people_range for found in fits.values()]
+    shares = [100 * some / max(low, 1) for some, (low, _) in zip(people, ranges, strict=True)]
+    worst = int(np.argmax(shares))
+    (low, high), share = ranges[worst], f"{shares[worst]:.1f} % of the people"
+    if low == high or not people[worst]:
+        return shares[worst], share
+    most = "nobody says how many" if high >= NO_LIMIT else f"at most {high:,}"
+    return shares[worst], f"up to {share} ({people[worst]:,} of at least {low:,}; {most})"
+
+
+def _doubt(fits: Mapping[str, Fit], groups: Differences) -> str:
     """Why the figures may be too low; empty where they are not."""
     if any(found.published.doubts for found in fits.values()):
         return " More may follow: not everything could be read for certain."
@@ -214,6 +233,8 @@ def _doubt(fits: Mapping[str, Fit]) -> str:
         return (
             f" Of {counted(open_cells, 'cell')} it could not be decided whether they are proved: more may be."
         )
+    if not groups.whole:
+        return " Not all groups of these tables could be looked at: more may follow."
     return ""
 
 

@@ -1,14 +1,12 @@
 """Differencing: small groups that follow from everything that is out, though no table prints them.
 
-The groups looked at are the atoms (people whom no published cell tells apart) and the differences and common parts of
-any two published cells. One random vector that no published cell sees decides for all of them whether they follow, and
-each that does comes with a recipe a checker can follow.
+One random vector that no published cell sees decides for all groups that are looked at whether they follow, and each
+that does comes with a recipe a checker can follow.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,27 +14,30 @@ import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError
 from dalenius.published import Margin, Published
-from dalenius.published.arrays import Ints
-from dalenius.published.ends import Ends
-from dalenius.published.margin import NO_LIMIT
-from dalenius.published.nullspace import NullSpace
-from dalenius.published.recipes import Recipe, fewest_cells
-from dalenius.published.system import System
+from dalenius.published.arrays import Bools, Ints
+from dalenius.published.recipes import Recipe
+from dalenius.risk.reconstruction.groups import Cells, Groups, covered, left_of, pairs_of, unmarked
+from dalenius.risk.reconstruction.known import Known
+from dalenius.risk.reconstruction.wording import Wording
 
 MOST_CELLS = 20_000
-MOST_PAIRS = 400
-"""Published cells up to which any two are compared; beyond it only atoms are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
 class Small:
-    """A group below the threshold: its atoms in words, its bounds, and the recipe where the count follows by adding."""
+    """A group below the threshold: who it is, its bounds, and the recipe where its count follows by adding.
+
+    ``cells`` are margin and place of the published cells it follows from, ``members`` the possible cells it is made of,
+    and ``withheld`` the table and number of a cell that is the group and does not say its count.
+    """
 
     group: str
     low: int
     high: int
     recipe: Recipe | None
     cells: tuple[tuple[int, int], ...] = ()
+    members: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    withheld: tuple[Margin, int] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,16 +47,26 @@ class Differences:
     Attributes
     ----------
     follows
-        Small groups whose count follows exactly, the ones with the shortest recipe first.
+        Small groups whose count follows exactly, the ones with the shortest recipe first. A cell that one table
+        withholds and another one prints is among them; where bounds alone leave no choice there is no recipe.
     bounded
         Small groups whose count lies certainly between 1 and the threshold, without following exactly.
+    whole
+        Whether all cells of published and implied tables were looked at; otherwise more may follow.
+    alive
+        Codes of the cells where somebody may be.
+    alone
+        How many people are certainly the only one of a group, printed or not, at each date that was looked at: nobody
+        shares their combination of values.
     """
 
     threshold: int
     follows: tuple[Small, ...]
     bounded: tuple[Small, ...]
     looked_at: int = 0
-    releases: tuple[str, ...] = field(default=())
+    whole: bool = True
+    alive: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    alone: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -106,167 +117,91 @@ def differencing(
     ]
     return Differences(
         threshold, tuple(s for d in found for s in d.follows), tuple(s for d in found for s in d.bounded),
-        sum(d.looked_at for d in found),
+        sum(d.looked_at for d in found), all(d.whole for d in found), np.concatenate([d.alive for d in found]),
+        tuple(n for d in found for n in d.alone),
     )  # fmt: skip
 
 
 def _together(published: Published, threshold: int, most: int) -> Differences:
-    system = System.of(published, most)
-    system.bounds()
-    rows = sp.csr_matrix(system.rows)
-    exact = np.flatnonzero(system.low == system.high)
-    atoms, atom_of = _atoms(rows)
-    matrix = sp.csr_matrix(_by_atom(rows, atom_of, len(atoms)))
-    known = matrix[exact]
-    targets = _targets(known, len(atoms))
-    printed = {tuple(known[k].indices.tolist()) for k in range(known.shape[0])}
-    space = NullSpace(sp.csc_matrix(known.T), vectors=2)
-    computable = space.computable(sp.csc_matrix(targets.T)) if targets.shape[0] else np.zeros(0, np.bool_)
-    low, high, solution = _bounds(system, atoms, matrix)
-    # What can be computed is the same in every table that fits, so that one of them tells its count.
-    counts = None if solution is None else np.asarray(targets @ solution)
-    follows, bounded = [], []
-    for t in range(targets.shape[0]):
-        parts = targets[t].indices
-        if computable[t]:
-            if counts is not None and not 0 < counts[t] < threshold:
-                continue
-            if tuple(np.sort(parts).tolist()) not in printed:
-                name = _named(system, atom_of, parts)
-                count = None if counts is None else int(counts[t])
-                small = _followed(system, known, exact, targets[t], name, threshold, count)
-                follows += [small] if small is not None else []
-        elif len(parts) == 1 and low[parts[0]] > 0 and high[parts[0]] < threshold:
-            name = _named(system, atom_of, parts)
-            bounded.append(Small(name, int(low[parts[0]]), int(high[parts[0]]), None))
+    known = Known.of(published, most)
+    cells = Cells.of(published, known.system.cells, known.atom_of)
+    groups = _groups(known, cells, threshold)
+    words = Wording(published, known.alive, cells.withheld)
+    added = known.computable(groups.rows)
+    proved = added | known.proved(groups.rows)
+    maybe = known.may_be_small(groups.rows, threshold)
+    wanted = maybe & (~known.printed(groups.rows) | (groups.withheld >= 0))
+    asked = np.flatnonzero(wanted & ~proved & groups.proper)
+    bounds, tried = known.ends_of(
+        groups.rows, asked[np.argsort(groups.withheld[asked] < 0, kind="stable")], threshold
+    )
+    follows: list[Small] = []
+    bounded: list[Small] = []
+    own = _of_their_own(known, groups, maybe & proved)
+    for t in own[wanted[own]].tolist():
+        small = _told(known, words, groups, t, bool(added[t]))
+        follows += [small] if 0 < small.low < threshold else []
+    for t, (low, high) in bounds.items():
+        small = replace(_told(known, words, groups, t, False), low=low, high=high)
+        (follows if low == high else bounded).append(small)
     follows.sort(key=lambda s: (len(s.cells), s.group))
-    return Differences(threshold, tuple(follows), tuple(bounded), targets.shape[0])
+    return Differences(
+        threshold, tuple(follows), tuple(bounded), groups.rows.shape[0], cells.whole and tried, known.alive,
+        (_alone(known, groups, proved),),
+    )  # fmt: skip
 
 
-def _atoms(rows: Any) -> tuple[Ints, Ints]:
-    """Cells that lie in the same published sums are one atom: the first cell of each, and every cell's atom."""
-    columns = sp.csc_matrix(rows)
-    keys = [columns.indices[a:b].tobytes() for a, b in zip(columns.indptr, columns.indptr[1:], strict=False)]
-    place: dict[bytes, int] = {}
-    atom_of = np.array([place.setdefault(key, len(place)) for key in keys], np.int64)
-    first = np.unique(atom_of, return_index=True)[1] if len(atom_of) else np.zeros(0, np.int64)
-    return first.astype(np.int64), atom_of
+def _groups(known: Known, cells: Cells, threshold: int) -> Groups:
+    """The groups that are looked at."""
+    atoms = known.matrix.shape[1]
+    tables = [(rows, known.computable(rows)) for rows, _, _ in cells.families]
+    lines = Groups.of([(r[np.flatnonzero(c)], *unmarked(int(c.sum()))) for r, c in tables], atoms).rows
+    single = sp.identity(atoms, dtype=np.int64, format="csr")
+    other = [(single, *unmarked(atoms)), *pairs_of(known.exact_rows)]
+    other += left_of(lines, tables, lambda rows: known.may_be_small(rows, threshold))
+    return Groups.of([*cells.families, *other], atoms)
 
 
-def _by_atom(rows: Any, atom_of: Ints, atoms: int) -> Any:
-    first = np.zeros(len(atom_of), np.bool_)
-    first[np.unique(atom_of, return_index=True)[1]] = True
-    chosen = np.flatnonzero(first)
-    order = np.argsort(atom_of[chosen])
-    return sp.csc_matrix(rows)[:, chosen[order]]
+def _told(known: Known, words: Wording, groups: Groups, number: int, added: bool) -> Small:
+    """A group and its count; with a recipe where adding and subtracting is enough."""
+    group, cell = groups.rows[number], int(groups.withheld[number])
+    inside = known.members(group.indices)
+    name = words.named(inside, cell)
+    if added:
+        recipe, value, cells = known.recipe(group, name)
+    else:
+        recipe, value, cells = None, known.counted(group), known.touching(group.indices)
+    own = words.listed[cell] if cell >= 0 else None
+    return Small(name, value, value, recipe, cells, known.alive[inside], own)
 
 
-def _targets(known: Any, atoms: int) -> Any:
-    """The groups looked at, as sets of atoms: each atom, and differences and common parts of two published cells."""
-    found = {(i,) for i in range(atoms)}
-    if known.shape[0] <= MOST_PAIRS:
-        members = [frozenset(known[k].indices.tolist()) for k in range(known.shape[0])]
-        for i, first in enumerate(members):
-            for second in members[:i]:
-                if first & second:
-                    for group in (first - second, second - first, first & second):
-                        if group:
-                            found.add(tuple(sorted(group)))
-    groups = sorted(found, key=lambda g: (len(g), g))
-    rows = np.repeat(np.arange(len(groups)), [len(g) for g in groups])
-    columns = np.array([c for g in groups for c in g], np.int64)
-    return sp.csr_matrix((np.ones(len(columns), np.int64), (rows, columns)), shape=(len(groups), atoms))
+def _of_their_own(known: Known, groups: Groups, small: Bools) -> Ints:
+    """Small groups that say something of their own.
 
-
-def _bounds(system: System, atoms: Ints, matrix: Any) -> tuple[Ints, Ints, Ints | None]:
-    """Bounds of the atoms by everything that is published, ranges and non-negativity included; one table that fits."""
-    merged = replace(system, cells=system.cells[atoms], rows=matrix)
-    low, high = merged.bounds()
-    ends = Ends.of(merged, low, high, 2000, 1, walk=False)
-    try:
-        ends.search(True)
-    finally:
-        ends.whole.close()
-    return ends.low, ends.high, ends.solution
-
-
-def _followed(
-    system: System, known: Any, exact: Ints, target: Any, name: str, threshold: int, count: int | None
-) -> Small | None:
-    wanted = np.asarray(target.toarray(), np.int64).ravel()
-    times = fewest_cells(known, wanted)
-    if times is None:  # it takes fractions, or many cells: the count follows, but there is no short recipe
-        dense = known.toarray().T.astype(np.float64)
-        shares = np.linalg.lstsq(dense, wanted.astype(np.float64), rcond=None)[0]
-        value = round(float(shares @ system.low[exact])) if count is None else count
-        used = tuple((int(a), int(b)) for a, b in system.origin[exact[np.abs(shares) > 1e-9]])
-        return Small(name, value, value, None, used) if 0 < value < threshold else None
-    value = int(times @ system.low[exact])
-    if not 0 < value < threshold:
-        return None
-    add = tuple(system.named(int(r)) for r in np.repeat(exact, np.maximum(times, 0)))
-    subtract = tuple(system.named(int(r)) for r in np.repeat(exact, np.maximum(-times, 0)))
-    used = tuple((int(a), int(b)) for a, b in system.origin[exact[times != 0]])
-    counts = {system.named(int(r)): int(system.low[r]) for r in exact[times != 0]}
-    return Small(name, value, value, Recipe(name, add, subtract, value, counts), used)
-
-
-def _named(system: System, atom_of: Ints, parts: Any) -> str:
-    """A group in words: for each column the values its people have, where they do not have all."""
-    members = system.cells[np.isin(atom_of, parts)]
-    said = []
-    for j, (name, values) in enumerate(system.published.domains.items()):
-        there = np.unique(members[:, j])
-        if len(there) < len(values):
-            shown = [values[c] for c in there[:4].tolist()]
-            said.append(f"{name} = {' or '.join(shown)}{' or …' if len(there) > 4 else ''}")
-    return ", ".join(said) or "everybody"
-
-
-def holds_for(
-    earlier: Published, planned: Published, *, threshold: int = 10, same_people: bool = True
-) -> list[str]:
-    """Cells of a planned release to hold back, so that no small group follows from it and what is out already.
-
-    Only groups that do not follow from the earlier tables alone count. Empty where the planned tables may go out.
-
-    Examples
-    --------
-    >>> domains = {"age": ["0-79", "80+"]}
-    >>> out = Published.from_tables({"everybody": {"age": ["Total"], "n": [100]}}, domains=domains)
-    >>> new = Published.from_tables({"young": {"age": ["0-79"], "n": [97]}}, domains=domains)
-    >>> holds_for(out, new)
-    ['young [age = 0-79]']
+    A cell that no table withholds says nothing where everybody in it stands in a smaller printed cell; a group that is
+    no cell of a table says nothing where smaller groups that follow, or are printed, make it up.
     """
-    known = {s.group for s in differencing(earlier, threshold=threshold, same_people=same_people).follows}
-    held: list[str] = []
-    rest = planned
-    for _ in range(sum(len(m.keys) for m in planned.margins)):
-        both = earlier | rest
-        found = differencing(both, threshold=threshold, same_people=same_people).follows
-        new = [s for s in found if s.group not in known]
-        if not new:
-            return held
-        own = len(earlier.margins)
-        votes: dict[tuple[int, int], int] = {}
-        for small in new:
-            for margin, place in small.cells:
-                if margin >= own:
-                    votes[margin - own, place] = votes.get((margin - own, place), 0) + 1
-        if not votes:
-            return held
-        number, place = max(sorted(votes), key=votes.__getitem__)
-        held.append(rest.margins[number].named(place))
-        rest = replace(
-            rest, margins=tuple(_held(m, place) if i == number else m for i, m in enumerate(rest.margins))
-        )
-    return held
+    every = np.flatnonzero(small)
+    rows = sp.csr_matrix(groups.rows[every])
+    told = covered(rows, known.exact_rows) & (groups.withheld[every] < 0)
+    made = covered(rows, sp.vstack([known.exact_rows, rows])) & ~groups.proper[every]
+    return every[~told & ~made]
 
 
-def _held(margin: Margin, place: int) -> Margin:
-    low, high, value = margin.low.copy(), margin.high.copy(), margin.value.copy()
-    low[place], high[place], value[place] = 0, NO_LIMIT, np.nan
-    return replace(margin, low=low, high=high, value=value)
+def _alone(known: Known, groups: Groups, proved: Bools) -> int:
+    """How many people are certainly alone, counted by groups of one person that have nobody in common."""
+    if known.solution is None:
+        return 0
+    ones = sp.csr_matrix(
+        groups.rows[np.flatnonzero(proved & (np.asarray(groups.rows @ known.solution) == 1))]
+    )
+    taken, people = np.zeros(ones.shape[1], np.bool_), 0
+    for k in np.argsort(np.diff(ones.indptr), kind="stable").tolist():
+        atoms = ones.indices[ones.indptr[k] : ones.indptr[k + 1]]
+        if not taken[atoms].any():
+            taken[atoms] = True
+            people += 1
+    return people
 
 
 def averaged_noise(published: Published) -> pl.DataFrame:
