@@ -100,6 +100,13 @@ Repair = Annotated[
     bool,
     typer.Option("--repair/--no-repair", help="Suppress more until the audit passes (done unless refused)."),
 ]
+Unions = Annotated[
+    bool,
+    typer.Option(
+        "--unions/--no-unions",
+        help="Sums of suppressed cells that follow from published ones keep the rules too.",
+    ),
+]
 RangeMin = Annotated[float, typer.Option("--range-min", help="Least width of the intervals.")]
 RangePercent = Annotated[
     float, typer.Option("--range-percent", help="Least width of the intervals, in percent of the value.")
@@ -198,6 +205,7 @@ def protection_of(given: Mapping[str, Any], model: TableModel) -> tuple[list[Pri
     rules = rules_of(given["rule"], given["manual"])
     options = {name: given[name] for name in ("small", "singleton", "secondary_zeros")}
     options |= {"repair": given["repair"] and given["check"], "requirement": requirement_of(given)}
+    options |= {"unions": given["unions"]}
     whole = ("forced", "hidden", "usefulness", "singleton_zeros", "apriori")
     odd = [f"--{name.replace('_', '-')}" for name in whole if given[name]]
     if given["link"] != "global":

@@ -68,6 +68,7 @@ def protect_command(
     singleton_zeros: table.SingletonZeros = False,
     link: table.Link = "global",
     repair: table.Repair = True,
+    unions: table.Unions = True,
     range_min: table.RangeMin = 0.0,
     range_percent: table.RangePercent = 0.0,
     check: table.Check = True,
@@ -120,7 +121,7 @@ def _suppressed(
 def _checked(result: Suppression, given: dict[str, Any], terminal: Terminal) -> Audit:
     with terminal.progress("auditing") as bar:
         return audit_table(
-            result, requirement=table.requirement_of(given), prior=given["prior"],
+            result, requirement=table.requirement_of(given), prior=given["prior"], unions=given["unions"],
             contributors="intervals" if given["insiders"] else True,
             coalitions=[text.split(",") for text in given["coalition"] or []],
             progress=output.steps(bar, "intervals"),

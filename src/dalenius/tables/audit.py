@@ -19,8 +19,9 @@ from dalenius.published.enough import Enough, Requirement, enough_for
 from dalenius.published.intervals import Intervals, Progress, feasibility_intervals
 from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.insiders import InsiderBounds, insider_bounds
-from dalenius.tables.intruders import Exposure, exposure, inner_cells_of, numbered
+from dalenius.tables.intruders import NOBODY, Exposure, exposure, inner_cells_of, numbered
 from dalenius.tables.model import Bools, Ints, beside
+from dalenius.tables.unions import Unions, failing_unions
 
 if TYPE_CHECKING:
     from dalenius.tables.suppression import Suppression
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 MOST_WHOLE = 1000
 """Inner cells up to which whole-number programs are solved unasked."""
 
+IN_SUM = "its sum with others is known and breaks a rule"
+BY_LINE = (
+    "In a table of this size sums of suppressed cells were looked at line by line, not in every combination."
+)
 LEFT_OUT = "Whole-number programs were left out for a table of this size; integer=True runs them."
 
 
@@ -51,6 +56,8 @@ class Audit:
         Which of the table's further sums are given away.
     insiders
         Cells that a contributor can bound too narrowly with its own values (`contributors="intervals"`).
+    unions
+        Sums of suppressed cells that follow from published ones and break a rule themselves.
     """
 
     table: Disclosed
@@ -61,6 +68,7 @@ class Audit:
     notes: tuple[str, ...] = ()
     differences: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     insiders: InsiderBounds = field(default_factory=InsiderBounds.none)
+    unions: Unions = field(default_factory=lambda: Unions.none(0))
 
     def __repr__(self) -> str:
         return f"<Audit: {self.sentence}>"
@@ -77,7 +85,13 @@ class Audit:
 
     @property
     def failing(self) -> Ints:
-        """Places of protected cells that are at risk: computable, or with too narrow an interval."""
+        """Places of cells at risk: computable, too narrowly known, or part of a known sum that breaks a rule."""
+        inside = self.unions.cells(self.table.matrix, self.table.suppressed) if self.unions.count else NOBODY
+        return np.unique(np.concatenate([self.alone, inside]))
+
+    @property
+    def alone(self) -> Ints:
+        """Places of protected cells that are at risk by themselves: computable, or with too narrow an interval."""
         narrow = self.intervals.cells[~self.met]
         computable = np.flatnonzero(self.exposed.outsider & self._at_stake)
         insiders = [cells[self.table.primary[cells]] for cells in self.exposed.insiders]
@@ -86,7 +100,7 @@ class Audit:
     @property
     def passed(self) -> bool:
         """Whether nothing was found."""
-        return len(self.failing) == 0 and not self.differences.any()
+        return len(self.alone) == 0 and not self.differences.any() and not self.unions.count
 
     @property
     def cells(self) -> pl.DataFrame:
@@ -111,10 +125,11 @@ class Audit:
         places = self.failing
         seen = set(np.flatnonzero(self.exposed.outsider).tolist())
         inside = {int(c) for cells in self.exposed.insiders for c in cells}
-        narrow = set(self.intervals.cells[~self.met].tolist())
+        narrow, near = set(self.intervals.cells[~self.met].tolist()), set(self.insiders.cell.tolist())
         reason = ["can be computed exactly" if p in seen else "a contributor can compute it" if p in inside
                   else "its interval is too narrow" if p in narrow
-                  else "its interval is too narrow for a contributor" for p in places.tolist()]  # fmt: skip
+                  else "its interval is too narrow for a contributor" if p in near
+                  else IN_SUM for p in places.tolist()]  # fmt: skip
         return beside(self.table.cells[places], reason=pl.Series(reason, dtype=pl.String))
 
     @property
@@ -132,12 +147,14 @@ class Audit:
         single = sum(bool(primary[cells].any()) for cells in self.exposed.by_contributor.values())
         pooled = sum(bool(primary[cells].any()) for cells in self.exposed.by_coalition.values())
         narrow, near = int((~self.met).sum()), len(np.unique(self.insiders.intruder))
+        sums = self.unions.count
         parts = (
             (shown, f"{shown:,} protected cells or differences can be computed exactly by anybody"),
             (single, f"{single:,} single contributors can compute a protected cell of somebody else"),
             (pooled, f"{pooled:,} coalitions can compute a protected cell of somebody else"),
             (narrow, f"{narrow:,} of {checked:,} intervals are too narrow"),
             (near, f"{near:,} contributors or coalitions see too narrow an interval of somebody else's cell"),
+            (sums, f"{sums:,} sums of suppressed cells follow from published ones and break a rule"),
         )
         return "; ".join(text for count, text in parts if count).capitalize() + "."
 
@@ -160,7 +177,7 @@ def audit(
     result: Suppression | Disclosed, *, intervals: Literal["check", "exact", "none"] = "check",
     cells: Literal["primary", "suppressed"] = "primary", requirement: Requirement | None = None,
     contributors: bool | Literal["intervals"] = True, coalitions: Sequence[Sequence[str]] = (),
-    nonnegative: bool | None = None, prior: float | None = None, integer: bool | None = None,
+    nonnegative: bool | None = None, prior: float | None = None, integer: bool | None = None, unions: bool = True,
     progress: Progress | None = None,
 ) -> Audit:  # fmt: skip
     """Audit a suppressed table.
@@ -190,6 +207,9 @@ def audit(
         Bounds over whole inner cells (slower): everybody knows that counts are whole. By default done for counts of up
         to 1,000 inner cells; in larger tables an interval must hold two whole numbers, but whether both can occur is
         not looked at, and a note says so.
+    unions
+        Whether sums of suppressed cells that follow from published ones are held against the rules on contributors
+        (`failing_unions`); only for tables of sums whose records are known.
 
     Examples
     --------
@@ -220,7 +240,11 @@ def audit(
         people = inner_cells_of(table.owners, pooled)
         seen = insider_bounds(table, places, enough, people, nonnegative=positive, progress=progress)
     given_away = _known_differences(table, positive, integer)
-    return Audit(table, bounds, enough, exposed, intervals == "exact", notes, given_away, seen)
+    sums = Unions.none(0)
+    if unions and not isinstance(result, Disclosed):
+        sums = failing_unions(result.model, result.suppressed, result.hidden, result.rules)
+        notes += () if sums.complete else (BY_LINE,)
+    return Audit(table, bounds, enough, exposed, intervals == "exact", notes, given_away, seen, sums)
 
 
 def _solved_whole(

@@ -53,6 +53,7 @@ class Contributions:
     members: Any
     total: Floats
     spread: Any | None = None
+    givers: Any | None = None
 
     @classmethod
     def of(cls, model: TableModel, ignored: tuple[str, ...] = (), tau_argus: bool = False) -> Contributions:
@@ -66,6 +67,8 @@ class Contributions:
         cells = sp.csr_matrix(model.matrix.T)
         own = sp.csr_matrix((records.value, (records.inner, who)), shape=shape)
         members = sp.csr_matrix((np.ones(len(who)), (records.inner, who)), shape=shape)
+        gives = np.flatnonzero(records.value)
+        giving = sp.csr_matrix((np.ones(len(gives)), (records.inner[gives], who[gives])), shape=shape)
         skip = np.array([records.labels.index(code) for code in ignored if code in records.labels], np.int64)
         kept = np.ones(people)
         kept[skip] = 0.0
@@ -86,7 +89,9 @@ class Contributions:
             with np.errstate(divide="ignore", invalid="ignore"):
                 units = np.abs(spread.data) / np.abs(sums.data)
             spread.data = np.where(np.isfinite(units), np.maximum(units, 1.0), 1.0)
-        return cls(sums, sp.csr_matrix(cells @ members @ keep), total, spread)
+        return cls(
+            sums, sp.csr_matrix(cells @ members @ keep), total, spread, sp.csr_matrix(cells @ giving @ keep)
+        )
 
     @cached_property
     def number(self) -> Ints:
@@ -94,6 +99,19 @@ class Contributions:
         if self.members is None:
             return self.total.astype(np.int64)
         return np.diff(self.members.indptr).astype(np.int64)
+
+    @cached_property
+    def giving(self) -> Floats:
+        """Contributors of every cell who contribute something else than 0; sampled units with τ-ARGUS weighting.
+
+        Who reports 0 hides nobody: with it a sum is still that of the others.
+        """
+        if self.givers is None:
+            return self.total
+        if self.spread is None:
+            return np.diff(self.givers.indptr).astype(np.float64)
+        units = sp.csr_matrix(self.spread.multiply(self.givers != 0))
+        return np.asarray(units.sum(axis=1), np.float64).ravel()
 
     def largest(self, count: int) -> Floats:
         """The absolute contributions of the ``count`` largest contributors, in decreasing order."""

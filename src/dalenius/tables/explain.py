@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from dalenius.tables.audit import IN_SUM, Audit
 from dalenius.tables.model import beside
 from dalenius.tables.relations import relations
 
 if TYPE_CHECKING:
-    from dalenius.tables.audit import Audit
     from dalenius.tables.suppression import Suppression
 
 MOST_TERMS = 8
@@ -65,6 +65,8 @@ def _why(result: Suppression, place: int, reason: str) -> str:
         return f"{name} can be computed by a single contributor who knows its own value."
     if reason == "its interval is too narrow":
         return f"{name} can be placed within a narrower interval than its rule allows."
+    if reason == IN_SUM:
+        return f"The sum of {name} and other suppressed cells follows from published ones and breaks a rule."
     return f"{name} can be placed too closely by a contributor who knows its own value."
 
 

@@ -83,6 +83,7 @@ def protect_linked(
     *rules: PrimaryRule,
     how: Linking = "global",
     repair: bool = True,
+    unions: bool = True,
     requirement: Requirement | None = None,
     **options: Any,
 ) -> LinkedSuppression:
@@ -104,6 +105,8 @@ def protect_linked(
     repair, requirement
         All tables are audited together, and further cells are suppressed until no protected cell can be computed; the
         notes tell the price. ``repair=False`` is the bare way of linking, as R's package does it.
+    unions
+        As in `protect`, over all tables together.
     options
         As in `protect`; those that name single cells or their order only with "global".
 
@@ -123,11 +126,13 @@ def protect_linked(
         raise OptionError(f"unknown way {how!r} to link tables; there are: {', '.join(get_args(Linking))}")
     rules = rules or default_rules(model)
     if how == "global":
-        whole = protect(model, *rules, repair=repair, requirement=requirement, **options)
+        whole = protect(model, *rules, repair=repair, unions=unions, requirement=requirement, **options)
         return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
     _check_options(how, options)
     if how == "chained":
-        return _chained(model, rules, {"repair": repair, "requirement": requirement, **options})
+        return _chained(
+            model, rules, {"repair": repair, "unions": unions, "requirement": requirement, **options}
+        )
     parts = {name: table_of(model, mask) for name, mask in model.tables.items()}
     own = {name: rules_within(model, rules, mask) for name, mask in model.tables.items()}
     if how == "local":
@@ -137,17 +142,18 @@ def protect_linked(
     else:
         tables = _in_blocks(model, parts, own, how, **options)
     outcome = _collect(model, tables, rules=rules)
-    return _made_safe(outcome, how, requirement or Requirement(), options) if repair else outcome
+    asked = {"requirement": requirement or Requirement(), "unions": unions}
+    return _made_safe(outcome, how, asked, options) if repair else outcome
 
 
 def _made_safe(
-    outcome: LinkedSuppression, how: str, requirement: Requirement, options: Mapping[str, Any]
+    outcome: LinkedSuppression, how: str, asked: Mapping[str, Any], options: Mapping[str, Any]
 ) -> LinkedSuppression:
     """Audit all tables together; what was suppressed stays so, and more goes where that is not enough."""
     before = outcome.combined
     alike = _alike(before.model, before.suppressed)
     price = int(alike.sum()) - int(before.suppressed.sum())
-    checked = replace(before, secondary=alike & ~before.primary).audit(requirement=requirement)
+    checked = replace(before, secondary=alike & ~before.primary).audit(**asked)
     if checked.passed and not price:
         tables = {name: replace(part, checked=checked) for name, part in outcome.tables.items()}
         return replace(outcome, combined=replace(before, checked=checked), tables=tables)
@@ -158,7 +164,9 @@ def _made_safe(
         rules = before.rules
         kept = {name: value for name, value in options.items() if name != "progress"}
         whole = repaired(
-            lambda *more: suppress(before.model, (*rules, *more), taken=alike, **kept), rules, requirement
+            lambda *more, sums=None: suppress(before.model, (*rules, *more), taken=alike, sums=sums, **kept),
+            rules,
+            **asked,
         )
         whole = replace(whole, notes=(*before.notes, *(n for n in whole.notes if "still at risk" in n)))
         price = int(whole.suppressed.sum()) - int(before.suppressed.sum())
@@ -318,7 +326,9 @@ def _chained(
                         np.full(len(kept), ELSEWHERE), candidate_order(model), tuple(notes), rules,
                         joined_differences(asked.values()))  # fmt: skip
     if options["repair"]:
-        whole = replace(whole, checked=whole.audit(requirement=options["requirement"]))
+        whole = replace(
+            whole, checked=whole.audit(requirement=options["requirement"], unions=options["unions"])
+        )
     return _collect(model, {name: _part(whole, mask) for name, mask in model.tables.items()}, whole)
 
 

@@ -75,7 +75,9 @@ def protect_optimal(
     closed, note = search.all_at_once() if how == "optimal" else search.one_by_one()
     wanted = requirement or Requirement()
     outcome = repaired(
-        lambda *more: suppress(model, (*rules, *more), taken=closed, small="none", singleton="numFFFFF"),
+        lambda *more, sums=None: suppress(
+            model, (*rules, *more), taken=closed, small="none", singleton="numFFFFF", sums=sums
+        ),
         rules,
         wanted,
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from dalenius.core.errors import OptionError
 from dalenius.published.enough import Requirement
@@ -37,6 +38,7 @@ def protect(
     singleton_zeros: bool = False,
     used_marking: Literal["early", "pivot"] = "early",
     repair: bool = True,
+    unions: bool = True,
     requirement: Requirement | None = None,
     progress: Progress | None = None,
 ) -> Suppression:
@@ -69,6 +71,9 @@ def protect(
         ``requirement``) ask for and no single contributor can compute a protected cell. What that costs is in the
         notes; a table that stays unsafe is not handed out (`Suppression.to_frame`). ``repair=False`` is the bare
         elimination, as R's package does it, without an audit.
+    unions
+        In a table of sums the rules on contributors also hold for sums of suppressed cells that follow from published
+        ones: a total less its published parts must not be the sum of two firms. False: only for cells, as in R.
 
     Examples
     --------
@@ -87,8 +92,9 @@ def protect(
     }  # fmt: skip
     if repair:
         return repaired(
-            lambda *more: suppress(model, (*rules, *more), **options), rules, requirement or Requirement()
-        )
+            lambda *more, sums=None: suppress(model, (*rules, *more), sums=sums, **options),
+            rules, requirement or Requirement(), unions,
+        )  # fmt: skip
     return suppress(model, rules, **options)
 
 
@@ -96,9 +102,9 @@ def suppress(
     model: TableModel, rules: tuple[PrimaryRule, ...], *, order: Any = "value", usefulness: Any = None,
     small: str = "auto", singleton: SingletonRules | str | None = None, forced: Any = None, hidden: Any = None,
     secondary_zeros: bool = False, singleton_zeros: bool = False, used_marking: str = "early",
-    progress: Progress | None = None, taken: Bools | None = None,
+    progress: Progress | None = None, taken: Bools | None = None, sums: Any | None = None,
 ) -> Suppression:  # fmt: skip
-    """One elimination; cells ``taken`` are suppressed already and need no protection of their own."""
+    """One elimination; cells ``taken`` are suppressed already, unprotected themselves; ``sums`` stay unknown."""
     asked = protections_of(model, rules)
     marks = {label: each.mask for label, each in asked.items()}
     primary = np.logical_or.reduce(list(marks.values()))
@@ -124,7 +130,7 @@ def suppress(
         used_marking=used_marking,
         owners=owners_of(model, primary)[rows] if single.active else None,
         singleton=single,
-        extra=None if differences is None else differences[rows],
+        extra=_together(differences, sums, rows),
         progress=progress,
     )
     outcome = Suppression(
@@ -142,6 +148,12 @@ def suppress(
         differences=differences,
     )
     return outcome if single.report == "none" else _reported(outcome, warn=single.report == "warning")
+
+
+def _together(differences: Any | None, sums: Any | None, rows: Ints) -> Any | None:
+    """All sums that must stay unknown, over the inner cells in this order."""
+    given = [each for each in (differences, sums) if each is not None]
+    return sp.hstack(given).tocsr()[rows].tocsc() if given else None
 
 
 def _mask(cells: int, places: Ints) -> Bools:

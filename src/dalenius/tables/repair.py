@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from dalenius.published.enough import Requirement
 from dalenius.tables.audit import Audit, audit
 from dalenius.tables.model import Bools, Ints
+from dalenius.tables.protected import without_repeats
 from dalenius.tables.protection import PrimaryRule
 from dalenius.tables.rules import Manual
 from dalenius.tables.suppression import Suppression
@@ -19,25 +21,35 @@ MOST_ROUNDS = 60
 
 
 def repaired(
-    suppress: Callable[..., Suppression], rules: tuple[PrimaryRule, ...], requirement: Requirement
+    suppress: Callable[..., Suppression],
+    rules: tuple[PrimaryRule, ...],
+    requirement: Requirement,
+    unions: bool = True,
 ) -> Suppression:
     """Suppress, audit, add cells next to those at risk, and suppress again, until nothing is at risk.
 
     In every round each cell at risk gets the least useful published cell that overlaps it; the elimination then
-    protects the added cells like primary ones. ``suppress`` takes further rules and returns the outcome.
+    protects the added cells like primary ones. Sums of suppressed cells that are known and break a rule (``unions``)
+    are protected by the elimination as sums. ``suppress`` takes further rules, and sums, and returns the outcome.
     """
     result = suppress()
     before = int(result.suppressed.sum())
     added = np.zeros(len(result.primary), np.bool_)
+    sums = sp.csc_matrix((len(result.model.counts), 0), dtype=np.int64)
+    options: dict[str, Any] = {"requirement": requirement, "unions": unions}
     for _ in range(MOST_ROUNDS):
-        found = audit(result.under(rules), requirement=requirement)
+        found = audit(result.under(rules), **options)
         more = np.zeros_like(added) if found.passed else _next_cells(result, found)
-        if not more.any():
+        fresh = _fresh(sums, found)
+        if not more.any() and not fresh.shape[1]:
             break
         added |= more
-        result = suppress(Manual(added, "repair"))
+        sums = sp.hstack([sums, fresh]).tocsc()
+        result = suppress(
+            *([Manual(added, "repair")] if added.any() else []), sums=sums if sums.shape[1] else None
+        )
     else:
-        found = audit(result.under(rules), requirement=requirement)
+        found = audit(result.under(rules), **options)
     final = result.under(rules)
     price = int(final.suppressed.sum()) - before
     note = (
@@ -54,6 +66,11 @@ def repaired(
     return replace(final, notes=notes, checked=found)
 
 
+def _fresh(sums: sp.spmatrix, found: Audit) -> sp.spmatrix:
+    """Sums that are known and break a rule, and are not protected yet."""
+    return without_repeats(found.unions.sums, sums) if found.unions.count else sums[:, :0]
+
+
 def _next_cells(result: Suppression, found: Audit) -> Bools:
     """For every cell at risk the least useful open cell in the smallest group around it, or that group itself."""
     matrix = sp.csc_matrix(result.model.matrix)
@@ -63,7 +80,7 @@ def _next_cells(result: Suppression, found: Audit) -> Bools:
     chosen = np.zeros(len(result.primary), np.bool_)
     overlap = sp.csc_matrix((matrix != 0).astype(np.int64))
     sizes = np.diff(overlap.indptr)
-    at_risk = [*found.failing.tolist(), *_inside_differences(found)]
+    at_risk = [*found.alone.tolist(), *_inside_differences(found)]
     for rows in (overlap[:, [cell]] if isinstance(cell, int) else cell for cell in at_risk):
         around, shared = _open(overlap.T @ rows, open_cells)
         whole = around[shared == rows.nnz]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ from dalenius.tables.errors import need_whole
 from dalenius.tables.model import Bools, Floats, TableModel
 from dalenius.tables.protected import first_of_kind, signatures
 from dalenius.tables.protection import PrimaryRule, Protection, joined, protection_of
+from dalenius.tables.union_programs import Concentration
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ class SmallCount:
 class FewContributors:
     """Cells with 1 … ``max_n`` distinct contributors are protected; ``ignored`` codes are no contributors.
 
-    With ``weighting="tau-argus"`` a contributor counts as often as its sampling weight says.
+    In a table of sums a contributor of 0 does not count: the sum is that of the others. A cell whose contributors all
+    have 0 stays open; ``protect_zeros`` of the p % and dominance rules closes it. With ``weighting="tau-argus"`` a
+    contributor counts as often as its sampling weight says.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class FewContributors:
     ignored: tuple[str, ...] = ()
     weighting: str = "default"
     name: str = "few contributors"
+    over_sums: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         need_whole(self.max_n, 1, "the number of contributors that are few")
@@ -78,10 +82,7 @@ class FewContributors:
 
     def _asked(self, model: TableModel) -> Protection:
         parts = _parts(model, self.ignored, self.weighting) if model.is_magnitude else Contributions.of(model)
-        few = parts.number <= self.max_n
-        if parts.spread is not None:
-            few = np.asarray(parts.spread.sum(axis=1)).ravel() <= self.max_n
-        return Protection.of(model, (parts.number > 0) & few)
+        return Protection.of(model, (parts.giving > 0) & (parts.giving <= self.max_n))
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class Dominance:
     ignored: tuple[str, ...] = ()
     protect_zeros: bool = False
     name: str = "dominance"
+    over_sums: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pairs", tuple((n, float(k)) for n, k in self.pairs))
@@ -133,6 +135,11 @@ class Dominance:
             near = np.isclose(share, limit, rtol=1e-12, atol=0.0)
             marks |= (share > limit) & ~near if self.strict else (share >= limit) | near
         return (marks & (parts.total > 0)) | (_all_zero(parts) & self.protect_zeros)
+
+    @property
+    def concentrations(self) -> tuple[Concentration, ...]:
+        """The rule as inequalities over contributions."""
+        return tuple(Concentration(1.0, n - 1, k / 100.0) for n, k in self.pairs)
 
     def shares(self, model: TableModel) -> dict[int, Floats]:
         """For each n the share of the n largest contributors (a fraction, 0 in an empty cell; confidential)."""
@@ -184,6 +191,7 @@ class PPercent:
     q: float = 100.0
     weighting: str = "default"
     name: str = "p percent"
+    over_sums: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.p < float("inf"):
@@ -210,6 +218,11 @@ class PPercent:
         marks = (rest < margin) & ~np.isclose(rest, margin, rtol=1e-12, atol=0.0)
         return marks | (_all_zero(parts) & self.protect_zeros)
 
+    @property
+    def concentrations(self) -> tuple[Concentration, ...]:
+        """The rule as an inequality over contributions."""
+        return (Concentration(1.0 + self.p / self.q, self.coalition, 1.0),)
+
     def _rest(self, parts: Parts) -> tuple[Floats, Floats]:
         """What is left after the largest, and what must be left."""
         # With weights below 1 the largest may exceed the weighted total: then nothing is left beside them.
@@ -234,10 +247,17 @@ class Request:
     percent: float = 50.0
     second: float | None = None
     name: str = "request"
+    over_sums: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not all(0 < k <= 100 for k in (self.percent, self.second or self.percent)):
             raise OptionError("a request rule takes percentages above 0 up to 100")
+
+    @property
+    def concentrations(self) -> tuple[Concentration, ...]:
+        """The rule as inequalities over contributions, by kind of request."""
+        kinds = enumerate((self.percent, self.second or self.percent), 1)
+        return tuple(Concentration(1.0, 0, percent / 100.0, kind) for kind, percent in kinds)
 
     def protects(self, model: TableModel) -> Protection:
         """The cells that break the rule, by contributor or by holding."""

@@ -1,0 +1,211 @@
+"""Sums of suppressed cells that follow from published ones must keep the rules on contributors too."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dalenius.cli import app
+from dalenius.tables import (
+    Dominance,
+    Except,
+    FewContributors,
+    PPercent,
+    Request,
+    Suppression,
+    TableModel,
+    audit,
+    define,
+    faults,
+    protect,
+    protect_linked,
+    protect_optimal,
+)
+from dalenius.tables import unions as looked_for
+from dalenius.tables.unions import failing_unions
+
+MANY = [(area, f"{area}{i}", 50 + i) for area in "ZW" for i in range(6)]
+PAIR = [("X", "A", 100), ("X", "B", 100), ("Y", "A", 150), ("Y", "B", 90), *MANY]
+LEADER = [
+    ("X", "A", 1000),
+    ("X", "B", 5),
+    ("X", "C", 5),
+    ("Y", "A", 1500),
+    ("Y", "D", 5),
+    ("Y", "E", 5),
+    *MANY,
+]
+
+
+def table(rows, names=("area", "firm", "v"), by=("area",), **more) -> TableModel:
+    data = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    return define(data, by=list(by), value="v", contributor="firm", **more)
+
+
+def crossed(seed: int, low: int = 1) -> TableModel:
+    rng = np.random.default_rng(seed)
+    firms = [f"f{i}" for i in range(6)]
+    rows = [
+        (f"R{r}", f"B{b}", firm, int(rng.integers(low, 100)))
+        for r, b in itertools.product(range(3), range(3))
+        for firm in rng.choice(firms, size=rng.choice([1, 2, 2, 3, 5]), replace=False)
+    ]
+    return table(rows, ("r", "b", "firm", "v"), ("r", "b"))
+
+
+def broken(result: Suppression) -> int:
+    """Sums of unknown inner cells that follow and have two contributors or break p = 10 %, by trying all of them."""
+    model = result.model
+    records = model.records
+    held = np.zeros((len(model.counts), int(records.contributor.max()) + 1))
+    np.add.at(held, (records.inner, records.contributor), records.value)
+    shown = model.matrix.toarray().astype(float)[:, ~result.suppressed]
+    _, sizes, right = np.linalg.svd(shown.T)
+    null = right[int((sizes > 1e-9).sum()) :].T
+    free = np.flatnonzero(np.abs(null).max(axis=1, initial=0.0) > 1e-9)
+    tried = (np.arange(1, 2 ** len(free))[:, None] >> np.arange(len(free))) & 1
+    known = tried[np.abs(tried @ null[free]).max(axis=1, initial=0.0) < 1e-7]
+    parts = np.sort(known @ held[free], axis=1)[:, ::-1]
+    few = (parts > 0).sum(axis=1) <= 2
+    return int((few | (parts[:, 2:].sum(axis=1) < 0.1 * parts[:, 0] - 1e-9)).sum())
+
+
+@pytest.mark.parametrize(("rows", "rules"), [
+    (PAIR, ()), (LEADER, ()), (PAIR, (FewContributors(2),)), (LEADER, (PPercent(10),)),
+    (LEADER, (Dominance([(1, 85)]),)), (LEADER, (Dominance([(2, 90)]),)), (PAIR, (FewContributors(3),)),
+])  # fmt: skip
+def test_a_total_less_its_published_parts_keeps_the_rules(rows, rules):
+    """Total − W − Z was the sum of two firms, or of one firm's two cells."""
+    model = table(rows)
+    bare = protect(model, *rules, unions=False)
+    assert bare.suppressed.sum() == 2
+    assert not bare.audit().passed
+    safe = protect(model, *rules)
+    assert safe.is_safe
+    assert safe.suppressed.sum() >= 3
+    assert safe.suppressed[[*model.find(area="X"), *model.find(area="Y")]].all()
+
+
+def test_holdings_and_requests_keep_them_too():
+    rows = [("X", "A", "H", 1, 60), ("X", "B", "H", 0, 40), ("X", "C", "c", 0, 50), ("Y", "A", "H", 1, 70),
+            ("Y", "D", "d", 0, 80), *((a, f, f, 0, v) for a, f, v in MANY)]  # fmt: skip
+    names = ("area", "firm", "group", "asked", "v")
+    asked = table(rows, names, request="asked")
+    bare = protect(asked, Request(40), unions=False)
+    assert failing_unions(asked, bare.suppressed, bare.hidden, (Request(40),)).count == 1
+    assert protect(asked, Request(40)).suppressed.sum() == 3
+    held = table([(a, f, h, 0, v) for a, f, h, _, v in rows], names, holding="group")
+    closed = np.isin(held.cells["area"].to_numpy(), ["X", "Y"])
+    none = np.zeros(len(closed), bool)
+    # 170 of 300 are the holding's, 130 firm A's.
+    rule = Dominance([(1, 50)])
+    assert failing_unions(held, closed, none, (rule,)).count == 1
+    alone = table([(a, f, h, 0, v) for a, f, h, _, v in rows], names)
+    assert failing_unions(alone, closed, none, (rule,)).count == 0
+
+
+def test_the_audit_names_the_sum():
+    model = table(PAIR)
+    bare = protect(model, unions=False)
+    found = audit(bare)
+    assert str(found) == "1 sums of suppressed cells follow from published ones and break a rule."
+    assert found.at_risk["area"].to_list() == ["X", "Y"]
+    assert found.at_risk["reason"].unique().to_list() == ["its sum with others is known and breaks a rule"]
+    assert "The sum of X and other suppressed cells" in faults(bare, found)["why"][0]
+    assert audit(bare, unions=False).passed
+
+
+def test_sums_over_levels_of_a_hierarchy():
+    """Total − S − N3 = N1 + N2, with their group N closed as well."""
+    rows = [("N1", "N", "A", 100), ("N1", "N", "B", 100), ("N2", "N", "A", 150), ("N2", "N", "B", 90),
+            *(("N3", "N", f"n{i}", 40 + i) for i in range(5)), *(("S1", "S", f"s{i}", 50 + i) for i in range(6)),
+            *(("S2", "S", f"t{i}", 50 + i) for i in range(6))]  # fmt: skip
+    model = table(rows, ("town", "zone", "firm", "v"), ("town", "zone"))
+    closed = np.isin(model.cells["town"].to_numpy(), ["N", "N1", "N2"])
+    lines = looked_for.line_sums(model, closed, np.zeros(len(closed), bool)).toarray()
+    inner = model.inner["town"].to_list()
+    assert [[inner[i] for i in np.flatnonzero(column)] for column in lines.T] == [["N1", "N2"]]
+    assert protect(model).is_safe
+
+
+def test_a_sum_that_no_single_line_shows(monkeypatch):
+    model = crossed(31)
+    bare = protect(model, unions=False)
+    assert failing_unions(model, bare.suppressed, bare.hidden, bare.rules).count
+    assert broken(bare)
+    assert not broken(protect(model))
+    nothing = np.zeros(0)
+    monkeypatch.setattr(
+        looked_for, "searched", lambda views, seen, rules: (seen[:, nothing.astype(int)], False)
+    )
+    assert not failing_unions(model, bare.suppressed, bare.hidden, bare.rules).count
+
+
+@pytest.mark.parametrize("seed", range(40, 52))
+def test_no_sum_is_left_by_enumeration(seed):
+    model = crossed(seed)
+    result = protect(model)
+    assert result.is_safe
+    assert broken(result) == 0
+
+
+def test_enumeration_does_find_some():
+    assert sum(broken(protect(crossed(seed), unions=False)) > 0 for seed in (31, 124, 130)) == 3
+
+
+def test_linked_and_optimal_tables_keep_them():
+    rows = [(area, "p" if area in "XZ" else "q", firm, value) for area, firm, value in PAIR]
+    data = {name: [row[i] for row in rows] for i, name in enumerate(("area", "kind", "firm", "v"))}
+    model = define(data, tables={"a": ["area"], "b": ["kind"]}, value="v", contributor="firm", nested=False)
+    for how in ("global", "local", "consistent", "chained"):
+        linked = protect_linked(model, how=how)
+        assert linked.combined.is_safe, how
+        assert (
+            linked.combined.suppressed[model.find(area="Z")]
+            | linked.combined.suppressed[model.find(area="W")]
+        )
+    assert protect_optimal(table(PAIR)).suppressed.sum() == 3
+
+
+def test_what_was_forced_or_excepted_is_no_reason():
+    """A published cell of two firms is harmless to whoever published it; the others are still looked after."""
+    model = table([("V", "P", 300), ("V", "Q", 600), *PAIR])
+    harmless = {"area": ["V"]}
+    excepted = protect(model, Except(FewContributors(2), harmless), Except(PPercent(10), harmless))
+    for result in (excepted, protect(model, forced=harmless)):
+        assert not result.suppressed[model.find(area="V")].any()
+        assert result.is_safe
+        assert result.suppressed.sum() == 3
+
+
+def test_large_blocks_are_looked_at_line_by_line(monkeypatch):
+    monkeypatch.setattr("dalenius.tables.union_programs.MOST_ROWS", 2)
+    found = protect(crossed(31)).checked
+    assert "line by line" in str(found)
+
+
+def test_the_command_line_keeps_them(tmp_path):
+    path, out = tmp_path / "firms.csv", tmp_path / "t.csv"
+    path.write_text("area,firm,v\n" + "".join(f"{a},{f},{v}\n" for a, f, v in PAIR))
+    command = [
+        "tables",
+        "protect",
+        str(path),
+        "--by",
+        "area",
+        "--value",
+        "v",
+        "--contributor",
+        "firm",
+        "-o",
+        str(out),
+    ]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0
+    assert sum(line.endswith(",,c") for line in out.read_text().splitlines()) == 3
+    bare = CliRunner().invoke(app, [*command, "--no-unions", "--force"])
+    assert bare.exit_code == 0
+    assert sum(line.endswith(",,c") for line in out.read_text().splitlines()) == 2
