@@ -23,7 +23,7 @@ from dalenius.mask.local_suppression import Suppress, certificate
 from dalenius.mask.microaggregation import Microaggregate, averaged
 from dalenius.mask.neighbours import spread
 from dalenius.risk.sample.anonymity import k_anonymity, l_diversity
-from dalenius.risk.sample.frequencies import frequencies
+from dalenius.risk.sample.fitting import rows_that_fit
 
 KEYS = ["age", "sex", "race", "marital-status", "native-country"]
 SDCMICRO = {"suppress": 18.8, "mdav": 3.6}
@@ -43,19 +43,21 @@ def adult() -> pl.DataFrame:
 
 
 def suppress() -> None:
-    """Local suppression of five and six keys."""
+    """Local suppression of five and six keys: rows that look alike, and as sdcMicro counts."""
     table = Table.from_frame(adult())
     for keys in (KEYS, [*KEYS, "education"]):
-        for alpha in (0.0, 1.0):
-            step = Suppress(tuple(keys), 3, alpha=alpha)
-            step.apply(table)
-            seconds, made = cpu(lambda step=step: step.apply(table), 3)
-            left = {a: frequencies(made.table.select(keys), keys, alpha=a).violations(3) for a in (0.0, 1.0)}
-            bad = int(certificate(made.table, keys, alpha=alpha)["rows below"].sum())
+        for compat, alpha in ((None, 0.0), ("sdcMicro", 0.0), ("sdcMicro", 1.0)):
+            step = Suppress(tuple(keys), 3, compat=compat, alpha=alpha)
+            step.apply(table, 1)
+            seconds, made = cpu(lambda step=step: step.apply(table, 1), 3)
+            bad = int(certificate(made.table, keys, compat=compat, alpha=alpha)["rows below"].sum())
+            fit = rows_that_fit(table, made.table, keys)
             ratio = f"; sdcMicro {SDCMICRO['suppress'] / seconds:,.0f} times" if keys == KEYS else ""
+            reading = "rows that look alike" if compat is None else f"as sdcMicro counts, alpha {alpha:g}"
             print(
-                f"{len(keys)} keys, alpha {alpha:g}: {made.figures['cells']:,.0f} cells in {seconds:.3f} s{ratio}; "
-                f"rows below 3 by alpha 0 {left[0.0]:,}, by alpha 1 {left[1.0]:,}; over all subsets {bad}"
+                f"{len(keys)} keys, {reading}: {made.figures['cells']:,.0f} cells in {seconds:.3f} s{ratio}; rows that "
+                f"look like fewer than 3 {made.figures['rows below']:,.0f}; people whom one row fits {(fit == 1).sum():,}, "
+                f"fewer than 3 {(fit < 3).sum():,}, fewest {fit.min()}; by its own reading over all subsets {bad}"
             )
 
 

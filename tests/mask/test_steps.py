@@ -32,7 +32,7 @@ STEPS_HERE = [
     {"do": "microaggregate", "variables": ["age", "marital"], "k": 4, "distance": "gower"},
     {"do": "microaggregate", "variables": ["age", "bmi"], "method": "optimal"},
     {"do": "suppress", "keys": ["sex", "age", "region"], "k": 3},
-    {"do": "suppress", "keys": ["sex", "age", "region"], "k": 3, "alpha": 1.0},
+    {"do": "suppress", "keys": ["sex", "age", "region"], "k": 3, "compat": "sdcMicro", "alpha": 1.0},
     {"do": "pram", "variables": ["marital", "education"]},
     {"do": "pram", "variables": ["marital"], "method": "two-stage", "strata": ["sex"]},
     {"do": "rank-swap", "variables": ["age", "bmi"]},

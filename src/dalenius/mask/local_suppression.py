@@ -1,11 +1,11 @@
-"""Local suppression: single cells of the keys emptied until every row is supported by enough others."""
+"""Local suppression: single cells of the keys emptied until every row looks like enough others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -13,42 +13,45 @@ import polars as pl
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import counted
 from dalenius.core.option import Option
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.data.schema import Role
 from dalenius.data.steps.step import Masked, Step, chosen, step
 from dalenius.data.table import Table
 from dalenius.data.units import Units
-from dalenius.data.vector import IntArray, emptied
+from dalenius.data.vector import MISSING, IntArray, emptied, states
+from dalenius.mask.look_alikes import LookAlikes
 from dalenius.mask.microaggregation import strata_of
 from dalenius.mask.needs import number_faults, rows_each, weights_of
 from dalenius.mask.neighbours import Floats
-from dalenius.mask.patterns import Classes, Enough, patterns_by_price
+from dalenius.mask.patterns import Classes, Enough
+from dalenius.mask.wildcards import settle
+from dalenius.risk.sample.fitting import rows_that_fit
 from dalenius.risk.sample.frequencies import Frequencies
 from dalenius.risk.sample.individual import individual_risk
 
 MOST_KEYS = 12
 """More keys have too many subsets to search."""
-FREE_ROUNDS = 8
-"""Rounds in which a row may get another pattern; later it can only lose more cells, so that the search ends."""
-BATCHES = 4
-"""Where gaps match everything, a suppressed row may save others: rows are treated in so many turns."""
 
 
 @step
 @dataclass(frozen=True)
 class Suppress(Step):
-    """Cells of the keys emptied until no combination of keys is shown by fewer than ``k`` rows.
+    """Cells of the keys emptied until every row looks like ``k`` rows, gaps included.
 
-    With ``alpha`` 0 a gap protects only its own row: a complete row needs k complete rows with its keys, a row with
-    gaps needs k that are complete or have the same gaps. With 1 a gap matches everything, as sdcMicro reads it.
+    A gap is a value of its own, so that a row with gaps needs rows with the same gaps: a complete row that agrees in
+    what it shows protects nobody, since who knows the person knows what the gap hides. With ``compat="sdcMicro"`` such
+    rows count, and with ``alpha`` rows with other gaps, too.
 
     Examples
     --------
     >>> people = Table.from_frame({"sex": list("ffmmm"), "job": ["clerk", "clerk", "clerk", "clerk", "judge"]})
     >>> made = Suppress(("sex", "job"), k=2).apply(people)
-    >>> made.table.to_frame()["job"], made.figures["cells"]
-    (['clerk', 'clerk', 'clerk', 'clerk', None], 1.0)
+    >>> made.table.to_frame()["job"], made.figures["cells"], made.figures["smallest group"]
+    (['clerk', 'clerk', None, None, None], 3.0, 2.0)
+    >>> print(Suppress(("sex", "job"), k=2, compat="sdcMicro").apply(people).notes[0])
+    1 cell of sex, job suppressed; every row is supported by 2 rows or more as sdcMicro counts (alpha 0); but looking as
+    an intruder does, 1 row is like fewer than 2, and the keys of 1 row fit fewer than 2
     """
 
     info: ClassVar[MethodInfo | None] = MethodInfo(
@@ -85,10 +88,16 @@ class Suppress(Step):
     weight: Annotated[str | None, Option(title="Weight", meaning="people a row stands for; risk uses it")] = (
         None
     )
+    compat: Annotated[
+        Literal["sdcMicro"] | None,
+        Option(
+            title="Compatible", meaning="sdcMicro: count as it does, which leaves people who can be found"
+        ),
+    ] = None
     alpha: Annotated[
         float,
         Option(at_least=0, at_most=1, title="Alpha",
-               meaning="how much a row with gaps protects others: 0 not at all, 1 as if its gaps matched everything"),
+               meaning="as sdcMicro counts: what a row with gaps adds to others, 1 as if its gaps matched all"),
     ] = 0.0  # fmt: skip
 
     def conflicts(self) -> list[str]:
@@ -96,6 +105,8 @@ class Suppress(Step):
         wrong = [
             f"subsets: {size!r} is no number of keys" for size in self.subsets if not str(size).isdigit()
         ]
+        if self.alpha and self.compat is None:
+            wrong.append("alpha is how sdcMicro counts rows with gaps; add compat: sdcMicro, or leave it out")
         wrong += ["a key is named twice"] if len(set(self.keys)) < len(self.keys) else []
         both = set(self.keys) & {*self.strata, self.weight}
         return wrong + (["a key cannot be a stratum or the weight"] if both else [])
@@ -133,20 +144,39 @@ class Suppress(Step):
         classes, ids = classes_of(table, keys, self.strata, weights)
         prices = [float(self.importance.get(name, 1.0)) for name in keys]
         each = rows_each(table)
-        wanted, whose = self._wanted(len(keys), weights is not None, each), "rows" if each == 1 else "people"
-        now = settle(classes, wanted, prices, self.alpha)
-        hidden = now[ids]
-        gone = {name: (hidden >> j & 1 == 1) & table[name].present for j, name in enumerate(keys)}
+        wanted = self._wanted(len(keys), weights is not None, each)
+        if self.compat is None:
+            order = generator(seed, "lenders").permutation(
+                table.rows
+            )  # who lends himself is drawn, not the first
+            hidden = np.empty(table.rows, np.int64)
+            mass = np.ones(table.rows) if weights is None else weights
+            hidden[order] = settle_rows(classes, ids[order], mass[order], wanted, prices)
+        else:
+            hidden = settle(classes, wanted, prices, self.alpha)[ids]
+        gone = {
+            name: (hidden >> j & 1 == 1) & (states(table[name]) != MISSING) for j, name in enumerate(keys)
+        }
         after = table.with_vectors(
             *(emptied(table[name], where) for name, where in gone.items() if where.any())
         )
-        before = [classes.frequencies(classes.gaps, self.alpha, of) for of, _ in wanted]
-        below = max(
-            float(classes.rows[~fine(*found)].sum()) for (_, fine), found in zip(wanted, before, strict=True)
-        )
         cells = sum(int(where.sum()) for where in gone.values())
-        figures = {"cells": float(cells), "rows below before": below, "rows below": 0.0}
-        return Masked.of(table, after, figures=figures, notes=[self._told(cells, keys, wanted, whose)])
+        figures = {"cells": float(cells), **self._figures(table, after, keys, each)}
+        note = self._told(int(cells), keys, len(wanted), figures, "rows" if each == 1 else "people")
+        return Masked.of(table, after, figures=figures, notes=[note])
+
+    def _figures(self, table: Table, after: Table, keys: Sequence[str], each: int) -> dict[str, float]:
+        """What an intruder finds: rows that look alike, gaps included, and rows that a person's keys fit."""
+        of, least = (1 << len(keys)) - 1, self.k * each
+        old, new = (classes_of(made, keys, self.strata)[0] for made in (table, after))
+        before, now = alike_rows(old, old.gaps, of), alike_rows(new, new.gaps, of)
+        fit = rows_that_fit(table, after, [*keys, *self.strata])
+        return {
+            "rows below before": float(old.rows[before < least].sum()),
+            "rows below": float(new.rows[now < least].sum()), "smallest group": float(now.min(initial=np.inf)),
+            "fewest rows that fit": float(fit.min(initial=table.rows)),
+            "people whom fewer than k rows fit": float(np.count_nonzero(fit < least)),
+        }  # fmt: skip
 
     def _wanted(self, keys: int, weighted: bool, each: int) -> list[tuple[int, Enough]]:
         """Sets of keys with what is enough on them, the whole first; k people have at most ``each`` times k rows."""
@@ -166,19 +196,35 @@ class Suppress(Step):
             ]
         return sets
 
-    def _told(self, cells: int, keys: Sequence[str], wanted: Sequence[object], whose: str) -> str:
+    def _told(
+        self, cells: int, keys: Sequence[str], sets: int, figures: Mapping[str, float], whose: str
+    ) -> str:
+        begin = f"{counted(cells, 'cell')} of {', '.join(keys)} suppressed; every row"
+        more = f", and {counted(sets - 1, 'smaller set')} of keys as asked" if sets > 1 else ""
+        if self.compat is not None:
+            below, found = (
+                int(figures[name]) for name in ("rows below", "people whom fewer than k rows fit")
+            )
+            rule = (
+                f"supported by {self.k} {whose} or more"
+                if self.risk is None
+                else f"at a risk of {self.risk:g} or less"
+            )
+            are = "is" if below == 1 else "are"
+            return (
+                f"{begin} is {rule} as sdcMicro counts (alpha {self.alpha:g}){more}; but looking as an intruder does, "
+                f"{counted(below, 'row')} {are} like fewer than {self.k}, and the keys of {counted(found, 'row')} fit "
+                f"fewer than {self.k}"
+            )
         rule = (
-            f"shown by {self.k} {whose} or more"
+            f"looks like {self.k} {whose} or more"
             if self.risk is None
-            else f"at a risk of {self.risk:g} or less"
+            else f"is at a risk of {self.risk:g} or less"
         )
-        more = f", and {counted(len(wanted) - 1, 'smaller set')} of keys as asked" if len(wanted) > 1 else ""
-        reading = (
-            "gaps protect only their own row"
-            if self.alpha == 0
-            else f"a gap counts {self.alpha:g} for others"
+        return (
+            f"{begin} {rule}, gaps included{more}; the smallest group has {figures['smallest group']:,.0f} rows, and "
+            f"the keys of each person fit {figures['fewest rows that fit']:,.0f} or more"
         )
-        return f"{counted(cells, 'cell')} of {', '.join(keys)} suppressed; every row is {rule}{more} ({reading})."
 
 
 def at_least(k: float) -> Enough:
@@ -197,101 +243,52 @@ def classes_of(
 ) -> tuple[Classes, IntArray]:
     """Classes of rows with the same keys and gaps, and the class of each row."""
     columns = [table[name] for name in keys]
-    codes = np.column_stack([np.where(v.present, v.categories.codes.astype(np.int64), 0) for v in columns])
+    empty = [states(vector) == MISSING for vector in columns]
+    codes = np.column_stack(
+        [
+            np.where(gone, 0, v.categories.codes.astype(np.int64))
+            for v, gone in zip(columns, empty, strict=True)
+        ]
+    )
     gaps = np.zeros(table.rows, np.int64)
-    for j, vector in enumerate(columns):
-        gaps |= (~vector.present).astype(np.int64) << j
+    for j, gone in enumerate(empty):
+        gaps |= gone.astype(np.int64) << j
     mass = np.ones(table.rows) if weights is None else weights
     return Classes.of(codes, [v.categories.size for v in columns], gaps, strata_of(table, strata)[0], mass)
 
 
-def settle(
-    classes: Classes, wanted: Sequence[tuple[int, Enough]], prices: Sequence[float], alpha: float = 0.0
+def settle_rows(
+    classes: Classes,
+    ids: IntArray,
+    weights: Floats,
+    wanted: Sequence[tuple[int, Enough]],
+    prices: Sequence[float],
 ) -> IntArray:
-    """Gaps of each class with which every set of keys has enough support, found greedily, the cheapest gaps first."""
-    now: IntArray = classes.gaps.copy()
-    kept: IntArray = classes.gaps
+    """Gaps of each row with which enough rows look alike on every set of keys that is asked for."""
+    sets = [(of, enough, LookAlikes(classes, ids, weights, of)) for of, enough in wanted]
+    now: IntArray = classes.gaps[ids]
     while True:
-        for of, enough in wanted:
-            now = _settle_one(classes, now, kept & of, of, enough, prices, alpha)
-            kept = now  # what one set of keys asked for stays when the next is looked at
-        if len(wanted) == 1 or all(e(*classes.frequencies(now, alpha, of)).all() for of, e in wanted):
+        for of, enough, rows in sets:  # what one set of keys asked for stays when the next is looked at
+            now = (now & ~of) | rows.settle(now & of, now & of, enough, prices)
+        if len(sets) == 1 or all(enough(*rows.tally(now & of)).all() for of, enough, rows in sets):
             return now
 
 
-def _settle_one(
-    classes: Classes,
-    now: IntArray,
-    kept: IntArray,
-    of: int,
-    enough: Enough,
-    prices: Sequence[float],
-    alpha: float,
-) -> IntArray:
-    """The same for one set of keys; ``kept`` are gaps that must stay."""
-    cheapest = patterns_by_price(of, prices, classes.sizes)
-    mine: IntArray = now & of
-    rest, turn = now & ~of, 0
-    while True:
-        bad = ~enough(*classes.frequencies(mine, alpha, of))
-        if not bad.any():
-            return rest | mine
-        floor = (
-            kept if turn < FREE_ROUNDS else mine
-        )  # more gaps only, from some round on: that comes to an end
-        mine = (_exact if alpha == 0 else _wild)(classes, mine, floor, bad, cheapest, enough, alpha, of)
-        turn += 1
-
-
-def _exact(
-    classes: Classes, mine: IntArray, floor: IntArray, bad: np.ndarray, cheapest: Sequence[int], enough: Enough,
-    alpha: float, of: int,
-) -> IntArray:  # fmt: skip
-    """Give rows that lack support the cheapest gaps with which they have enough: with those that join them."""
-    made, left = mine.copy(), bad.copy()
-    for hidden in cheapest:
-        able = np.flatnonzero(left & (floor & ~hidden == 0))
-        if not len(able):
-            continue
-        backing = np.flatnonzero(~bad & ((mine == 0) | (mine == hidden)))
-        both = np.concatenate([able, backing])
-        ids, size = classes.shown(both, hidden, of)
-        first = slice(0, len(able))
-        count: Floats = np.bincount(ids, classes.rows[both], size).astype(float)[ids[first]]
-        mass: Floats = np.bincount(ids, classes.weight[both], size).astype(float)[ids[first]]
-        saved = able if hidden == of else able[enough(count, mass)]
-        made[saved] = hidden
-        left[saved] = False
-    return made
-
-
-def _wild(
-    classes: Classes, mine: IntArray, floor: IntArray, bad: np.ndarray, cheapest: Sequence[int], enough: Enough,
-    alpha: float, of: int,
-) -> IntArray:  # fmt: skip
-    """The same where gaps match everything: one turn after the other, because a new gap may save others too."""
-    made = mine.copy()
-    left = np.flatnonzero(bad)
-    for hidden in cheapest:
-        for turn in range(BATCHES):
-            able = left[(floor[left] & ~hidden == 0) & (left % BATCHES == turn)]
-            if not len(able):
-                continue
-            lacking = np.zeros(len(able), bool)
-            for own in np.unique(made[able]).tolist():
-                some = made[able] == own
-                lacking[some] = ~enough(*classes.support(able[some], own, made, alpha, of))
-            able = able[lacking]
-            saved = able if hidden == of else able[enough(*classes.support(able, hidden, made, alpha, of))]
-            made[saved] = hidden
-            left = np.setdiff1d(left, saved, assume_unique=True)
-    return made
+def alike_rows(classes: Classes, hidden: IntArray, of: int) -> Floats:
+    """Rows that look like those of each class, on some of the keys: the same gaps, and the same beside them."""
+    ids = np.arange(len(classes.rows))
+    labels, size = LookAlikes(classes, ids, classes.rows, of).labels(hidden & of)
+    return np.asarray(np.bincount(labels, classes.rows, size)[labels], float)
 
 
 def certificate(
-    table: Table, keys: Sequence[str], strata: Sequence[str] = (), alpha: float = 0.0, k: int = 3
-) -> pl.DataFrame:
-    """For every set of keys: the fewest rows that support one, and how many rows are supported by fewer than k.
+    table: Table, keys: Sequence[str], strata: Sequence[str] = (), k: int = 3, *, compat: str | None = None,
+    alpha: float = 0.0,
+) -> pl.DataFrame:  # fmt: skip
+    """For every set of keys: the smallest group of rows that look alike, and how many rows are in one below k.
+
+    It needs the released file alone: a gap is a value of its own. With ``compat="sdcMicro"`` rows are counted as
+    sdcMicro does.
 
     Examples
     --------
@@ -303,7 +300,11 @@ def certificate(
     told = []
     for size in range(1, len(keys) + 1):
         for part in combinations(range(len(keys)), size):
-            count, _mass = classes.frequencies(classes.gaps, alpha, sum(1 << j for j in part))
+            of = sum(1 << j for j in part)
+            if compat is None:
+                count = alike_rows(classes, classes.gaps, of)
+            else:
+                count = classes.frequencies(classes.gaps, alpha, of)[0]
             below = int(classes.rows[count < k].sum())
             told.append((", ".join(keys[j] for j in part), size, float(count.min(initial=np.inf)), below))
     names = ["keys", "size", "smallest", "rows below"]

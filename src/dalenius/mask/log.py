@@ -114,13 +114,13 @@ def log_frame(log: list[Logged]) -> pl.DataFrame:
 
 
 def _risk(table: Table, keys: list[str]) -> tuple[float, int] | None:
-    """Expected re-identifications and smallest group; a gap protects nobody but its own row."""
+    """Expected re-identifications and smallest group; a gap is a value of its own, as in `evaluate`."""
     there = [name for name in keys if name in table]
     if not keys or not table.rows:
         return None
     if not there:
         return float(table.rows / max(table.rows, 1)), table.rows
-    return sample_risk(table, there, alpha=0).expected, int(frequencies(table, there, alpha=0).fk.min())
+    return sample_risk(table, there, alpha=None).expected, int(frequencies(table, there, alpha=None).fk.min())
 
 
 def _loss(before: Table, after: Table, columns: tuple[str, ...]) -> float:

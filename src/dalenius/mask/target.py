@@ -51,7 +51,7 @@ class Target:
             return True
         if self.expected is not None:
             allowed = self.expected * (table.rows / 100 if self.share else 1)
-            return sample_risk(table, there, alpha=0).expected <= allowed + 1e-9
+            return sample_risk(table, there, alpha=None).expected <= allowed + 1e-9
         ids, size = KeyCodes.of(table, there).groups()
         target = self.criterion.target if self.criterion is not None else ""
         codes = {target: coded(table[target])} if target else {}

@@ -51,6 +51,7 @@ from dalenius.risk.membership.attacks import membership_density, membership_dist
 from dalenius.risk.membership.shadow import ShadowAudit, shadow_audit
 from dalenius.risk.page import RiskPage, exposed_combinations, risk_page
 from dalenius.risk.sample.anonymity import k_anonymity, l_diversity, t_closeness
+from dalenius.risk.sample.fitting import rows_that_fit
 from dalenius.risk.sample.frequencies import frequencies
 from dalenius.risk.sample.individual import individual_risk, sample_risk
 from dalenius.risk.sample.page import sample_page
@@ -132,6 +133,7 @@ __all__ = [
     "replicated_uniques",
     "rho_from_attack",
     "risk_page",
+    "rows_that_fit",
     "sample_page",
     "sample_risk",
     "shadow_audit",

@@ -30,12 +30,14 @@ def k_anonymity(
 ) -> Result:
     """Profile of class sizes: the value is the smallest class, the table says how many rows violate each k.
 
+    An empty key is a value of its own: only rows that look the same are alike.
+
     Examples
     --------
     >>> k_anonymity({"sex": ["f", "m", "m"]}, ["sex"]).table.select("k", "rows below").rows()
     [(2, 1), (3, 3), (5, 3), (10, 3)]
     """
-    groups = frequencies(data, keys)
+    groups = frequencies(data, keys, alpha=None)
     rows, noun = groups.units.count, groups.units.noun
     table = pl.DataFrame(
         [

@@ -45,33 +45,37 @@ class Frequencies:
 
 
 def frequencies(
-    data: Any, keys: Sequence[str] | None = None, *, weight: str | None = None, alpha: float = 1.0
+    data: Any, keys: Sequence[str] | None = None, *, weight: str | None = None, alpha: float | None = 1.0
 ) -> Frequencies:
     """Frequencies of key combinations.
 
     An empty key matches everything: a complete row gains ``alpha`` times the incomplete rows that match it, an
     incomplete row counts its own group, all complete rows that match it, and ``alpha`` times other incomplete ones. A
     row without any key gets everybody, and adds nothing to complete rows (unless there is one key only). Where people
-    have several rows they are counted, not rows; empty keys need ``alpha=0`` then, and are a value of their own.
+    have several rows they are counted, not rows; empty keys need ``alpha=None`` then.
 
     Parameters
     ----------
     weight
         Column of design weights (people each row stands for); default: the column with that role, or 1.
     alpha
-        How much an incomplete row counts for others, 0 to 1; 0 makes incomplete rows look rare, 1 common.
+        How much an incomplete row counts for others, 0 to 1; 0 makes incomplete rows look rare, 1 common. All of them
+        flatter a row with gaps: complete rows count for it, although who knows the person knows what the gap hides.
+        None takes a gap as a value of its own: only rows that look the same count.
 
     Examples
     --------
     >>> frequencies({"sex": ["f", "m", None]}, ["sex"]).fk.tolist()
     [2.0, 2.0, 3.0]
+    >>> frequencies({"sex": ["f", "m", None]}, ["sex"], alpha=None).fk.tolist()
+    [1.0, 1.0, 1.0]
     """
-    if not 0 <= alpha <= 1:
+    if alpha is not None and not 0 <= alpha <= 1:
         raise OptionError(f"alpha is {alpha}; it must be between 0 and 1")
     codes = KeyCodes.of(data, keys)
     weights = column_values(data, weight, Role.WEIGHT)
     w = np.ones(len(codes)) if weights is None else weights
-    if codes.complete.all() or (codes.units.codes is not None and alpha == 0):
+    if alpha is None or codes.complete.all():
         ids, size = codes.groups()
         first = _once(ids, codes.units)
         counts = np.bincount(ids[first], minlength=size)[ids].astype(float)
@@ -81,7 +85,7 @@ def frequencies(
     if codes.units.codes is not None:
         raise DataError(
             "frequencies of units need complete keys; fill or drop the empty keys, take the entity role away, "
-            "or say alpha=0: a gap protects nobody but its own row"
+            "or say alpha=None: a gap is a value of its own"
         )
     counts = _matched(codes, np.ones(len(codes)), alpha)
     return Frequencies(counts, _matched(codes, w, alpha), weights is not None, codes.units)

@@ -159,7 +159,7 @@ def sample_risk(
     weight: str | None = None,
     household: str | None = None,
     population: float | None = None,
-    alpha: float = 1.0,
+    alpha: float | None = 1.0,
     method: Method = "approximate",
 ) -> SampleRisk:
     """Individual, household and global risk of a sample.
