@@ -56,8 +56,8 @@ def suppress() -> None:
             reading = "rows that look alike" if compat is None else f"as sdcMicro counts, alpha {alpha:g}"
             print(
                 f"{len(keys)} keys, {reading}: {made.figures['cells']:,.0f} cells in {seconds:.3f} s{ratio}; rows that "
-                f"look like fewer than 3 {made.figures['rows below']:,.0f}; people whom one row fits {(fit == 1).sum():,}, "
-                f"fewer than 3 {(fit < 3).sum():,}, fewest {fit.min()}; by its own reading over all subsets {bad}"
+                f"look like fewer than 3 {made.figures['rows below']:,.0f}; people whom one row fits "
+                f"{(fit == 1).sum():,}, fewer than 3 {(fit < 3).sum():,}, fewest {fit.min()}; by its own reading over all subsets {bad}"
             )
 
 
