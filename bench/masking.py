@@ -55,9 +55,10 @@ def suppress() -> None:
             ratio = f"; sdcMicro {SDCMICRO['suppress'] / seconds:,.0f} times" if keys == KEYS else ""
             reading = "rows that look alike" if compat is None else f"as sdcMicro counts, alpha {alpha:g}"
             print(
-                f"{len(keys)} keys, {reading}: {made.figures['cells']:,.0f} cells in {seconds:.3f} s{ratio}; rows that "
-                f"look like fewer than 3 {made.figures['rows below']:,.0f}; people whom one row fits "
-                f"{(fit == 1).sum():,}, fewer than 3 {(fit < 3).sum():,}, fewest {fit.min()}; by its own reading over all subsets {bad}"
+                f"{len(keys)} keys, {reading}: {made.figures['cells']:,.0f} cells in {seconds:.3f} s{ratio}; "
+                f"rows that look like fewer than 3 {made.figures['rows below']:,.0f}; "
+                f"people whom one row fits {(fit == 1).sum():,}, fewer than 3 {(fit < 3).sum():,}, fewest {fit.min()}; "
+                f"by its own reading over all subsets {bad}"
             )
 
 
