@@ -149,7 +149,7 @@ class Suppress(Step):
             order = generator(seed, "lenders").permutation(
                 table.rows
             )  # who lends himself is drawn, not the first
-            hidden = np.empty(table.rows, np.int64)
+            hidden: IntArray = np.empty(table.rows, np.int64)
             mass = np.ones(table.rows) if weights is None else weights
             hidden[order] = settle_rows(classes, ids[order], mass[order], wanted, prices)
         else:

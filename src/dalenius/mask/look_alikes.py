@@ -189,4 +189,5 @@ def _running(at: IntArray, weights: Floats, size: int) -> tuple[Floats, Floats]:
     first = np.searchsorted(at, np.arange(size))[at]
     weight = np.cumsum(weights)
     before = np.concatenate([[0.0], weight])[first]
-    return np.arange(len(at)) - first + 1.0, weight - before
+    came: Floats = np.arange(1.0, len(at) + 1.0) - first
+    return came, weight - before
