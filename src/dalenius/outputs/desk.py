@@ -148,11 +148,17 @@ class Desk:
 
     # What is handed over.
 
-    def data(self, frame: Any) -> Any:
-        """A pandas frame whose methods are checked by this desk."""
-        from dalenius.outputs.wraps.frames import frame_class  # noqa: PLC0415
+    def data(self, frame: Any, source: str = "") -> Any:
+        """A pandas frame whose methods are checked by this desk.
 
-        return frame_class(self)(frame)
+        The first one is data. A further one, whose rows are not rows of data that the desk knows, is so only if it is
+        said where it comes from (``source``); the trail keeps that. Otherwise a person looks at what is made of it.
+        """
+        from dalenius.outputs.wraps.frames import taken_in  # noqa: PLC0415
+
+        if source.strip():
+            self.note("data", source=source.strip(), columns=[str(c) for c in frame.columns])
+        return taken_in(self, frame, sure=bool(source.strip()))
 
     def table(
         self,

@@ -14,7 +14,7 @@ from dalenius.outputs.output import Output
 from dalenius.outputs.position import tail_share
 from dalenius.outputs.query import Dimension, Query
 from dalenius.outputs.wraps.columns import column, dimension, numbers, rows_of
-from dalenius.outputs.wraps.tables import table_output, take_table, unit_of
+from dalenius.outputs.wraps.tables import table_output, take_table, unit_note, unit_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -80,7 +80,10 @@ class Charts:
         query = Query(
             statistic, dims, rows_of(data), None, None, unit, ids, command=f"{statistic}({', '.join(names)})"
         )
-        return self._drawn(take_table(self._desk, query, ["count"], fix=options.get("fix")), draw)
+        notes = unit_note(self._desk, data)
+        return self._drawn(
+            take_table(self._desk, query, ["count"], fix=options.get("fix"), notes=notes), draw
+        )
 
     def _drawn(self, out: Output, draw: Any) -> Output:
         out.chart = draw

@@ -13,6 +13,7 @@ import polars as pl
 from dalenius.core.errors import DataError, no_column
 from dalenius.core.errors import names as listed
 from dalenius.outputs.query import Codes, Dimension, Floats
+from dalenius.outputs.wraps.traced import bare
 
 
 def column(frame: Any, name: Any) -> Any:
@@ -50,6 +51,7 @@ def dimension(series: Any, name: str, keep_missing: bool = False) -> Dimension:
     >>> d.labels, d.codes.tolist()
     (('a', 'b'), [1, 0, -1])
     """
+    series = bare(series)
     codes, labels = _polars_codes(series) if isinstance(series, pl.Series) else _pandas_codes(series)
     if keep_missing and len(codes) and int(codes.min()) < 0:
         codes = np.where(codes < 0, len(labels), codes.astype(np.int32)).astype(np.int32)
@@ -111,7 +113,9 @@ def numbers(series: Any, name: str) -> Floats:
         if isinstance(series, pl.Series):
             found = series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         else:
-            found = pd.to_numeric(pd.Series(series), errors="raise").to_numpy(np.float64, na_value=np.nan)
+            found = pd.to_numeric(pd.Series(bare(series)), errors="raise").to_numpy(
+                np.float64, na_value=np.nan
+            )
     except (ValueError, TypeError, pl.exceptions.PolarsError):
         raise DataError(
             f"column {name!r} holds values that are not numbers; choose a column of numbers"
@@ -130,6 +134,7 @@ def units(series: Any) -> tuple[Codes, Sequence[Any]]:
     >>> codes.tolist(), list(ids)[:2]
     ([1, 0, 1, 2], ['a', 'b'])
     """
+    series = bare(series)
     whole = _whole(series)
     if whole is not None and len(whole):
         low, high = int(whole.min()), int(whole.max())

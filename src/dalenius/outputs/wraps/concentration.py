@@ -15,8 +15,8 @@ from dalenius.outputs.evidence import collect
 from dalenius.outputs.judge import judge
 from dalenius.outputs.output import Output
 from dalenius.outputs.query import Dimension, Floats, Query
-from dalenius.outputs.wraps.columns import dimension, numbers, units
-from dalenius.outputs.wraps.sources import noted, units_of
+from dalenius.outputs.wraps.columns import dimension, numbers
+from dalenius.outputs.wraps.sources import given_units, noted, units_of
 from dalenius.outputs.wraps.tables import take_table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def concentration_output(
     """Concentration by group; a unit's rows are added up first."""
     amounts = numbers(values, str(getattr(values, "name", None) or "values"))
     dims = () if group is None else (dimension(group, str(getattr(group, "name", None) or "group")),)
-    (who, ids), notes = units_of(desk, values) if unit is None else (units(unit), ())
+    (who, ids), notes = units_of(desk, values) if unit is None else given_units(desk, unit)
     ids = range(len(amounts)) if ids is None else ids
     name = str(getattr(values, "name", None) or "values")
     if statistic == "lorenz":

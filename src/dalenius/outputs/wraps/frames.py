@@ -6,7 +6,7 @@ knows its desk.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,9 @@ from dalenius.outputs.wraps.asked import each, one_way
 from dalenius.outputs.wraps.grids import described
 from dalenius.outputs.wraps.grouped import Grouped
 from dalenius.outputs.wraps.reductions import REDUCTIONS, aggregated, reduced
+from dalenius.outputs.wraps.registered import registered
 from dalenius.outputs.wraps.sources import kept, keyed, listed, name_of, units_of
+from dalenius.outputs.wraps.traced import Traced, TracedDtype, bare, held, traced
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
     """A column of a checked frame; it knows the frame it comes from."""
 
-    _metadata = ["_source"]  # noqa: RUF012 (pandas asks for a list)
+    _metadata = ["_name", "_source", "_people"]  # noqa: RUF012 (pandas asks for a list)
     _desk: ClassVar[Any]
     _wide: ClassVar[Any]
 
@@ -37,6 +39,15 @@ class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
     @property
     def _constructor_expanddim(self) -> Any:
         return self._wide
+
+    @property
+    def values(self) -> Any:
+        """The values; names of units as ordinary ones."""
+        return bare(self._values) if isinstance(self.dtype, TracedDtype) else super().values
+
+    def _set_axis(self, axis: Any, labels: Any) -> None:
+        super()._set_axis(axis, labels)
+        object.__setattr__(self, "_source", None)  # rows under new labels are not found again
 
     def value_counts(self, *given: Any, **options: Any) -> Any:
         """``value_counts``, checked."""
@@ -68,7 +79,9 @@ class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
         frame = self._wide({name: pd.Series(self)})
         source = getattr(self, "_source", None)
         if source is not None and self._desk.unit in source.columns and source.index.is_unique:
-            frame[self._desk.unit] = pd.DataFrame.__getitem__(source, self._desk.unit).loc[self.index]
+            pd.DataFrame.__setitem__(
+                frame, self._desk.unit, pd.DataFrame.__getitem__(source, self._desk.unit).loc[self.index]
+            )
         groups = pd.DataFrame(frame).groupby(plain(by), *given, **options)[name]
         return Grouped(self._desk, frame, by, groups, [name])
 
@@ -86,7 +99,7 @@ class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
 class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
     """A frame whose figures are checked; without the column of the unit it knows the frame it comes from."""
 
-    _metadata = ["_source", "_retold"]  # noqa: RUF012 (pandas asks for a list)
+    _metadata = ["_source", "_people"]  # noqa: RUF012 (pandas asks for a list)
     _desk: ClassVar[Any]
     _sliced: ClassVar[Any]
 
@@ -107,12 +120,76 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         unit = self._desk.unit
-        before = (
-            pd.DataFrame(self)[unit].astype(str).tolist() if key == unit and unit in self.columns else None
-        )
-        super().__setitem__(key, value)
-        if before is not None and pd.DataFrame(self)[unit].astype(str).tolist() != before:
-            object.__setattr__(self, "_retold", True)
+        before = self._names() if isinstance(key, str) and key == unit else None
+        super().__setitem__(key, bare(value))  # names of units are no such names in another place
+        if before is not None:
+            self._named_again(before)
+
+    def insert(self, loc: int, column: Any, value: Any, *given: Any, **options: Any) -> None:
+        """``insert``; names of units from elsewhere become ordinary values."""
+        super().insert(loc, column, bare(value), *given, **options)
+
+    def isetitem(self, loc: Any, value: Any) -> None:
+        """``isetitem``; names of units from elsewhere become ordinary values."""
+        super().isetitem(loc, bare(value))
+
+    def astype(self, dtype: Any, *given: Any, **options: Any) -> Any:
+        """``astype``; units that have the same names afterwards are the same."""
+        made, before = super().astype(dtype, *given, **options), self._names()
+        if before is not None and isinstance(made, CheckedFrame):
+            made._named_again(before)
+        return made
+
+    def reset_index(self, *given: Any, **options: Any) -> Any:
+        """``reset_index``; names of units that were the index are a column again."""
+        made, unit = super().reset_index(*given, **options), self._desk.unit
+        if isinstance(made, CheckedFrame) and unit in self.index.names and unit in made.columns:
+            names = pd.Series(self.index.get_level_values(unit))
+            if traced(names) and not options.get("names") and len(names) == len(made):
+                made._named_again(names)
+        return made
+
+    def merge(self, right: Any, *given: Any, **options: Any) -> Any:
+        """``merge``; units stay known where their own rows are joined to something."""
+        unit, own = self._desk.unit, [s for s in (self, right) if isinstance(s, pd.DataFrame)]
+        if unit is None or any(unit not in s.columns for s in own):
+            made = pd.DataFrame(self).merge(_bare_class(right), *given, **options)
+            return beside(self._desk, own, made)
+        made = type(self)(pd.DataFrame(bare(self)).merge(_bare_class(bare(right)), *given, **options))
+        sure = [traced(pd.DataFrame.__getitem__(s, unit)) for s in own]
+        how = options.get("how", given[0] if given else "inner")
+        if unit in made.columns and (
+            all(sure) or (how == "inner" and any(sure)) or (how == "left" and sure[0])
+        ):
+            pd.DataFrame.isetitem(
+                made, list(made.columns).index(unit), Traced(held(pd.DataFrame(made)[unit]))
+            )
+        return made
+
+    def join(self, other: Any, *given: Any, **options: Any) -> Any:
+        """``join``; units stay known where their own rows are joined to something."""
+        own = [self, *(other if isinstance(other, list | tuple) else [other])]
+        return beside(self._desk, own, super().join(other, *given, **options))
+
+    def _names(self) -> Any:
+        """Names of the units that came with the data; None where they did not."""
+        unit = self._desk.unit
+        if unit is None or list(self.columns).count(unit) != 1:
+            return None
+        column = pd.DataFrame.__getitem__(self, unit)
+        return column if traced(column) else None
+
+    def _named_again(self, before: Any) -> None:
+        """Trust names that are the same as before, if of another kind."""
+        place = list(self.columns).index(self._desk.unit)
+        now = bare(pd.DataFrame(self).iloc[:, place])
+        if len(now) == len(before) and now.astype(str).tolist() == bare(before).astype(str).tolist():
+            super().isetitem(place, Traced(held(now)))
+
+    def _set_axis(self, axis: Any, labels: Any) -> None:
+        super()._set_axis(axis, labels)
+        if axis == 1:  # rows, as pandas counts its own axes
+            object.__setattr__(self, "_source", None)
 
     @property
     def _from(self) -> Any:
@@ -179,6 +256,50 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         return described(self._desk, self, units_of(self._desk, self), usual, stats)
 
 
+def _bare_class(given: Any) -> Any:
+    """A checked frame or column as a plain one."""
+    if isinstance(given, CheckedFrame):
+        return pd.DataFrame(given)
+    return pd.Series(given) if isinstance(given, CheckedSeries) else given
+
+
+def beside(desk: Desk, parts: Sequence[Any], made: Any) -> Any:
+    """Rows put side by side; whoever lost the unit of its rows does not get that of others."""
+    whole = of_people(frame_class(desk)(made), parts)
+    if desk.unit not in whole.columns:
+        return whole
+    for part in parts:
+        owned = desk.unit in part.columns if part.ndim == 2 else part.name == desk.unit
+        alone = owned and (part.ndim == 1 or part.shape[1] == 1)
+        if alone or (not owned and getattr(part, "_people", False) and not _near(part, parts)):
+            return frame_class(desk)(bare(whole))
+    return whole
+
+
+def of_people(made: Any, parts: Sequence[Any]) -> Any:
+    """A frame that knows whether its rows are, or were, those of units."""
+    object.__setattr__(made, "_people", any(getattr(part, "_people", False) for part in parts))
+    return made
+
+
+def _near(part: Any, parts: Sequence[Any]) -> bool:
+    """Whether a part is made of columns of the frame that it is put beside, row by row."""
+    source = getattr(part, "_source", None)
+    return source is not None and any(p is source or p.index.equals(source.index) for p in parts)
+
+
+def taken_in(desk: Desk, frame: Any, *, sure: bool) -> Any:
+    """A frame as one of the desk's, with the units that came with it."""
+    if isinstance(frame, pl.DataFrame):
+        frame = frame.to_pandas()
+    made = frame_class(desk)(frame)
+    column = pd.DataFrame.__getitem__(made, desk.unit) if list(made.columns).count(desk.unit) == 1 else None
+    if column is None or not isinstance(column.dtype, TracedDtype):
+        made = registered(desk, made, sure=sure)
+    object.__setattr__(made, "_people", desk.unit in made.columns)
+    return made
+
+
 def plain(by: Any) -> Any:
     """What is grouped by, as plain pandas: a column of a class of its own would lose its name."""
     if isinstance(by, list | tuple):
@@ -221,10 +342,57 @@ def _reduction(kind: Any, name: str) -> Callable[..., Any]:
     return asked
 
 
+def _texts(self: Any) -> Any:
+    """Methods of texts; of names of units too."""
+    plain_one = type(self)(bare(self)).__finalize__(self) if isinstance(self.dtype, TracedDtype) else self
+    return pd.Series.__dict__["str"].__get__(plain_one, type(self))
+
+
+setattr(CheckedSeries, "str", property(_texts))  # noqa: B010 (a name that types use)
 for _name in REDUCTIONS:
     setattr(CheckedSeries, _name, _reduction(pd.Series, _name))
     if hasattr(pd.DataFrame, _name) and _name not in ("idxmax", "idxmin"):
         setattr(CheckedFrame, _name, _reduction(pd.DataFrame, _name))
+
+
+RELABELLED = (
+    "reset_index",
+    "set_axis",
+    "sort_values",
+    "sort_index",
+    "sample",
+    "drop_duplicates",
+    "explode",
+    "rename",
+)
+"""Calls that may leave rows under other labels."""
+
+
+def _relabelled(kind: Any, name: str) -> Callable[..., Any]:
+    usual = getattr(kind, name)
+
+    def called(self: Any, *given: Any, **options: Any) -> Any:
+        made = usual(self, *given, **options)
+        moved = options.get("ignore_index") or name in ("reset_index", "set_axis")
+        moved = moved or (name == "rename" and (given or options.get("index") is not None))
+        if moved and isinstance(made, CheckedSeries | CheckedFrame) and not _as_before(self, made, options):
+            object.__setattr__(made, "_source", None)  # the row of a label is another one now
+        return made
+
+    called.__name__, called.__doc__ = (
+        name,
+        f"``{name}``; rows under other labels are not found again by them.",
+    )
+    return called
+
+
+def _as_before(one: Any, two: Any, options: Any) -> bool:
+    return not options.get("ignore_index") and bool(one.index.equals(two.index))
+
+
+for _name in RELABELLED:
+    setattr(CheckedSeries, _name, _relabelled(pd.Series, _name))
+    setattr(CheckedFrame, _name, _relabelled(CheckedFrame if _name == "reset_index" else pd.DataFrame, _name))
 
 
 def frame_class(desk: Desk) -> Any:

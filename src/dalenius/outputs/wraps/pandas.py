@@ -10,7 +10,7 @@ import pandas as pd
 from dalenius.outputs.query import ALL
 from dalenius.outputs.wraps.asked import each, taken
 from dalenius.outputs.wraps.columns import dimension
-from dalenius.outputs.wraps.frames import frame_class
+from dalenius.outputs.wraps.frames import beside, frame_class, of_people, taken_in
 from dalenius.outputs.wraps.grids import Grid
 from dalenius.outputs.wraps.sources import (
     aligned,
@@ -23,12 +23,18 @@ from dalenius.outputs.wraps.sources import (
     units_of,
 )
 from dalenius.outputs.wraps.tables import grid_query
+from dalenius.outputs.wraps.traced import bare
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
 
-READERS = ("read_csv", "read_parquet", "read_excel", "read_stata", "read_spss", "read_sas", "read_table", "DataFrame",
-           "concat", "merge")  # fmt: skip
+READERS = (
+    "read_csv", "read_parquet", "read_excel", "read_stata", "read_spss", "read_sas", "read_table", "read_feather",
+    "read_json",
+)  # fmt: skip
+"""What opens files: their rows are data."""
+MAKERS = ("DataFrame", "concat", "merge", "json_normalize")
+"""What makes frames at the desk."""
 
 
 class PandasWrap:
@@ -39,14 +45,29 @@ class PandasWrap:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(pd, name)
-        if name not in READERS:
+        if name not in (*READERS, *MAKERS):
             return found
 
         def opened(*given: Any, **options: Any) -> Any:
             made = found(*given, **options)
-            return frame_class(self._desk)(made) if isinstance(made, pd.DataFrame) else made
+            if not isinstance(made, pd.DataFrame):
+                return made
+            return taken_in(self._desk, bare(made), sure=name in READERS)
 
-        return opened
+        return {"concat": self._concat, "merge": self._merge}.get(name, opened)
+
+    def _concat(self, objs: Any, *given: Any, **options: Any) -> Any:
+        parts = list(objs.values()) if isinstance(objs, dict) else list(objs)
+        made = pd.concat(objs if isinstance(objs, dict) else parts, *given, **options)
+        if not isinstance(made, pd.DataFrame):
+            return made
+        axis = options.get("axis", given[0] if given else 0)
+        if axis in (1, "columns"):
+            return beside(self._desk, parts, made)
+        return of_people(frame_class(self._desk)(made), parts)
+
+    def _merge(self, left: Any, right: Any, *given: Any, **options: Any) -> Any:
+        return frame_class(self._desk)(left).merge(right, *given, **options)
 
     def crosstab(
         self, index: Any, columns: Any, values: Any = None, rownames: Any = None, colnames: Any = None,

@@ -12,6 +12,8 @@ from dalenius.core.errors import DataError
 from dalenius.outputs.checks import Finding, finding
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.wraps.columns import units
+from dalenius.outputs.wraps.registered import trusted
+from dalenius.outputs.wraps.traced import traced
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -28,14 +30,12 @@ def units_of(desk: Desk, source: Any) -> tuple[tuple[Any, Any], tuple[str, ...]]
         return plain, ()
     if isinstance(source, pd.DataFrame) and desk.unit in source.columns:
         return units(source[desk.unit]), retold(desk, source)
-    frames = [getattr(source, "_source", None), *reversed(desk.frames)]
-    for frame in frames:
-        if frame is None or desk.unit not in frame.columns or index is None:
-            continue
+    frame = getattr(source, "_source", None)
+    if frame is not None and desk.unit in frame.columns and index is not None:
         column = pd.DataFrame.__getitem__(frame, desk.unit)
         if index is frame.index or index.equals(frame.index):
             return units(column), retold(desk, frame)
-        if frame.index.is_unique and index.isin(frame.index).all() and frame is frames[0]:
+        if frame.index.is_unique and index.isin(frame.index).all():
             return units(column.loc[index]), retold(desk, frame)
     return plain, (
         f"the column {desk.unit!r} of the unit was not found with these data: rows were counted, not units",
@@ -43,9 +43,17 @@ def units_of(desk: Desk, source: Any) -> tuple[tuple[Any, Any], tuple[str, ...]]
 
 
 def retold(desk: Desk, frame: Any) -> tuple[str, ...]:
-    """What to say where the names of units were changed at the desk: nobody would be known again."""
-    changed = getattr(frame, "_retold", None)
-    return (f"the column {desk.unit!r} of the unit was changed in these data",) if changed else ()
+    """What to say where the names of units did not come with the data: nobody would be known again."""
+    if trusted(desk, frame):
+        return ()
+    return (f"the column {desk.unit!r} of the unit was changed in these data, or did not come with them",)
+
+
+def given_units(desk: Desk, unit: Any) -> tuple[tuple[Any, Any], tuple[str, ...]]:
+    """Units that were handed over as a column of their own."""
+    column = unit if isinstance(unit, pd.Series) else pd.Series(np.asarray(unit))
+    sure = traced(column) or not desk.frames
+    return units(unit), () if sure else ("the units given did not come with the data",)
 
 
 def noted(notes: Sequence[str], evidence: Evidence) -> list[Finding]:

@@ -18,7 +18,7 @@ from dalenius.outputs.output import Output
 from dalenius.outputs.query import Dimension, Query
 from dalenius.outputs.survival import Curve
 from dalenius.outputs.wraps.columns import dimension, numbers, units
-from dalenius.outputs.wraps.sources import units_of
+from dalenius.outputs.wraps.sources import given_units, noted, units_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -40,7 +40,7 @@ def survival_output(
         raise DataError("some people have several rows; a survival table needs one row per person")
     groups = dimension(group, "group") if group is not None else None
     curves = _curves(times, events, groups)
-    (who, ids), notes = units_of(desk, time) if unit is None else (units(unit), ())
+    (who, ids), notes = units_of(desk, time) if unit is None else given_units(desk, unit)
     people = Query(
         statistic, (Dimension("group", np.zeros(len(times), np.int32) if groups is None else groups.codes, ("",)),),
         len(times), times, "time", who, range(len(times)) if ids is None else ids, facts={"curves": curves},
@@ -48,6 +48,7 @@ def survival_output(
     )  # fmt: skip
     query = steps_query(people, curves)
     judged = judge(query, desk.policy, steps_evidence(curves))
+    judged = judged.with_findings(*noted(notes, judged.evidence))
     if who is not None and len(np.unique(who)) < len(times):
         words = "some people have several rows: a survival table needs one row per person"
         judged = judged.with_findings(
@@ -57,7 +58,6 @@ def survival_output(
     query = replace(query, facts={**query.facts, "people": people})
     return desk.take(
         query, judged=judged, values=values, shown=_frame(curves, values), render=lambda v: _frame(curves, v), fix=fix,
-        notes=notes,
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from dalenius.outputs.output import Output, Values
 from dalenius.outputs.query import Dimension, Floats, Query
 from dalenius.outputs.register import register
 from dalenius.outputs.wraps.columns import column, dimension, numbers, rows_of, units
-from dalenius.outputs.wraps.sources import noted
+from dalenius.outputs.wraps.sources import noted, retold
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -97,8 +97,10 @@ def unit_of(desk: Desk, data: Any) -> tuple[Any, Any]:
 
 def unit_note(desk: Desk, data: Any) -> tuple[str, ...]:
     """What to say when the column of the unit is not in the data."""
-    if desk.unit is None or (hasattr(data, "columns") and desk.unit in map(str, data.columns)):
+    if desk.unit is None:
         return ()
+    if hasattr(data, "columns") and desk.unit in map(str, data.columns):
+        return retold(desk, data)
     return (f"the column {desk.unit!r} of the unit is not in these data: rows were counted, not units",)
 
 
