@@ -87,7 +87,8 @@ def test_keys_of_the_call_are_those_of_steps_that_name_none(tmp_path: Path, surv
 
 def test_texts_of_one_person_stay_in_and_what_no_step_changes_is_named(tmp_path: Path) -> None:
     remarks = ["well"] * 40 + [f"called by son number {i}" for i in range(60)]
-    rows = [f"{20 + i % 40},{1000 + 7 * i}.25,{remark}" for i, remark in enumerate(remarks)]
+    costs = np.random.default_rng(1).permutation(100).tolist()
+    rows = [f"{20 + i % 40},{1000 + 7 * costs[i]}.25,{remark}" for i, remark in enumerate(remarks)]
     (tmp_path / "ward.csv").write_text("age,cost,remark\n" + "\n".join(rows) + "\n")
     made = run(
         "mask", tmp_path / "ward.csv", "--step", "recode column=age width=10", "-o", tmp_path / "out.csv"

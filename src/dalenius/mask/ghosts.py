@@ -2,17 +2,21 @@
 
 Masking a column is in vain while another one tells the same. What checks find before synthesis (groups of a number,
 formulas, a category that settles another) is asked here the other way round; a number or date in the same order is a
-ghost too.
+ghost too, and whatever else pins the masked value much more narrowly than the mask alone does.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from dalenius.data.exit import releasable
 from dalenius.data.lens import Lens
+from dalenius.data.steps.step import Masked
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
+from dalenius.mask.narrowing import too_narrow
 from dalenius.preparation.derived import dependences, formulas, groupings
 
 SAME_ORDER = 0.99
@@ -60,7 +64,27 @@ def find_ghosts(table: Table, masked: Table, lens: Lens) -> dict[str, str]:
                 _settles(some[name], some[other]) and _settles(table[name], table[other])
             ):
                 found[name] = other
-    return found
+    kept = [name for name in left if name not in found]
+    return found | too_narrow(table, masked.drop(found), lens, kept, sorted(changed))
+
+
+def without_ghosts(table: Table, masked: Masked) -> Masked:
+    """A masked table without the columns that give a masked one back; its notes name them.
+
+    Examples
+    --------
+    >>> from dalenius.data.steps import Recode
+    >>> table = Table.from_frame({"age": [*range(20, 60)] * 2, "digit": [*range(10)] * 8})
+    >>> without_ghosts(table, Recode("age", width=10).apply(table)).notes
+    ("'digit' was dropped: it gives 'age' back; mask it too, or keep ghosts",)
+    """
+    found = find_ghosts(table, masked.table, masked.lens)
+    notes = [
+        f"{name!r} was dropped: it gives {of!r} back; mask it too, or keep ghosts"
+        for name, of in found.items()
+    ]
+    lens = replace(masked.lens, dropped=masked.lens.dropped | found.keys())
+    return replace(masked, table=masked.table.drop(found), lens=lens, notes=(*masked.notes, *notes))
 
 
 def _tells_nothing(ghost: Vector, masked: Table, column: str, lens: Lens) -> bool:

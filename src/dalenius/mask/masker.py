@@ -23,7 +23,7 @@ from dalenius.data.recipe import Recipe
 from dalenius.data.steps.step import FOLLOWERS, STEPS, Masked, Step, step
 from dalenius.data.table import Table
 from dalenius.mask.few import without_own_texts
-from dalenius.mask.ghosts import find_ghosts
+from dalenius.mask.ghosts import without_ghosts
 from dalenius.synth.base import METHODS, Method, Progress
 from dalenius.synth.made import Made
 
@@ -87,14 +87,9 @@ def leaving(table: Table, masked: Masked, seed: Seed, ghosts: bool = True) -> Ma
     >>> leaving(table, Recode("age", width=10).apply(table), 1).notes
     ("'born' was dropped: it gives 'age' back; mask it too, or keep ghosts",)
     """
-    found = find_ghosts(table, masked.table, masked.lens) if ghosts else {}
-    notes = tuple(
-        f"{name!r} was dropped: it gives {of!r} back; mask it too, or keep ghosts"
-        for name, of in found.items()
-    )
+    gone = without_ghosts(table, masked) if ghosts else masked
     left_out = frozenset(name for name in table.names if name not in releasable(table).names)
-    lens = replace(masked.lens, dropped=masked.lens.dropped | left_out | found.keys())
-    gone = replace(masked, table=masked.table.drop(found), lens=lens, notes=(*masked.notes, *notes))
+    gone = replace(gone, lens=replace(gone.lens, dropped=gone.lens.dropped | left_out))
     made = shuffled(without_own_texts(table, gone), keyed(seed, table))
     return replace(made, table=occurring(made.table))
 
