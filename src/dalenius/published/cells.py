@@ -51,7 +51,7 @@ def possible_cells(published: Published, most: int = MOST_CELLS) -> Ints:
                 )
         codes, held = np.concatenate(kept), [*held, name]
     wanted = codes[:, [held.index(name) for name in published.columns]]
-    return np.ascontiguousarray(wanted[np.lexsort(wanted.T[::-1])])
+    return np.ascontiguousarray(wanted[np.lexsort(wanted.T[::-1])]) if held else codes
 
 
 def _order(published: Published) -> list[str]:

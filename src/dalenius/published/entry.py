@@ -38,6 +38,8 @@ class Entry:
         Of whom the table speaks, in the language of rules: ``age == '18-64' and sex == 'f'``.
     complete
         Whether cells that are not listed are empty.
+    unsure
+        Columns that were taken for figures beside the counts and may be more than that.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Entry:
     complete: bool = False
     source: str = ""
     date: str = ""
+    unsure: tuple[str, ...] = ()
 
     @property
     def totals(self) -> frozenset[str]:

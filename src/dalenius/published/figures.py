@@ -14,7 +14,7 @@ from dalenius.data.files import read as read_file
 from dalenius.data.table import Table
 from dalenius.published.entry import Entry, entries_from_yaml
 from dalenius.published.margin import Margin
-from dalenius.published.reading import Domains, filled, margins_of, settled, widened
+from dalenius.published.reading import Domains, filled, margins_of, settled, widened, without_figures
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Published:
     def from_yaml(cls, path: str | Path) -> Published:
         """From a file that lists tables and other figures; see docs/reconstruction.md."""
         entries, domains, statistics = entries_from_yaml(Path(path))
-        made = cls.from_entries(entries, domains)
+        made = cls.from_entries([without_figures(entry) for entry in entries], domains)
         return replace(made, statistics=tuple(Statistic(**facts) for facts in statistics))
 
     @classmethod

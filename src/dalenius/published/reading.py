@@ -21,6 +21,8 @@ from dalenius.published.totals import totals_of
 Domains = Mapping[str, tuple[str, ...]]
 MARKS = ("x", "×", ":", ":c", "c", "*", ".", "..", "-", "suppressed", "")
 """What stands in place of a count that is not shown."""
+FLAGS = ("flag", "status", "obs_status", "conf_status", "primary", "suppressed")
+"""Columns that say something of a cell and cross nothing."""
 BELOW = re.compile(r"(<|<=|≤|under |below )\s*(\d+)")
 """A count of which only is said that it is small."""
 WRITE = "write 1204 for a count, ':c' or nothing for one that is not shown, <5 for one that is only said to be small"
@@ -44,6 +46,12 @@ def columns_of(entry: Entry) -> tuple[str, ...]:
 def settled(entry: Entry, remarks: list[str], doubts: list[str]) -> Entry:
     """The table with the labels of its sums, where nobody named them; what is not sure is a doubt."""
     by = [name for name in columns_of(entry) if name in entry.table]
+    doubts += [
+        f"Column {name!r} of {entry.name!r} adds nothing to what tells its rows apart and is taken for a figure: say "
+        f"in a list what people are counted by (by: [{', '.join(by)}], or with {name})."
+        for name in entry.unsure
+    ]
+    doubts += _given_away(entry, by) if entry.value in entry.table else []
     if entry.total is not None or entry.value not in entry.table:
         return entry
     labels = {name: texts(entry.table, name) for name in by}
@@ -58,6 +66,56 @@ def settled(entry: Entry, remarks: list[str], doubts: list[str]) -> Entry:
         for name, label in found.unsure
     ]
     return replace(entry, total=found.labels)
+
+
+def beside(table: Table, counts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Columns of figures that stand beside the counts and cross nothing: those that surely do, and those that may.
+
+    Sure are flags and numbers with fractions. Whole numbers may be sums: where the other columns tell all rows apart
+    without them, nobody is counted by them.
+
+    Examples
+    --------
+    >>> pay = {"town": ["A", "B"], "n": [3, 4], "mean": [2.5, 3.0], "sum": ["75", ":c"], "year": [2025, 2025]}
+    >>> beside(Table.from_frame(pay), ["n"])
+    (('mean',), ('sum',))
+    """
+    rest = [name for name in table.names if name not in counts]
+    printed = {name: texts(table, name) for name in rest}
+    numbers = {name: np.array([_number(text) for text in printed[name]]) for name in rest}
+    flags = [name for name in rest if name.lower() in FLAGS]
+    known = {name: value[~np.isnan(value)] for name, value in numbers.items() if name not in flags}
+    figures = {name: value for name, value in known.items() if len(value) and np.isfinite(value).all()}
+    sure = [name for name, value in figures.items() if (value != np.rint(value)).any()]
+    others = [name for name in rest if name not in figures and name not in flags]
+    apart = len(set(zip(*(printed[name] for name in others), strict=True))) == table.rows if others else False
+    maybe = [n for n in figures if n not in sure and apart and len(set(printed[n])) > 1]
+    return (*flags, *sure), tuple(maybe)
+
+
+def without_figures(entry: Entry) -> Entry:
+    """The table with the columns it crosses, where nobody named them: all but figures beside the counts."""
+    if entry.by is not None or entry.value is None or entry.value not in entry.table:
+        return entry
+    sure, unsure = beside(entry.table, [entry.value])
+    by = tuple(name for name in entry.table.names if name not in (entry.value, *sure, *unsure))
+    return replace(entry, by=by, unsure=unsure)
+
+
+def _given_away(entry: Entry, by: Sequence[str]) -> list[str]:
+    """Figures that are printed where the count is not."""
+    hidden = np.isnan(counts_of(entry)[0])
+    said = []
+    for name in entry.table.names:
+        if name in by or name == entry.value or name.lower() in FLAGS:
+            continue
+        shown = np.array([_number(text) for text in texts(entry.table, name)])[hidden]
+        if np.isfinite(shown).any():
+            said.append(
+                f"Column {name!r} of {entry.name!r} prints figures where the count is withheld, and may give it away: "
+                "withhold them too."
+            )
+    return said
 
 
 def filled(entries: Sequence[Entry], doubts: list[str]) -> list[Entry]:
@@ -170,7 +228,11 @@ def _margin(
     groups, maps, codes = [], [], []
     for name in every:
         meant = entry.groups.get(name, {})
-        shown = sorted(set(labels[name])) if name in by else ["all"]
+        # A table of some people alone is named after them.
+        some = [domains[name][i] for i in np.flatnonzero(allowed[name])]
+        shown = (
+            sorted(set(labels[name])) if name in by else [" or ".join(some[:4]) + " or …" * (len(some) > 4)]
+        )
         place = {v: i for i, v in enumerate(domains[name])}
         new = [np.full(len(place), -1, np.int64)]
         for g, label in enumerate(shown):

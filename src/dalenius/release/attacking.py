@@ -8,23 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dalenius.core.errors import FileError
 from dalenius.data import read
 from dalenius.data.files import excel_sheets
-from dalenius.data.table import Table
 from dalenius.published import Entry, Ledger, Published
 from dalenius.published.doubts import look_alikes, overlapping_bands
 from dalenius.published.entry import named_files
+from dalenius.published.reading import without_figures
 
 LISTS = ("figures.yaml", "published.yaml")
 YAML = (".yaml", ".yml")
 ENDINGS = (".csv", ".parquet", ".xlsx")
 WORKBOOK = ".xlsx"
 COUNTS = ("n", "count", "freq", "frequency", "anzahl", "obs_value")
-FLAGS = ("flag", "status", "obs_status", "conf_status", "primary", "suppressed")
-"""Columns that say something of a cell and cross nothing."""
 HARMLESS = ("readme", "license", "licence", "changelog")
 """Texts (.txt, .md) that lie beside tables and hold none."""
 READ = "Tables have one row a cell and a column n, count or freq, in .csv, .parquet or .xlsx files of the folder."
@@ -197,17 +193,6 @@ def _entries(file: Path, facts: Mapping[str, Any]) -> list[Entry]:
             raise FileError(
                 f"{file}: several columns of counts ({', '.join(counts)}); say which in a list (value: …)"
             )
-        aside = (*COUNTS, *FLAGS)
-        by = tuple(name for name in table.names if name.lower() not in aside and not _measured(table, name))
         called = file.stem if len(sheets) == 1 else f"{file.stem} {sheet}"
-        found += [Entry(called, table, by=by, value=name, total=None, **facts) for name in counts]
+        found += [without_figures(Entry(called, table, value=name, total=None, **facts)) for name in counts]
     return found
-
-
-def _measured(table: Table, name: str) -> bool:
-    """Whether a column holds numbers with fractions: a share beside the count, which nobody is counted by."""
-    if not table[name].is_number:
-        return False
-    values = table[name].floats()
-    known = values[np.isfinite(values)]
-    return bool((known != np.rint(known)).any())

@@ -233,6 +233,7 @@ def test_columns_that_differ_in_capitals_alone_are_named(tables):
         ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.csv": "town,people\nA,1\n"}, "towns.csv"),
         ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.sav": "?"}, "towns.sav"),
         ({"a.csv": "sex,n\nf,52\nm,48\n", "b.csv": "age,n\n"}, "Table 'b' has no rows"),
+        ({"a.csv": "sex,n\nf,52\nm,48\n", "b.csv": "age,n,share\ny,80,0.8\no,:c,0.2\n"}, "may give it away"),
     ],
 )
 def test_what_cannot_be_read_for_certain_meets_no_limit(tmp_path, files, said):
@@ -278,3 +279,33 @@ def test_a_count_larger_than_any_population_is_one_line(tmp_path):
     told = run("attack", tmp_path / "a.csv")
     assert told.exit_code == 2
     assert told.output == "dalenius: published tables: table 'a': 1 counts are larger than any population\n"
+
+
+def test_a_table_without_rows_meets_no_limit(tmp_path):
+    (tmp_path / "a.csv").write_text("sex,n\n")
+    told = run("attack", tmp_path / "a.csv", "--must", "small-groups <= 0")
+    assert told.exit_code == 1
+    assert "not trusted" in " ".join(told.output.split())
+
+
+def test_sums_beside_counts_do_not_hide_what_follows(tmp_path):
+    (tmp_path / "a.csv").write_text("region,n,pay\nN,300,9000\nS,188,5000\nI,:c,:c\nTotal,494,14200\n")
+    told = " ".join(run("attack", tmp_path / "a.csv", "--must", "small-groups <= 0").output.split())
+    assert "1 group of fewer than 10 people follows" in told
+    assert "Column 'pay' of 'a' adds nothing to what tells its rows apart" in told
+    assert "not trusted" in told
+    (tmp_path / "list.yaml").write_text("tables:\n  a: {file: a.csv, by: [region]}\n")
+    listed = " ".join(run("attack", tmp_path / "list.yaml", "--must", "small-groups <= 1").output.split())
+    assert "1 group of fewer than 10 people follows" in listed
+    assert "small-groups <= 1: 1 against 1, met" in listed
+
+
+def test_a_table_of_some_people_is_named_after_them(tmp_path):
+    (tmp_path / "all.csv").write_text("age,n\ny,50\no,20\n")
+    (tmp_path / "women.csv").write_text("age,n\ny,46\no,15\n")
+    (tmp_path / "list.yaml").write_text(
+        "domains: {sex: [f, m], age: [y, o]}\n"
+        "tables:\n  all: {file: all.csv}\n  women: {file: women.csv, where: \"sex == 'f'\"}\n"
+    )
+    told = " ".join(run("attack", tmp_path / "list.yaml", "--show-cells").output.split())
+    assert "+ all [age = o] − women [sex = f, age = o] = 5" in told

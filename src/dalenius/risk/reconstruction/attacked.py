@@ -42,7 +42,7 @@ ATTACKS: Mapping[str, MeasureInfo] = {
         ),
         _info(
             "small-groups", "Small groups that follow",
-            "Groups below the threshold that no table prints and that follow by adding and subtracting.",
+            "Groups below the threshold that a table withholds or none prints, and that follow from what is printed.",
             "singling out", "",
         ),
     )
@@ -197,7 +197,7 @@ def _results(fits: Mapping[str, Fit], groups: Differences) -> dict[str, Result]:
         "small-groups": (
             float(number),
             f"{counted(number, 'group')} of fewer than {groups.threshold} people "
-            f"{'follows' if number == 1 else 'follow'} by adding and subtracting published cells, "
+            f"{'follows' if number == 1 else 'follow'} from published cells, "
             f"{len(groups.bounded)} more are held between bounds below it.",
         ),
     }
