@@ -57,6 +57,10 @@ class Terminal:
         if not self.quiet:
             self.err.print(dim(text), soft_wrap=True)
 
+    def warn(self, text: str) -> None:
+        """Print what must be read, on stderr, also when quiet."""
+        self.err.print(text, soft_wrap=True)
+
     def emit(self, data: Any) -> None:
         """Print JSON when it was asked for."""
         if self.as_json:

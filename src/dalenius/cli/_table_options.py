@@ -45,6 +45,14 @@ Hier = Annotated[
         "--hier", "-H", help="Hierarchy file of a column, as COLUMN=FILE or FILE named after the column."
     ),
 ]
+Totals = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--total",
+        help="Code of the total, or COLUMN=CODE (COLUMN= where there is none); found by name and sums "
+        "otherwise; repeatable.",
+    ),
+]
 Rules = Annotated[
     list[str] | None,
     typer.Option(
@@ -131,7 +139,7 @@ Out = Annotated[
         "--output",
         "-o",
         help="File or folder to write; the publishable table as .csv, .xlsx, .parquet, .json "
-        "(JSON-stat), .sdmx.csv, .rds; .tab and .jj for τ-ARGUS.",
+        "(JSON-stat), .sdmx.csv, .rds; .tab and .jj for τ-ARGUS hold true values: confidential.",
     ),
 ]
 Page = Annotated[Path | None, typer.Option("--html", help="Page to write (HTML); the table.")]
@@ -260,6 +268,18 @@ def trees(hier: list[str] | None, columns: list[str]) -> dict[str, Hierarchy]:
         if column not in columns:
             raise OptionError(f"hierarchy {Path(file).name} belongs to no column of --by; write COLUMN=FILE")
         found[column] = read_hierarchy(file)
+    return found
+
+
+def totals(given: list[str] | None, columns: list[str]) -> str | dict[str, str] | None:
+    """The codes of totals: one for all columns, or by column."""
+    if not given:
+        return None
+    if len(given) == 1 and given[0].partition("=")[0] not in columns:
+        return given[0]
+    found = dict(text.partition("=")[::2] for text in given if "=" in text)
+    if len(found) < len(given):
+        raise OptionError("--total: write COLUMN=CODE for each column, or one code for all of them")
     return found
 
 

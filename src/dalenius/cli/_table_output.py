@@ -89,7 +89,9 @@ def write_result(result: Suppression | TableFile, path: Path, force: bool, termi
         terminal.note(f"table written to {path}")
     elif isinstance(result, Suppression):
         inside(result, path)
-        terminal.note(f"{path}: for τ-ARGUS, with true values and statuses; confidential")
+        terminal.warn(
+            f"{path}: for τ-ARGUS, with the true values of suppressed cells: confidential, not to be published"
+        )
     else:
         raise OptionError(f"{path.name}: files of τ-ARGUS are for suppressed tables; choose another ending")
 

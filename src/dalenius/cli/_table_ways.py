@@ -24,6 +24,10 @@ from dalenius.tables.ways import WAYS, Settings
 METHODS = {"round": "random rounding", "controlled": "controlled rounding", "cellkey": "cell keys",
            "small": "small counts", "adjust": "adjusted", "fill": "filled in", "budget": "budget"}  # fmt: skip
 KEYED = ("round", "cellkey", "small")
+BY_NAME = (
+    "changes follow the names of columns and codes: keep both in every table of these data, since the same people "
+    "under other names get fresh changes, and fresh changes average out"
+)
 
 
 @opt.reads
@@ -63,6 +67,8 @@ def perturb_command(
         )
     model = source.model(terminal)
     rules = tuple(table.rules_of(rule, None)) or default_rules(model)
+    if method in KEYED and not model.is_magnitude:
+        terminal.note(BY_NAME)
     key = output.secret(key_file, terminal) if method in KEYED else fresh_key()
     pays = (ledger or ledger_beside(microdata)) if method == "budget" else None
     paid = None if pays is None else str(pays)

@@ -140,6 +140,7 @@ def audit_command(
         ),
     ] = None,
     hier: table.Hier = None,
+    total: table.Totals = None,
     primary: Annotated[str | None, typer.Option("--primary", help="Column that marks primary cells.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Exact bounds of all suppressed cells.")] = False,
     integer: Annotated[bool, typer.Option("--integer", help="Whole-number bounds (counts).")] = False,
@@ -155,7 +156,7 @@ def audit_command(
 ) -> None:
     """Audit a table that somebody else suppressed. Exit code 1 when cells are at risk."""
     terminal, asked = Terminal(quiet, as_json), table.requirement_of(locals())
-    disclosed = _published(published, listed(by), value, hier, primary, terminal, reading)
+    disclosed = _published(published, listed(by), value, (hier, total), primary, terminal, reading)
     with terminal.progress("auditing") as bar:
         audited = audit_table(
             disclosed, intervals="exact" if exact else "check", cells="suppressed" if exact else "primary",
@@ -178,21 +179,25 @@ def _published(
     path: Path,
     by: list[str] | None,
     value: str | None,
-    hier: list[str] | None,
+    sums: tuple[list[str] | None, list[str] | None],
     primary: str | None,
     terminal: Terminal,
     reading: opt.Reading,
 ) -> Disclosed:
     """A published table: columns of any data file, or a table file that knows its own dimensions."""
+    hier, total = sums
     if by:
         loaded = load(path, None, terminal, reading)
         named = value or next((name for name in WRITTEN if name in loaded.table), WRITTEN[0])
-        return read_suppressed(loaded.table, by, named, hierarchies=table.trees(hier, by), primary=primary)
+        return read_suppressed(
+            loaded.table, by, named, hierarchies=table.trees(hier, by), primary=primary, total=table.totals(total, by)
+        )  # fmt: skip
     if path.suffix.lower() == ".jj":
         return read_jj(path).disclosed()
     read = read_table_file(path)
     trees = table.trees(hier, read.cells.columns)
-    return replace(read, hierarchies={**read.hierarchies, **trees}).disclosed()
+    known = replace(read, hierarchies={**read.hierarchies, **trees})
+    return known.disclosed(table.totals(total, read.cells.columns))
 
 
 @app.command("years")

@@ -20,8 +20,10 @@ PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | Path, *, private: bool = False) -> Iterator[Path]:
     """Path of a temporary file that takes the place of ``path`` when the block ends without an error.
+
+    With ``private`` nobody but its owner may read the file.
 
     Examples
     --------
@@ -42,7 +44,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        os.chmod(temporary, _mode(target.parent))
+        os.chmod(temporary, PRIVATE_FILE if private else _mode(target.parent))
         push(temporary)
         os.replace(temporary, target)
         push(target.parent)

@@ -224,6 +224,7 @@ def audit(
     _check_words(intervals, cells, contributors)
     table = result if isinstance(result, Disclosed) else Disclosed.of(result)
     positive, notes = _sign(table, nonnegative)
+    notes = (*table.notes, *notes)
     pooled = numbered(coalitions, table.contributors)
     owners = table.owners if contributors else None
     exposed = exposure(table.matrix, table.suppressed, owners, hidden=table.hidden, coalitions=pooled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from dalenius.tables.layout import Layout, TableLayout, layouts_of
 from dalenius.tables.model import Floats, Ints, Records, TableModel
 from dalenius.tables.publish import publish
 from dalenius.tables.reader import Reader
+from dalenius.tables.whose import contributor_columns
 
 
 def define(
@@ -69,7 +70,8 @@ def define(
     layouts = layouts_of(by, formula, tables, hierarchies)
     trees = _read_trees(hierarchies or {}, total)
     roles = (freq, value, contributor, weight, holding, request)
-    source = _Source.read(Table.from_frame(data), layouts, trees, roles, total, missing)
+    table = Table.from_frame(data)
+    source = _Source.read(table, layouts, trees, roles, total, missing)
     dimensions = _dimensions(source.coded, trees, total, nested)
     inner = InnerCells.collect(dimensions, source.coded, source.counts)
     records = source.records(inner.of_record)
@@ -77,7 +79,10 @@ def define(
         inner = inner.extended(dimensions, structural, everything=wanted == "all", asked=extend0 is not None)
     if records is not None:
         inner.values = records.sums(len(inner.counts))
-    return publish(dimensions, layouts, inner, records, remove_empty)
+    model = publish(dimensions, layouts, inner, records, remove_empty)
+    if value is None or contributor is not None:
+        return model
+    return replace(model, perhaps=contributor_columns(table, {*source.coded, *roles}))
 
 
 def _check_options(extend0: Any, structural: Any, value: str | None, others: tuple[str | None, ...]) -> None:

@@ -37,6 +37,8 @@ class Disclosed:
         The inner cells themselves, if known.
     differences
         Further sums that must stay unknown.
+    notes
+        Plain sentences about how the table was read.
     """
 
     cells: pl.DataFrame
@@ -50,6 +52,7 @@ class Disclosed:
     contributors: tuple[str, ...] = ()
     inner: Floats | None = None
     differences: Any | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def published(self) -> Bools:

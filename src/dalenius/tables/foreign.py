@@ -16,6 +16,7 @@ from dalenius.core.errors import DataError, TableError, names
 from dalenius.data import Table
 from dalenius.published.reading import MARKS
 from dalenius.tables.disclosed import Disclosed
+from dalenius.tables.foreign_totals import foreign_totals
 from dalenius.tables.hierarchy import TOTAL, Hierarchy
 from dalenius.tables.hierarchy_files import read_hierarchy
 from dalenius.tables.inner import MAX_CELLS
@@ -31,7 +32,7 @@ def read_suppressed(
     *,
     hierarchies: Mapping[str, Hierarchy | str | Path] | None = None,
     primary: str | None = None,
-    total: str = TOTAL,
+    total: str | Mapping[str, str] | None = None,
 ) -> Disclosed:
     """Read a published table with suppressed cells, ready for `audit`.
 
@@ -46,13 +47,18 @@ def read_suppressed(
         Column → hierarchy or hierarchy file; otherwise every code but the total is a leaf.
     primary
         Column that is true or "u" for primary cells; without it all suppressed cells are treated as primary.
+    total
+        Code of the total, of all columns or by column ("" where a column has none). Without it totals are known by what
+        they are called and by what they add up to (`foreign_totals`), and the audit says which code was taken. A column
+        in which none is found is a fault: nothing could be computed in such a table, and the audit would pass.
 
     Examples
     --------
     >>> from dalenius.tables import audit
-    >>> table = read_suppressed({"a": ["Total", "x", "y"], "n": ["9", ":c", "4"]}, ["a"], "n")
+    >>> table = read_suppressed({"a": ["ALL", "x", "y"], "n": ["9", ":c", "4"]}, ["a"], "n")
     >>> print(audit(table))
-    1 protected cells or differences can be computed exactly by anybody; 1 of 1 intervals are too narrow.
+    1 protected cells or differences can be computed exactly by anybody; 1 of 1 intervals are too narrow. Taken as
+    totals: 'ALL' of column 'a'.
     """
     table = Table.from_frame(data)
     missing = [name for name in (*by, value, *([primary] if primary else [])) if name not in table]
@@ -65,8 +71,12 @@ def read_suppressed(
         raise DataError("a table to be audited needs at least one dimension column and one row")
     frame = pl.DataFrame({name: _texts(table, name) for name in by})
     amounts, suppressed, bad = _values(table, value)
-    trees = {name: _tree(frame[name].to_list(), (hierarchies or {}).get(name), total) for name in by}
     faults = [f"column {value!r}: {bad} values are neither numbers nor a mark of suppression"] if bad else []
+    flat = [name for name in by if name not in (hierarchies or {})]
+    found = foreign_totals(frame.select(flat), frame, amounts, total)
+    faults += found.faults
+    tops = {name: found.codes.get(name, TOTAL) for name in by}
+    trees = {name: _tree(frame[name].to_list(), (hierarchies or {}).get(name), tops[name]) for name in by}
     for name, tree in trees.items():
         unknown = [code for code in frame[name].unique(maintain_order=True) if code not in tree.parents]
         if unknown:
@@ -83,8 +93,9 @@ def read_suppressed(
         raise TableError("table", faults)
     sensitive = suppressed & _marked(table, primary) if primary else suppressed
     return Disclosed(
-        frame, matrix, amounts, suppressed, sensitive, np.zeros(len(frame), np.bool_), np.zeros(len(frame))
-    )
+        frame, matrix, amounts, suppressed, sensitive, np.zeros(len(frame), np.bool_), np.zeros(len(frame)),
+        notes=found.notes,
+    )  # fmt: skip
 
 
 def _texts(table: Table, name: str) -> list[str]:

@@ -226,7 +226,7 @@ def table_of(model: TableModel, mask: Bools) -> TableModel:
         records = records.of(covered, group[records.inner[covered]])
     return TableModel(
         model.dimensions, model.cells.filter(pl.Series(mask)), model.inner[heads], sp.csc_matrix(matrix[heads]), counts,
-        values, records,
+        values, records, perhaps=model.perhaps,
     )  # fmt: skip
 
 

@@ -107,6 +107,8 @@ class TableModel:
         Microdata of a magnitude table.
     tables
         For linked tables: name → mask of the cells it publishes.
+    perhaps
+        For sums without a column of contributors: columns that look like one.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class TableModel:
     values: Floats | None = None
     records: Records | None = None
     tables: Mapping[str, Bools] = field(default_factory=dict)
+    perhaps: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         by = " × ".join(d.name for d in self.dimensions)

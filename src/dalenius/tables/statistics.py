@@ -24,6 +24,7 @@ from dalenius.tables.protect import protect
 from dalenius.tables.protection import PrimaryRule
 from dalenius.tables.rules import FewContributors, Manual, SmallCount, default_rules
 from dalenius.tables.suppression import Suppression
+from dalenius.tables.whose import whose_rows
 
 Statistic = Literal["mean", "ratio", "share", "index", "median"]
 MOST_ROUNDS = 30
@@ -77,7 +78,9 @@ class ProtectedStatistic:
         gone = int(self.suppressed.sum())
         names = " and ".join(self.parts)
         safe = "" if self.is_safe else " A part is NOT SAFE."
-        return f"{self.kind} of {len(self.values):,} cells, {gone:,} of them suppressed to protect {names}.{safe}"
+        said = f"{self.kind} of {len(self.values):,} cells, {gone:,} of them suppressed to protect {names}.{safe}"
+        whose = whose_rows(self.model)
+        return f"{said} {whose}" if whose else said
 
 
 def protect_statistic(

@@ -15,6 +15,7 @@ from dalenius.tables.formats.tablefile import TableFile
 from dalenius.tables.gauss import COMBINATION, CONTRIBUTOR, ELSEWHERE, SMALL, VIRTUAL
 from dalenius.tables.model import Bools, Ints, TableModel, beside
 from dalenius.tables.render import cross_table, cross_table_html
+from dalenius.tables.whose import whose_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -171,7 +172,7 @@ class Suppression:
         return f"{first + second:,} of {cells:,} cells are suppressed: {asked}{further}."
 
     def __str__(self) -> str:
-        return " ".join([self.sentence, *self.notes])
+        return " ".join(text for text in (self.sentence, *self.notes, whose_rows(self.model)) if text)
 
     def under(self, rules: tuple[PrimaryRule, ...]) -> Suppression:
         """The same outcome with only these rules counted as primary; what other rules added becomes secondary."""

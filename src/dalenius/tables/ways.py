@@ -72,7 +72,7 @@ def _small(model: TableModel, s: Settings) -> Altered:
 
 def _round(model: TableModel, s: Settings) -> Altered:
     counts = round_table(model, s.base, key=s.key).counts.astype(np.float64)
-    return Altered(model, counts, f"random rounding to {s.base}")
+    return Altered(model, counts, f"random rounding of counts below {s.base} to 0 or {s.base}")
 
 
 def _linked(how: Any) -> Callable[[TableModel, Settings], Outcome]:

@@ -8,6 +8,7 @@ closed this year: first the cells that were closed last year.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +18,14 @@ import scipy.sparse as sp
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.tables.audit import Audit, audit
+from dalenius.tables.contributions import Contributions
 from dalenius.tables.disclosed import Disclosed
 from dalenius.tables.model import Bools, Floats, Ints, TableModel
 from dalenius.tables.protect import protect
 from dalenius.tables.protection import PrimaryRule
-from dalenius.tables.rules import Manual, default_rules
+from dalenius.tables.rules import Dominance, Except, Manual, PPercent, default_rules
 from dalenius.tables.suppression import Suppression
+from dalenius.tables.whose import whose_rows
 
 MOST_ROUNDS = 20
 MOST_CHANGED = 2
@@ -57,8 +60,12 @@ class TwoYears:
 
     def __str__(self) -> str:
         end = "" if self.checked.passed else f" Both years together: {self.checked}"
-        cost = f"Last year costs {self.price:,} cells more than this year alone ({self.alone:,})."
-        return f"{self.now.sentence} {cost}{end}"
+        alone = f"than this year alone ({self.alone:,})."
+        cost = f"Last year costs {self.price:,} cells more {alone}"
+        if self.price < 0:
+            cost = f"Last year leads to another choice, of {-self.price:,} cells fewer {alone}"
+        whose = whose_rows(self.now.model)
+        return f"{self.now.sentence} {cost}{end}" + (f" {whose}" if whose else "")
 
 
 def protect_years(
@@ -92,10 +99,10 @@ def protect_years(
     asked = rules or default_rules(model)
     alone = protect(model, *asked)
     links = _links(before.model, model, unchanged_percent)
-    closed = few_changed(before, model)
+    closed = few_changed(before, model, asked)
     now = alone
     if closed.any():
-        now = protect(model, *asked, Manual(closed, "change of one or two")).under(asked)
+        now = protect(model, *asked, Manual(closed, "change of few")).under(asked)
     checked = _both(before, now, links)
     for _ in range(MOST_ROUNDS):
         more = _next(before, now, checked)
@@ -114,25 +121,35 @@ def _places(before: TableModel, now: TableModel, frame: str) -> Ints:
     return np.array([at.get(row, -1) for row in new.select(now.names).iter_rows()], np.int64)
 
 
-def few_changed(before: Suppression, now: TableModel) -> Bools:
-    """Cells of sums, shown last year, whose change rests on one or two contributors: shown again, it is their value.
+def few_changed(before: Suppression, now: TableModel, rules: Sequence[PrimaryRule] = ()) -> Bools:
+    """Cells of sums, shown last year, whose change is that of few: shown again, the difference is their value.
 
-    Without a column of contributors, records of the same value in an inner cell are taken for the same.
+    Few are one or two contributors, or those with so large a part in the change that a concentration rule is broken:
+    the rule is asked about changes instead of values. Without a column of contributors, records of the same value in an
+    inner cell are taken for the same.
     """
     if not now.is_magnitude or not before.model.is_magnitude:
         return np.zeros(len(now.cells), np.bool_)
     old, new = _held(before.model), _held(now)
     moved = [who for who in {*old, *new} if abs(old.get(who, 0.0) - new.get(who, 0.0)) > 1e-9]
     people = {label: i for i, label in enumerate(dict.fromkeys(label for _, label in moved))}
-    touched = [_touched(model, moved, people) for model in (before.model, now)]
     place = _places(before.model, now, "cells")
     there = place >= 0
-    among = sp.lil_matrix(touched[1])
-    among[np.flatnonzero(there)] += touched[0][place[there]]
-    count = np.diff(sp.csr_matrix(among).indptr)
+    change = sp.lil_matrix(_moved(now, new, moved, people))
+    change[np.flatnonzero(there)] -= _moved(before.model, old, moved, people)[place[there]]
+    net = sp.csr_matrix(change)
+    net.data[np.abs(net.data) <= 1e-9] = 0.0
+    net.eliminate_zeros()
+    count = np.diff(net.indptr)
+    parts = Contributions(net, net, np.asarray(abs(net).sum(axis=1)).ravel())
+    few = count <= MOST_CHANGED
+    for rule in rules:
+        inside = rule.rule if isinstance(rule, Except) else rule
+        if isinstance(inside, Dominance | PPercent):
+            few |= inside.hits(parts)
     shown = np.zeros(len(place), np.bool_)
     shown[there] = ~(before.suppressed | before.hidden)[place[there]]
-    return np.asarray(shown & (count >= 1) & (count <= MOST_CHANGED))
+    return np.asarray(shown & (count >= 1) & few)
 
 
 def _held(model: TableModel) -> dict[tuple[tuple[str, ...], str], float]:
@@ -147,12 +164,19 @@ def _held(model: TableModel) -> dict[tuple[tuple[str, ...], str], float]:
     return held
 
 
-def _touched(model: TableModel, moved: list[tuple[tuple[str, ...], str]], people: dict[str, int]) -> Any:
-    """Cells × contributors who changed in them."""
+def _moved(
+    model: TableModel,
+    held: Mapping[tuple[tuple[str, ...], str], float],
+    moved: list[tuple[tuple[str, ...], str]],
+    people: dict[str, int],
+) -> Any:
+    """Cells × contributors: what those who changed hold in them."""
     at = {row: i for i, row in enumerate(model.inner.select(model.names).iter_rows())}
-    pairs = [(at[codes], people[label]) for codes, label in moved if codes in at]
-    rows, columns = ([pair[i] for pair in pairs] for i in (0, 1))
-    inner = sp.csr_matrix((np.ones(len(pairs)), (rows, columns)), shape=(len(at), len(people)))
+    those = [
+        (at[codes], people[label], held.get((codes, label), 0.0)) for codes, label in moved if codes in at
+    ]
+    rows, columns, values = ([each[i] for each in those] for i in range(3))
+    inner = sp.csr_matrix((np.array(values, np.float64), (rows, columns)), shape=(len(at), len(people)))
     return sp.csr_matrix(model.matrix.T @ inner)
 
 

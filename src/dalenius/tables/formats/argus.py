@@ -98,7 +98,7 @@ def write_argus(result: Suppression, path: str | Path) -> list[Path]:
     columns.append([STATUS[s] for s in result.status])
     meta += ["Status", "  <STATUS>"]
     files = [path, path.with_suffix(".rda")]
-    with replacing(files[0]) as target:
+    with replacing(files[0], private=True) as target:
         target.write_text(
             "\n".join(";".join(row) for row in zip(*columns, strict=True)) + "\n", encoding="utf-8"
         )
@@ -281,7 +281,7 @@ def write_jj(result: Suppression, path: str | Path) -> Path:
     for parent, parts in sums:
         members = " ".join(f"{i} (1)" for i in parts)
         lines.append(f"0 {len(parts) + 1} : {parent} (-1) {members}")
-    with replacing(path) as target:
+    with replacing(path, private=True) as target:
         target.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

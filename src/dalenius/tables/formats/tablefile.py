@@ -113,12 +113,14 @@ class TableFile:
         frame = beside(self.cells, **{self.measure: shown}, flag=pl.Series(self.flags, dtype=pl.String))
         return beside(frame, audit=["NOT SAFE"] * len(frame)) if self.unsafe else frame
 
-    def disclosed(self) -> Disclosed:
-        """The table as the audit sees it."""
+    def disclosed(self, total: str | Mapping[str, str] | None = None) -> Disclosed:
+        """The table as the audit sees it; ``total`` as in `read_suppressed`."""
         from dalenius.tables.foreign import read_suppressed  # noqa: PLC0415 (reads files of this room)
 
         frame = self.cells.with_columns(pl.Series("value of the cell", self.values).fill_nan(None))
-        return read_suppressed(frame, self.cells.columns, "value of the cell", hierarchies=self.hierarchies)
+        return read_suppressed(
+            frame, self.cells.columns, "value of the cell", hierarchies=self.hierarchies, total=total
+        )
 
     def about(self) -> str:
         """What a table of columns cannot hold, as JSON: decimals, hierarchies, notes."""
