@@ -20,6 +20,7 @@ from dalenius.data import examples
 from dalenius.data.recipe import Recipe
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.data.table import Table
+from dalenius.mask import look_alikes
 from dalenius.mask.again import made_again
 from dalenius.mask.local_suppression import Suppress, certificate
 from dalenius.mask.trail import Trail
@@ -128,6 +129,8 @@ def test_all_faces_say_the_same_k() -> None:
     k = told.results["k-anonymity"].value
     assert k == trail.logged[0].after[1] == certificate(made.table, keys)["smallest"].to_list()[-1] == 3
     assert k == k_anonymity(made.table, keys).value == min(alike(made.table, keys))
+    fewest = told.results["k-anonymity"].values["fewest records that fit a person's keys"]
+    assert fewest == min(fits(table, made.table, keys)) >= 3
     assert told.results["re-identifications"].value == pytest.approx(trail.logged[0].after[0])
 
 
@@ -162,6 +165,12 @@ def test_no_more_cells_than_the_best_by_half() -> None:
                 best = min(best, sum(g.bit_count() for g in gaps))
         table = Table.from_frame({"a": [str(a) for a, _ in rows], "b": [str(b) for _, b in rows]})
         assert best <= Suppress(("a", "b"), 2).apply(table, 1).figures["cells"] <= max(1.5 * best, best + 1)
+
+
+def test_dear_groups_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    best = Suppress(KEYS, 3).apply(survey(), 1).figures["cells"]
+    monkeypatch.setattr(look_alikes, "AGAIN", 0)
+    assert best < Suppress(KEYS, 3).apply(survey(), 1).figures["cells"]
 
 
 def test_special_codes_are_seen() -> None:

@@ -19,6 +19,8 @@ from dalenius.data.vector import BoolArray, IntArray
 from dalenius.mask.neighbours import Floats
 from dalenius.mask.patterns import Classes, Enough, patterns_by_price
 
+AGAIN = 6
+"""How often dear groups are made anew, as long as that saves cells."""
 SAME = 1 + 1e-9
 """Prices up to this factor are the same."""
 
@@ -65,11 +67,16 @@ class LookAlikes:
     def settle(self, mine: IntArray, floor: IntArray, enough: Enough, prices: Sequence[float]) -> IntArray:
         """Gaps of each row with which enough look alike; ``floor`` are gaps that must stay."""
         work = _Search(self, enough, prices)
-        while True:
-            left = ~enough(*self.tally(mine))
-            if not left.any():
-                return mine
+        while (left := ~enough(*self.tally(mine))).any():
             mine = work.round(mine, floor, left)
+        fine = enough(*self.tally(floor))
+        for _ in range(AGAIN):
+            other = work.again(mine, floor, fine)
+            saves = work.price[other].sum() * SAME < work.price[mine].sum()
+            if not (saves and enough(*self.tally(other)).all()):
+                break
+            mine = other
+        return mine
 
 
 class _Search:
@@ -87,29 +94,38 @@ class _Search:
         self.mine, self.left, self.floor = mine.copy(), left.copy(), floor
         self.spare = self._spare()
         while self.left.any():
-            best = self._best(whole := False)
-            if not np.isfinite(best):
-                best = self._best(whole := True)
-            if not np.isfinite(best):
+            best, cheap = self._best(whole := False)
+            if not cheap:
+                best, cheap = self._best(whole := True)
+            if not cheap:
                 raise DataError(
                     "even with all keys empty a row would be at a greater risk than was asked for; allow a larger "
                     "risk, or use fewer strata"
                 )
-            for hidden in self.cheapest:
-                if self.price[hidden] > best * SAME:
-                    break
+            for hidden in cheap:
                 if self._take(hidden, best, whole) and whole:
                     break  # there may be rows to be spared again
         return self.mine
 
-    def _best(self, whole: bool) -> float:
-        """The lowest price of a group for a row that is left."""
-        best = np.inf
+    def again(self, mine: IntArray, floor: IntArray, fine: BoolArray) -> IntArray:
+        """Dissolve dear groups and make them anew: rows of groups with more than enough can be spared now, too."""
+        labels, size = self.rows.labels(mine)
+        least = min(self.price[hidden] for hidden in self.cheapest)
+        dear = (mine != floor) & (fine | (self.price[mine] > least))
+        dear = (np.bincount(labels, dear, size) > 0)[labels]
+        return self.round(np.where(dear, floor, mine), floor, dear & ~fine)
+
+    def _best(self, whole: bool) -> tuple[float, list[int]]:
+        """The lowest price of a group for a row that is left, and patterns that have groups at that price."""
+        best, lowest = np.inf, {}
         for hidden in self.cheapest:
-            if self.price[hidden] >= best:
+            if self.price[hidden] > best * SAME:
                 break
-            best = min(best, float(self._offer(hidden, whole)[1].min(initial=np.inf)))
-        return best
+            lowest[hidden] = float(self._offer(hidden, whole)[1].min(initial=np.inf))
+            best = min(best, lowest[hidden])
+        return best, [
+            hidden for hidden, price in lowest.items() if price <= best * SAME and np.isfinite(price)
+        ]
 
     def _spare(self) -> BoolArray:
         """Rows that can leave their group, one after the other, with enough left in it."""
@@ -149,9 +165,10 @@ class _Search:
     ) -> tuple[IntArray, IntArray]:
         """For each group that lacks support the rows that complete it, if there are enough of them."""
         ids = self.rows.groups(hidden)[0]
-        free = ~self.left if whole else self.spare
-        able = np.flatnonzero(free & (self.mine & ~hidden == 0) & (self.mine != hidden))
-        able = able[lacking[ids[self.rows.ids[able]]]]
+        free = self.spare & (self.floor & ~hidden == 0)  # they may show again what they hid
+        if whole:
+            free |= ~self.left & (self.mine & ~hidden == 0)
+        able = np.flatnonzero(free & (self.mine != hidden) & lacking[ids][self.rows.ids])
         at = ids[self.rows.ids[able]]
         labels = self.rows.labels(self.mine)[0][able] if whole else np.zeros(len(able), np.int64)
         # who can be spared comes first, and who has gaps already lends more cheaply

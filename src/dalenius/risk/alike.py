@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.risk.sample.fitting import rows_that_fit
 
 
 @measure(
@@ -50,13 +51,23 @@ def smallest_group(pair: Pair) -> Result:
     if links is not None and owners is not None:
         now, noun = _owners(groups.protected, owners[links], len(groups)), pair.units.noun
     least, had = int(now[now > 0].min()), int(before[before > 0].min())
+    values = {"unique records": float(np.count_nonzero(now == 1)), "groups": float(np.count_nonzero(now))}
+    if (
+        pair.lens is not None
+        and set(pair.lens.gaps) & set(pair.keys)
+        and not pair.lens.perturbed & set(pair.keys)
+    ):
+        fit = rows_that_fit(pair.lens.see(pair.unmasked, drop=False), pair.protected, pair.keys)
+        values["fewest records that fit a person's keys"] = float(
+            (fit if links is None else fit[links]).min()
+        )
     return Result(
         name="k-anonymity",
         value=float(least),
         sentence=f"The rarest combination of keys ({', '.join(pair.keys)}) is shared by {least:,} {noun} of the "
         f"protected file, in the original by {had:,}.",
         yardsticks={"original": float(had)},
-        values={"unique records": float(np.count_nonzero(now == 1)), "groups": float(np.count_nonzero(now))},
+        values=values,
         counts=WHOLE,
     )
 
