@@ -217,6 +217,15 @@ def test_people_set_aside_must_be_strangers(tmp_path):
     answer = invoke("release", str(make_plan(tmp_path, 300, text)), "--workers", "1", "-q")
     assert answer.exit_code == 2
     assert "the holdout must hold other people" in answer.stderr
+    lines = (tmp_path / "people.csv").read_text().splitlines()
+    others = examples.survey(300, seed=77).select(lines[0].split(","))
+    others.write_csv(tmp_path / "mixed.csv")
+    mixed = (tmp_path / "mixed.csv").read_text().splitlines()
+    (tmp_path / "mixed.csv").write_text("\n".join([mixed[0], *lines[1:31], *mixed[31:]]) + "\n")
+    make_plan(tmp_path, 300, text.replace("holdout: people.csv", "holdout: mixed.csv"))
+    answer = invoke("release", str(tmp_path / "plan.yaml"), "--workers", "1", "-q")
+    assert answer.exit_code == 2, "a tenth of the holdout"
+    assert "10 % of the people of the holdout are in the data too" in answer.stderr
     plan = make_plan(tmp_path, 300)
     people = (tmp_path / "people.csv").read_text().splitlines()
     (tmp_path / "people.csv").write_text("\n".join([people[0], *(4 * people[1:])]) + "\n")
@@ -345,7 +354,50 @@ def test_columns_taken_over_from_real_people_are_named_on_the_first_screen(tmp_p
     done = invoke("release", str(tmp_path / "plan.yaml"), "-q", "--workers", "1")
     assert done.exit_code == 0, done.output
     told = (tmp_path / "out" / "public" / "report.md").read_text()
-    assert (
-        "taken over from the real people, row by row: region and sex."
-        in told.partition("## What could go wrong")[0]
+    screen = told.partition("## What could go wrong")[0]
+    assert "Taken over from the real people, row by row: region and sex." in screen
+    assert "Each line holds facts of a real person." in screen
+    limits = (tmp_path / "out" / "public" / "limits.md").read_text()
+    assert limits.splitlines()[2].startswith(
+        "Each record in this file holds facts of a real person as they are"
     )
+
+
+KIND = ("made up", "made-up", "do not exist", "not people", "not real people", "no record is meant")
+
+
+def with_kept(folder, rows, columns, more):
+    """A plan of one candidate that takes some columns over."""
+    head = PLAN.partition("candidates:")[0]
+    way = f"candidates:\n  partial: {{method: cart, keep: [{columns}], minbucket: 30}}\n"
+    return read_plan(make_plan(folder, rows, f"{head}{way}replicates: 1\noutput: out\n{more}"))
+
+
+def test_records_with_columns_of_real_people_are_never_called_made_up(tmp_path):
+    """Coarse columns may be taken over; that the rest was made does not make the people up."""
+    wanted = ", ".join(dict.fromkeys(Rule.parse(line).measure for line in DEFAULT_POLICY))
+    found = run_plan(
+        with_kept(tmp_path, 600, "region, sex", f"measures: [{wanted}]\npolicy: [mean S_pMSE <= 100]\n"),
+        workers=1,
+    )
+    assert found.chosen is not None
+    assert all(copies_nobody(figures) for run in found.chosen.runs for figures in run.values()), (
+        "figures are fine"
+    )
+    write_pack(found)
+    for file in sorted((tmp_path / "out").rglob("*")):
+        if file.suffix in (".md", ".json", ".html"):
+            said = re.sub(r"<script.*?</script>", "", file.read_text(encoding="utf-8"), flags=re.S)
+            assert not [word for word in KIND if word in said], file.name
+
+
+def test_columns_that_single_people_out_are_not_taken_over_by_default(tmp_path):
+    """Nearly everybody is alone on what was kept: refused, unless a line of the policy lets it pass."""
+    kept, measures = "region, age, income, marital, sex", "measures: [two-way-utility]\n"
+    shut = run_plan(with_kept(tmp_path, 300, kept, f"{measures}policy: [mean S_pMSE <= 100]\n"), workers=1)
+    assert shut.chosen is None
+    (judged,) = shut.judged
+    assert judged.runs[0]["neighbour"]["unique-matches"].value > 50
+    assert "alone on columns that come out as they were" in judged.refusal
+    line = "policy: [mean S_pMSE <= 100, unique-matches <= 100 %]\n"
+    assert run_plan(with_kept(tmp_path, 300, kept, measures + line), workers=1).chosen is not None

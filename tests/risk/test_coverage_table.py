@@ -52,8 +52,8 @@ def test_what_is_surely_added_was_seen_to_hold():
 
 
 def test_other_ranges_are_called_spreads():
-    survey = examples.survey(120, seed=1).select("sex", "age", "region", "health")
-    pair = Pair(survey, survey, survey, keys=["sex", "age"], targets=["health"])
+    survey, others = (examples.survey(120, seed=s).select("sex", "age", "region", "health") for s in (1, 2))
+    pair = Pair(survey, survey, others, keys=["sex", "age"], targets=["health"])
     for name in ("dcr", "replicated-uniques", "disco", "membership-distance"):
         result = MEASURES[name](pair)
         for spread in (result.interval, result.added_interval):

@@ -8,7 +8,17 @@ import pytest
 
 from dalenius import DaleniusError, Pair
 from dalenius.data import examples
-from dalenius.risk import Space, adversarial, dcr, identical_matches, new_row_curve, new_rows, nndr
+from dalenius.evaluation import Rule
+from dalenius.risk import (
+    Space,
+    adversarial,
+    dcr,
+    identical_matches,
+    near_copies,
+    new_row_curve,
+    new_rows,
+    nndr,
+)
 from dalenius.risk.distance.sketch import Sketch
 
 COLUMNS = ["region", "sex", "age", "income", "bmi", "occupation", "visits", "health"]
@@ -149,3 +159,25 @@ def test_a_number_at_the_limit_of_a_tolerance_is_met():
     assert new_rows(Pair(real, made), tolerance=0.01).value == 100
     assert new_rows(Pair(real, made), tolerance=0.00999).value == 0
     assert new_row_curve(Pair(real, made), [0.01, 0.02])["protected"].to_list() == [0, 0]
+
+
+def test_records_with_most_of_a_persons_values_are_near_copies():
+    """Far from the person by distance, since three columns are somebody else's, and still his in all others."""
+    rng = np.random.default_rng(1)
+    people, others, fresh = (
+        pl.DataFrame({f"c{i}": rng.integers(0, 6, 400).astype(str) for i in range(10)}) for _ in range(3)
+    )
+    torn = people.with_columns(
+        [people[name].shuffle(seed=1 + i) for i, name in enumerate(("c0", "c1", "c2"))]
+    )
+    found = near_copies(Pair(people, torn, others))
+    assert found.added > 50
+    assert not Rule.parse("near-copies surely added <= 5 points").met_by(found)
+    assert abs(near_copies(Pair(people, fresh, others)).added) < 5, "other people are nobody's copies"
+
+
+def test_equal_columns_are_counted_whatever_their_kind():
+    pair = Pair({"x": [1.0, 2.0], "c": ["a", "b"]}, {"x": [1.0, 1.1], "c": ["b", "b"]})
+    space = Space.of(pair, metric="equality")
+    found = space.nearest(space.protected, space.original)
+    assert found.distance[:, 0].tolist() == [0.5, 0.5]

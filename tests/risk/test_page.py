@@ -36,10 +36,15 @@ def files(rows: int = 120) -> tuple[pl.DataFrame, pl.DataFrame]:
     return original, original.sample(fraction=1, shuffle=True, seed=1)
 
 
+def strangers(original: pl.DataFrame) -> pl.DataFrame:
+    """Other people: nobody earns what anybody in the data does."""
+    return original.head(60).with_columns(pl.col("pay") + 1.0)
+
+
 def test_nothing_confidential_in_results_pages_or_logs(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     original, protected = files()
-    pair = Pair(original, protected, original.head(60), keys=["town", "age"], targets=["ill"])
+    pair = Pair(original, protected, strangers(original), keys=["town", "age"], targets=["ill"])
     followed = Pair(original, protected, lens=Lens(links=np.arange(protected.height)))
     texts = []
     for measure in MEASURES.values():
@@ -74,7 +79,7 @@ def test_missing_holdout_says_what_cannot_be_read() -> None:
     assert any("Distance to closest record" in line for line in page.cannot_be_read)
     assert not page.results["singling-out"].trusted
     assert not page.results["inference"].trusted
-    whole = risk_page(Pair(original, protected, original.head(50), keys=["town"], targets=["ill"]))
+    whole = risk_page(Pair(original, protected, strangers(original), keys=["town"], targets=["ill"]))
     assert whole.cannot_be_read == ()
 
 
@@ -97,7 +102,7 @@ def test_grouped_numeric_keys() -> None:
 def write(tmp_path: Path) -> list[str]:
     original, protected = files()
     paths = [tmp_path / name for name in ("original.csv", "protected.csv", "outside.csv")]
-    for frame, path in zip((original, protected, original.head(60)), paths, strict=True):
+    for frame, path in zip((original, protected, strangers(original)), paths, strict=True):
         frame.write_csv(path)
     return [str(path) for path in paths]
 
@@ -141,7 +146,7 @@ FURTHER = [
 
 def test_second_looks_are_complete_and_silent() -> None:
     original, protected = files()
-    pair = Pair(original, protected, original.head(60), keys=["town", "age"], targets=["ill", "pay"])
+    pair = Pair(original, protected, strangers(original), keys=["town", "age"], targets=["ill", "pay"])
     page = risk_page(pair, ["disco"], further=True)
     assert list(page.results) == ["disco", *FURTHER]
     assert all(result.interval is not None for name, result in page.results.items() if name != "k-anonymity")

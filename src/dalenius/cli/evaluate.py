@@ -192,6 +192,8 @@ def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | 
     some = next(iter(comparison.evaluations.values()))
     results = [r for r in some.results.values() if only is None or r.name in only]
     _tell_skipped({n: why for n, why in some.skipped.items() if only is None or n in only}, terminal)
+    for note in some.pair.notes:
+        terminal.note(note)
     if len(results) > FEW:
         _show_by_measure(comparison, results, terminal)
         return

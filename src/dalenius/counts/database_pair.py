@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from dalenius.core.option import check
 from dalenius.core.registry import MeasureInfo, Registry
 from dalenius.core.result import Result
 from dalenius.core.small_cells import THRESHOLD
+from dalenius.counts.measure import doubted
 from dalenius.counts.pair import Pair
 from dalenius.data.relations import OWNER, Database, Link
 from dalenius.data.schema import Column, Kind, Role
@@ -64,6 +65,12 @@ class DatabasePair:
     def sides(self) -> list[Database]:
         """Original, protected and, where there is one, holdout."""
         return [self.original, self.protected, *([self.holdout] if self.holdout is not None else [])]
+
+    @cached_property
+    def doubt(self) -> str:
+        """Why the holdout is no yardstick, by the first table that shows it; see `Pair.doubt`."""
+        pairs = [self.table(name) for name in self.tables] if self.holdout is not None else []
+        return next((pair.doubt for pair in pairs if pair is not None and pair.doubt), "")
 
     def table(self, name: str) -> Pair | None:
         """A table of both databases; rows belong to their topmost parent. None where a side has no rows."""
@@ -215,7 +222,8 @@ class DatabaseMeasure:
         lacking = self.lacks(pair)
         if lacking:
             raise DataError(f"{self.info.title} needs {' and '.join(lacking)}")
-        return self.function(pair, **options).with_info(self.info, pair.threshold)
+        doubt = pair.doubt if self.info.family == "risk" else ""
+        return doubted(self.function(pair, **options), doubt).with_info(self.info, pair.threshold)
 
     def lacks(self, pair: DatabasePair) -> list[str]:
         """What the databases would need to have for this measure, and have not."""

@@ -49,12 +49,13 @@ class Measure(Generic[P]):
         if lacking:
             raise DataError(f"{self.info.title} {needs(lacking)}; name them in the schema or in the call")
         read, told = self._read(pair)
+        doubt = pair.for_rows()[0].doubt if self.info.family == "risk" else ""
         found = self.function(read, *args, **options)
         if self.info.family == "utility" and getattr(read, "designs", None) and not self.info.weighs:
             told = f"{told} {UNWEIGHTED}".strip()
         if told:
             found = replace(found, sentence=f"{found.sentence} {told}")
-        return found.with_info(self.info, pair.threshold)
+        return doubted(found, doubt).with_info(self.info, pair.threshold)
 
     def _read(self, pair: Pair) -> tuple[Pair, str]:
         """The pair that the measure reads, and a sentence about it."""
@@ -113,6 +114,17 @@ def _has(pair: Pair, need: str, given: Mapping[str, Any]) -> bool:
     if need in ROLES:
         return any(name in pair.original for role in ROLES[need] for name in pair.schema.by_role(role))
     return pair.holdout is not None if need == "holdout" else bool(getattr(pair, need))
+
+
+def doubted(result: Result, doubt: str) -> Result:
+    """A figure whose yardstick is none, with the reason; as it is where there is no doubt.
+
+    Examples
+    --------
+    >>> print(doubted(Result("disco", 0.0, "Nobody.", unit="%"), "The holdout is no yardstick.").sentence)
+    Nobody. The holdout is no yardstick.
+    """
+    return replace(result, trusted=False, sentence=f"{result.sentence} {doubt}") if doubt else result
 
 
 class _Wearer:

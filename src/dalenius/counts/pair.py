@@ -15,11 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from dalenius.core.errors import DataError, SchemaError, names
+from dalenius.core.result import figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.counts import Counts
 from dalenius.counts.groups import PairGroups, group_rows
 from dalenius.counts.match import Match, check_keys
 from dalenius.counts.memory import count_codes, count_codes_many
+from dalenius.counts.strangers import MOST, in_both
 from dalenius.counts.weighing import Weighed, weigh_many
 from dalenius.data.design import DESIGN_ROLES, Design
 from dalenius.data.encode import encode, level_key
@@ -206,6 +208,35 @@ class Pair:
                 f"{word} {names(absent)} is not in the protected file; add it, or drop it from the {word}s"
             )
         return chosen
+
+    @cached_property
+    def doubt(self) -> str:
+        """Why the holdout is no yardstick; empty where it is one. Many people of the data in it are an error.
+
+        Examples
+        --------
+        >>> people = {"age": list(range(200)), "pay": [37 * i % 1001 for i in range(200)]}
+        >>> others = {name: [*values[:6], *(v + 5000 for v in values[6:])] for name, values in people.items()}
+        >>> Pair(people, people, others).doubt
+        ''
+        >>> Pair(people, people, people).doubt
+        Traceback (most recent call last):
+        ...
+        dalenius.core.errors.DataError: 100 % of the people of the holdout are in the data too, ...
+        """
+        if self.holdout is None or not self.columns:
+            return ""
+        match = self.match(self.columns)
+        share = in_both(match.original, match.holdout)
+        if not share:
+            return ""
+        told = f"{figure(100 * share, '%')} of the people of the holdout are in the data too, more than chance explains"
+        if share >= MOST:
+            raise DataError(f"{told}: the holdout must hold other people; take those in the data out of it")
+        return (
+            f"{told}: what strangers reach is told too high, and what the file adds too low. Not trusted; take them "
+            "out of the holdout."
+        )
 
     @cached_property
     def columns(self) -> list[str]:

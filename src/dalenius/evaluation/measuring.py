@@ -246,6 +246,9 @@ def evaluate_pair(
         results[chosen.info.name] = (
             distrusted(found, recoded) if recoded and "keys" in chosen.info.needs else found
         )
+    if any(MEASURES[measure].info.family == "risk" for measure in results):
+        doubt = pair.for_rows()[0].doubt
+        pair.notes += [doubt] if doubt and doubt not in pair.notes else []
     return Evaluation(name, pair, results, skipped)
 
 

@@ -51,6 +51,7 @@ ACROSS_TABLES = (
 PLAIN = {
     "dcr": "lines that are closer to real people than to strangers",
     "near-copies": "real people whom a line comes closer to than anybody else does",
+    "unique-matches": "real people who are alone on columns that come out as they were",
     "copying": "real people whose whole record comes out",
     "attribution": "people about whom something true could be read off",
     "singling out": "people who seem to be found",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from dalenius.core.registry import MethodInfo
@@ -83,7 +84,7 @@ def _line(text: str) -> str:
     return re.sub(r"([\\`*\[\]])", r"\\\1", plain).replace("&", "&amp;").replace("<", "&lt;")
 
 
-def limits_text(title: str, method: Method, uses: list[str], made_up: bool) -> str:
+def limits_text(title: str, method: Method, uses: list[str], made_up: bool, kept: Sequence[str] = ()) -> str:
     """Statement of limits: what the file may be used for, and what not."""
     who = (
         "The records in this file are not real people. They were"
@@ -94,6 +95,11 @@ def limits_text(title: str, method: Method, uses: list[str], made_up: bool) -> s
         f"{who} made after real data by a computer program ({method.info.title}) so that the whole looks like the "
         "original while no record is meant to stand for a person."
     )
+    if kept:
+        said = (
+            f"Each record in this file holds facts of a real person as they are: {', '.join(map(_line, kept))}. The "
+            f"rest was made after real data by a computer program ({method.info.title})."
+        )
     if method.info.masks:
         said = f"The records in this file are real people's. They were changed ({method.info.title})."
     lines = [

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -37,7 +37,7 @@ from dalenius.dp.utility import private_choice
 from dalenius.evaluation import evaluate_pair
 from dalenius.evaluation.policy import described
 from dalenius.release import several
-from dalenius.release.plan import Plan, protection
+from dalenius.release.plan import KEPT_MEASURE, Plan, protection
 from dalenius.release.several import make_tables, measured_tables
 from dalenius.synth import Candidate, Made
 from dalenius.synth.relational.candidate import DatabaseCandidate
@@ -78,7 +78,7 @@ def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
     table = read_made(path.with_suffix(".parquet"), original, lens)
     if plan.evaluation_epsilon and candidate.private and not path.with_suffix(".paid").is_file():
         _pay_for_utility(plan, candidate, table, path)
-    body = measured(plan, original, table, holdout, lens)
+    body = measured(plan, original, table, holdout, lens, candidate.kept)
     if path.with_suffix(WHOLE).is_file():
         opened = open_made(plan, path, candidate)
         body["again"] = measured(plan, opened.original, opened.table, opened.holdout, opened.lens)["figures"]
@@ -278,11 +278,13 @@ def read_made(path: Path, original: Table, lens: Lens | None = None) -> Table:
 
 
 def measured(
-    plan: Plan, original: Table, made: Table, holdout: Table | None, lens: Lens | None = None
-) -> dict[str, Any]:
+    plan: Plan, original: Table, made: Table, holdout: Table | None, lens: Lens | None = None,
+    kept: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
     """All figures of a made file by scenario, drawn and ready to be stored, and what to know about them.
 
-    The files are aligned and counted once; every intruder looks at the same counts with his own keys and targets.
+    The files are aligned and counted once; every intruder looks at the same counts with his own keys and targets. Where
+    columns are ``kept`` as they were, people are looked for on these.
     """
     found: Figures = {}
     notes: dict[str, list[str]] = {}
@@ -297,7 +299,9 @@ def measured(
         gone = frozenset() if lens is None else lens.dropped
         keys, targets = ([n for n in names_ if n not in gone] for names_ in (scenario.keys, scenario.targets))
         seen = pair if scenario is first else pair.seen_by(keys, targets)
-        evaluation = evaluate_pair(seen, measures=names, name=plan.title)
+        copied = [n for n in kept if n in pair.columns] if scenario is first else []
+        options = {KEPT_MEASURE: {"columns": copied}} if copied else {}
+        evaluation = evaluate_pair(seen, measures=names, options=options, name=plan.title)
         found[scenario.name] = {**shared, **evaluation.results}
         notes[scenario.name] = [
             *pair.notes,

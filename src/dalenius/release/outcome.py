@@ -92,11 +92,14 @@ class Judged:
 
     @property
     def made_up(self) -> bool:
-        """Whether the measures of copying agree, each time it was made, that nobody's record comes out again."""
-        masked = self.candidate.info.masks  # every record is somebody's
+        """Whether every record is the program's, and the measures of copying agree each time that nobody's comes out.
+
+        A masked record is somebody's, and so is one whose columns were taken over row by row, were it one of them.
+        """
         return (
             not self.reference
-            and not masked
+            and not self.candidate.info.masks
+            and not self.candidate.kept
             and all(copies_nobody(figures) for run in self.runs for figures in run.values())
         )
 
@@ -260,7 +263,7 @@ def _judged(plan: Plan, work: Path, candidate: Candidate) -> Judged:
     averaged = {s.name: _averaged([run[s.name] for run in runs]) for s in plan.scenarios}
     ledger = "\n".join(text for text in (read_ledger(path) for path in paths[:1]) if text)
     again = [read_again(path) for path in paths]
-    findings = [*_findings(plan, runs), *_judged_again(plan, again)]
+    findings = [*_findings(plan, runs, candidate), *_judged_again(plan, again)]
     steps = read_steps(paths[0])
     notes = {s: [*lines, *steps["steps"]] for s, lines in read[0][1].items()}
     rows = read_rows(paths[0])
@@ -287,9 +290,9 @@ def _by_scenario(plan: Plan, rule: Rule) -> bool:
     return plan.several or bool(described(rule.measure).needs & {"keys", "targets"})
 
 
-def _findings(plan: Plan, runs: tuple[Figures, ...]) -> list[Finding]:
+def _findings(plan: Plan, runs: tuple[Figures, ...], candidate: Candidate) -> list[Finding]:
     findings = []
-    for rule in plan.about("pair"):
+    for rule in [*plan.about("pair"), *plan.limits_of_kept(candidate)]:
         for n, scenario in enumerate(plan.scenarios):
             if n and (rule.measure in DATABASE_MEASURES or not _by_scenario(plan, rule)):
                 continue  # the same figure in every scenario

@@ -258,7 +258,8 @@ def _write_public(
     write_text(folder / "report.md", render_markdown(shown, bare, title=plan.title, public=True, story=story))
     write_text(folder / "report.json", _json(_public_facts(plan.title, release_title(chosen), story, best)))
     write_text(
-        folder / "limits.md", limits_text(plan.title, chosen.candidate.build(), story.uses, chosen.made_up)
+        folder / "limits.md",
+        limits_text(plan.title, chosen.candidate.build(), story.uses, chosen.made_up, chosen.candidate.kept),
     )
     write_text(folder / CHECKSUMS, checksums(folder))
 

@@ -39,6 +39,9 @@ ENTRIES = {
     "choice_epsilon", "reading", "attack",
 }  # fmt: skip
 HOLDOUT_SHARE = 0.2
+KEPT_MEASURE = "unique-matches"
+KEPT = f"{KEPT_MEASURE} <= 5 %"
+"""Real people who may be alone on columns that are taken over as they are, where the policy says nothing about it."""
 FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
 FILE_NAME = re.compile(r"[\w][\w .-]*")
 """Names of tables that can be names of files."""
@@ -118,6 +121,11 @@ class Plan:
         wanted = [*(rule.measure for rule in self.about("pair")), self.choose, *near]
         usual = [*default_measures(), *(DATABASE_MEASURES if self.several else ())]
         return list(dict.fromkeys([*wanted, *(self.measures or usual)]))
+
+    def limits_of_kept(self, candidate: Candidate) -> list[Rule]:
+        """The limit for columns that a candidate takes over row by row, unless the policy has a line of its own."""
+        own = any(rule.measure == KEPT_MEASURE for rule in self.policy)
+        return [Rule.parse(KEPT)] if candidate.kept and not own else []
 
     def about(self, subject: Subject) -> list[Rule]:
         """Policy lines about the file (a pair), or about tables that are published with it."""

@@ -134,7 +134,7 @@ def private_story(release: Release, chosen: Judged, released: Table, paid: Seque
     choice = [OPEN_CHOICE] if len(release.judged) > 1 or plan.policy else []
     if plan.choice_epsilon:
         choice = [PAID_CHOICE.format(len(plan.candidates), plan.choice_epsilon)]
-    looked = not {"copying", "membership"} & set(open_dimensions(plan.policy))
+    looked = not {"copying", "membership"} & set(open_dimensions(plan.policy)) and not chosen.candidate.kept
     facts = f"with {len(released.names)} facts about each"
     return Story(
         decided=[
@@ -204,7 +204,7 @@ def _risks(figures: Mapping[str, Result]) -> list[Result]:
 def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> list[str]:
     method = chosen.candidate.build()
     dropped = [name for name in original.names if name not in released.names]
-    kept = [name for name in getattr(method, "keep", ()) if name in released.names]
+    kept = [name for name in chosen.candidate.kept if name in released.names]
     facts = f"with {len(released.names)} facts about each"
     lines = [
         _tables_line(chosen)
@@ -213,17 +213,21 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
         if chosen.made_up
         else f"A file of {released.rows:,} real people, {facts}."
         if method.info.masks
+        else f"A file of {released.rows:,} lines, {facts}. Each line holds facts of a real person."
+        if kept
         else f"A file of {released.rows:,} lines, {facts}; that some of them are real people was not ruled out.",
         (
             "They are real people's, changed. "
             if method.info.masks
             else "A computer program made them after the pattern of real tables that hang together. "
             if chosen.rows
+            else f"A computer program made the rest of them after the pattern of {original.rows:,} real people. "
+            if kept
             else f"A computer program made them after the pattern of {original.rows:,} real people. "
         )
         + (method.info.plain or method.info.meaning),
         *([f"What was changed: {'; '.join(chosen.outline)}."] if chosen.outline else []),
-        *([f"Not made up but taken over from the real people, row by row: {joined(kept)}."] if kept else []),
+        *([f"Taken over from the real people, row by row: {joined(kept)}."] if kept else []),
         method.promise,
         f"The facts: {joined(released.names)}.",
     ]

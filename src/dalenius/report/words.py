@@ -8,7 +8,7 @@ import polars as pl
 
 from dalenius.core.maps import frontier
 from dalenius.core.result import Result, figure
-from dalenius.evaluation import Comparison, Evaluation, copies_nobody, refusals
+from dalenius.evaluation import Comparison, Evaluation, refusals
 from dalenius.report.story import Story, chances, joined, likely_lines, wrong_lines
 from dalenius.report.uses import masked_lines, tables_of, use_lines
 from dalenius.utility.tables import reading as table_reading
@@ -64,14 +64,10 @@ def comparison_story(comparison: Comparison) -> Story:
     keys, targets, people = some.pair.keys, some.pair.targets, some.pair.original.rows
     lines = verdict(comparison)
     if len(evaluations) == 1:
-        made_up = copies_nobody(some.results)
+        # how the file was made is not known here: that its records are nobody's is not for this page to say
         masked = bool(some.pair.lens)
-        found = chances(_by_weight(some), keys, made_up=made_up, masked=masked)
-        what = (
-            "people who do not exist"
-            if made_up
-            else ("masked records of real people" if masked else "records")
-        )
+        found = chances(_by_weight(some), keys, masked=masked)
+        what = "masked records of real people" if masked else "records"
         released = [
             f"A file of {some.pair.protected.rows:,} {what}, '{some.name}', was compared with data about {people:,} "
             "real people.",
@@ -86,6 +82,9 @@ def comparison_story(comparison: Comparison) -> Story:
             f"The facts about each: {joined(some.pair.columns)}.",
         ]
         likely, uses = _likely_by_file(comparison), _uses_by_file(comparison)
+    if some.family("risk"):
+        doubt = some.pair.for_rows()[0].doubt
+        likely = [f"This cannot be told: {doubt}", *likely[1:]] if doubt else likely
     short = [] if len(evaluations) == 1 else _trade_off(comparison)
     return Story(
         released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=found,

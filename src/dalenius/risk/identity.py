@@ -216,8 +216,9 @@ def unique_exact_matches(pair: Pair, columns: Sequence[str] | None = None, recor
     return Result(
         name="unique-matches",
         value=value,
-        sentence=f"{figure(value, '%')} of the original {units.noun} are unique on all {len(used)} columns and "
-        "occur whole in the protected file" + _beside(yardsticks) + ".",
+        sentence=f"{figure(value, '%')} of the original {units.noun} are unique on "
+        f"{f'all {len(used)} columns' if columns is None else ', '.join(used)} and "
+        f"occur whole in the protected file{_beside(yardsticks)}.",
         **told,
         yardsticks=yardsticks,
         values={

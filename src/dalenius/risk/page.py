@@ -282,7 +282,7 @@ def risk_page(
         tuple(pair.targets),
         results,
         exposed_combinations(pair, reveal=reveal, grouped=grouped) if pair.keys else None,
-        _cannot_be_read(results, untold) if pair.holdout is None else (),
+        _cannot_be_read(results, untold) if pair.holdout is None or pair.doubt else (),
         tuple(name for name in more if name.startswith(TABLES) and name in results),
         refused,
     )
@@ -346,4 +346,5 @@ def _intruder(pair: Pair, grouped: bool) -> str:
         text += " There is no holdout, so it cannot be told what is leaked and what is general knowledge."
     else:
         text += f" {pair.holdout.rows:,} people who are not in the data show what is general knowledge."
+        text += f" {pair.doubt}" if pair.doubt else ""
     return text

@@ -136,6 +136,17 @@ class Candidate:
         return self if beside is None else replace(self, options=method.paid_by(str(beside), self.options))
 
     @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns that are taken over from the real people row by row: every record then holds facts of somebody.
+
+        Examples
+        --------
+        >>> Candidate("cart", {"keep": ["sex"]}).kept, Candidate("mst").kept
+        (('sex',), ())
+        """
+        return tuple(getattr(self.build(), "keep", ()))
+
+    @property
     def told(self) -> str:
         """How the file is made and what that promises, in plain sentences, with the privacy budget where there is one.
 

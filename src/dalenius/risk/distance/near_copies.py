@@ -3,9 +3,15 @@
 A copy with one value changed is no identical row, and a few such copies hardly move averages of distances. But nobody
 else lies that close: the distance to the nearest other person says what is close where this person stands, in the crowd
 or far out (the idea of ε-identifiability: Yoon, Drumright and van der Schaar 2020).
+
+A record that has a person's own values in some columns and others elsewhere may be far from him and still be his. So
+columns are counted too: a record with more values of a person than anybody else in the data shares with him holds a
+combination that he alone has. One more happens by chance, two hardly.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -23,7 +29,9 @@ from dalenius.risk.distance.space import Index, Metric, Neighbours, Space
 from dalenius.risk.sampling import SEED
 
 NEAR = 0.5
-"""A record is near a person when it is at less than this part of the way to the nearest other person."""
+"""A record is near a person when it is at less than this part of the way to the nearest other person,"""
+MORE = 2
+"""or when it has the person's values in so many columns more than anybody else in the data."""
 
 
 @measure(
@@ -33,7 +41,7 @@ NEAR = 0.5
     family="risk",
     dimension="copying",
     meaning="Share of original records that have a protected record at less than half the distance to the nearest "
-    "other original.",
+    "other original, or with their values in at least two columns more than any other original.",
     better="lower",
     bounds=(0, 100),
     unit="%",
@@ -45,7 +53,8 @@ def near_copies(
 ) -> Result:
     """People with a protected record at less than half the way to their nearest fellow, beside the same for outsiders.
 
-    People who have a twin in the data are never near copies: a record like them points at two.
+    Or with one that has their own values in two columns more than any fellow has. People who have a twin in the data
+    are never near copies: a record like them points at two.
 
     Examples
     --------
@@ -59,36 +68,47 @@ def near_copies(
     """
     if pair.units.count < 2:
         raise DataError("near copies are told by the distance to other people; the original holds one only")
-    space, units = Space.of(pair, metric=metric), pair.units
-    originals, protected = Index(space, space.original), Index(space, space.protected)
-    rows = units.rows_of_some(most, seed, "near")
-    queries = space.original.take(rows)
-    usual, met = to_fellows(originals, queries, units, rows), protected.search(queries)
-    near = met.distance[:, 0] < NEAR * usual
+    units, rows = pair.units, pair.units.rows_of_some(most, seed, "near")
+    spaces = [Space.of(pair, metric=each) for each in (metric, "equality")]
+    originals, protected = (
+        [Index(s, getattr(s, file)) for s in spaces] for file in ("original", "protected")
+    )
+    queries = [s.original.take(rows) for s in spaces]
+    usual = [to_fellows(index, some, units, rows) for index, some in zip(originals, queries, strict=True)]
+    met = [index.search(some) for index, some in zip(protected, queries, strict=True)]
+    near = _near(usual, met, len(pair.columns))
     outside = None
-    if space.holdout is not None:
+    if pair.holdout is not None:
         others = pair.holdout_units
         tried = others.rows_of_some(most, seed, "outsiders")
-        people = space.holdout.take(tried)
-        found = protected.search(people)
-        strange = found.distance[:, 0] < NEAR * originals.search(people).distance[:, 0]
-        outside = _share(others.subset(tried), strange, found)
-    told = compared(_share(units.subset(rows), near, met), outside)
+        people = [s.holdout.take(tried) for s in spaces if s.holdout is not None]
+        found = [index.search(some) for index, some in zip(protected, people, strict=True)]
+        fellows = [index.search(some).distance[:, 0] for index, some in zip(originals, people, strict=True)]
+        outside = _share(others.subset(tried), _near(fellows, found, len(pair.columns)), found[0])
+    told = compared(_share(units.subset(rows), near, met[0]), outside)
     value = units.subset(rows).share(near)
     return Result(
         name="near-copies",
         value=value,
         sentence=f"{figure(value, '%')} of the original {units.noun} have a protected record at less than half the "
-        f"distance to anybody else in the data{_beside(told.get('outside'))}.",
+        "distance to anybody else in the data, or with two more of their values than anybody else has"
+        f"{_beside(told.get('outside'))}.",
         **told,
         yardsticks={"holdout": told["outside"]} if "outside" in told else {},
         trusted="outside" in told,
         records=pl.DataFrame(
-            {"row": rows, "to_original": usual, "to_protected": met.distance[:, 0], "near": near}
+            {"row": rows, "to_original": usual[0], "to_protected": met[0].distance[:, 0], "near": near}
         )
         if records
         else None,
     )
+
+
+def _near(usual: Sequence[AnyArray], met: Sequence[Neighbours], columns: int) -> AnyArray:
+    """Who has a record much nearer than his fellows are: by distance, or by the number of equal columns."""
+    by_distance = met[0].distance[:, 0] < NEAR * usual[0]
+    equal = usual[1] - met[1].distance[:, 0]  # by how many columns more, as a share of them
+    return by_distance | (columns * equal > MORE - 0.5)
 
 
 def _share(units: Units, near: AnyArray, met: Neighbours) -> Share:

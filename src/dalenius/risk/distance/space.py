@@ -3,6 +3,7 @@
 * ``gower``: mean over columns of |difference| / range for numbers and of 0 or 1 for categories (Gower 1971).
 * ``heom``: the square root of the sum of their squares (Wilson and Martinez 1997).
 * ``euclidean``: numbers as they are, categories 0 or 1, for agreement with papers that work so.
+* ``equality``: share of the columns that differ, numbers too, however little.
 
 An empty cell is as far from every value as a column can be, and equal to another empty cell. Columns can be weighted.
 """
@@ -22,7 +23,7 @@ from dalenius.data.vector import VALUE, AnyArray
 from dalenius.risk.distance._kernels import neighbours as kernels
 from dalenius.risk.distance.sketch import Sketch
 
-Metric = Literal["gower", "heom", "euclidean"]
+Metric = Literal["gower", "heom", "euclidean", "equality"]
 Progress = Callable[[int, int], None]
 GAP = 10.0
 """Distance in code between ordinary values, which are cut to -4 … 5, and gaps, which are at 10, 20, …"""
@@ -86,7 +87,7 @@ class Space:
         if not used:
             raise DataError("there is no column to measure distances on")
         weighted = {name: (weights or {}).get(name, 1.0) for name in used}
-        numbers = [n for n in used if pair.original[n].is_number]
+        numbers = [n for n in used if pair.original[n].is_number and metric != "equality"]
         others = sorted(
             (n for n in used if n not in set(numbers)), key=lambda n: -weighted[n] * _spread(pair, n)
         )
@@ -101,9 +102,10 @@ class Space:
         points = [
             Points(_numbers(t, numbers, scale, metric), _codes(pair, others, i)) for i, t in enumerate(files)
         ]
-        share = 1 / sum(weighted.values()) if metric == "gower" else 1.0
+        summed = metric in ("gower", "equality")
+        share = 1 / sum(weighted.values()) if summed else 1.0
         # squared weights for categories, because the kernel adds them as they are in the Euclidean metrics
-        power = 1 if metric == "gower" else 2
+        power = 1 if summed else 2
         return cls(
             (*numbers, *others),
             points[0],
@@ -112,7 +114,7 @@ class Space:
             np.array([weighted[n] * share for n in numbers]),
             np.array([(weighted[n] * share) ** power for n in others]),
             np.inf if metric == "euclidean" else 1.0,
-            metric != "gower",
+            not summed,
         )
 
     def nearest(
