@@ -10,6 +10,7 @@ from dalenius import Candidate, Pair
 from dalenius.core.errors import DaleniusError
 from dalenius.counts.measure import MEASURES
 from dalenius.data.lens import Lens
+from dalenius.data.schema import Column, Kind
 from dalenius.data.table import Table
 from dalenius.mask.lattice.generalise import Generalise
 from dalenius.mask.mondrian import Mondrian
@@ -96,3 +97,46 @@ def test_local_suppression_counts_people_and_is_judged_by_people():
         lens=Lens(links=np.arange(lone.height)),
     )
     assert MEASURES["k-anonymity"](same).value == 1  # three rows of one person
+
+
+def test_smaller_sets_of_keys_are_shown_by_so_many_people_too() -> None:
+    """Two people of region z with two rows each: four rows, and yet fewer than three people."""
+    persons = [*range(12), 12, 13]
+    data = {
+        "person": persons * 2,
+        "sex": ["f"] * 28,
+        "region": (["a"] * 6 + ["b"] * 6 + ["z"] * 2) * 2,
+    }
+    table = Table.from_frame(data, Table.from_frame(data).schema.with_roles(entity="person"))
+    options = {"keys": ["sex", "region"], "k": 2}
+    assert "z" in Candidate("suppress", options).make(table, seed=1).table.to_frame()["region"]
+    made = Candidate("suppress", {**options, "subsets": {"1": 3}}).make(table, seed=1).table.to_frame()
+    assert "z" not in made["region"]
+    assert {"a", "b"} <= set(made["region"])
+
+
+@pytest.mark.parametrize(("owners", "leaves"), [([0, 1], False), ([0, 0, 0], False), ([0, 1, 2], True)])
+def test_a_text_leaves_a_mask_with_three_people(owners: list[int], leaves: bool) -> None:
+    assert ("knows Ann" in _texts(owners, [])) == leaves
+
+
+def test_texts_are_counted_by_the_people_of_the_rows_that_are_left() -> None:
+    """The first five rows go; the three that then stand first belong to one person."""
+    assert "knows Ann" not in _texts([9, 9, 9], [0, 1, 2, 3, 4])
+    assert "knows Ann" in _texts([5, 6, 7], [0, 0, 0, 1, 1])
+
+
+def _texts(owners: list[int], gone: list[int]) -> list[str]:
+    """Texts of a masked file, in which the first rows are too few to stay; the next have a text of their own."""
+    rest = range(20, 40)
+    data = {
+        "person": [*gone, *owners, *rest],
+        "town": ["Cy"] * len(gone) + ["Aa"] * (len(owners) + len(rest)),
+        "note": ["well"] * len(gone) + ["knows Ann"] * len(owners) + ["well"] * len(rest),
+    }
+    schema = Table.from_frame(data).schema.with_roles(entity="person")
+    schema = schema.replace_columns(Column("note", Kind.TEXT))
+    options = {"keys": ["town"], "k": 6, "limit": 0.5, "remove": True}
+    return (
+        Candidate("generalise", options).make(Table.from_frame(data, schema), seed=1).table.to_frame()["note"]
+    )

@@ -77,6 +77,7 @@ def test_bounds_are_those_of_all_tables_and_hold_the_truth(people, sets):
         real = sum(tuple(map(int, row)) == cell for row in people)
         assert low <= real <= high
     assert found.exact.all()
+    assert found.alone == sum(ends == (1, 1) for ends in truth.values())
     quick = fit(published, bounds=False)
     assert (quick.proved == found.proved).all()
 
@@ -113,6 +114,14 @@ def test_ranges_and_suppressed_cells(people, base, data):
     found, truth = fit(published), brute_force(published)
     for i, cell in enumerate(found.system.cells.tolist()):
         assert (int(found.low[i]), int(found.high[i])) == truth[tuple(cell)]
+
+
+def test_who_may_have_company_is_not_proved_to_be_alone():
+    """Two women and a man, one person in A and two in B: a woman lives in B, and so does another, or the man."""
+    found = fit(Published.count({"sex": ["f", "m", "f"], "town": ["A", "B", "B"]}, [["sex"], ["town"]]))
+    assert (1, 2) in list(zip(found.low.tolist(), found.high.tolist(), strict=True))
+    assert found.alone == 0
+    assert fit(Published.count({"sex": ["f", "m", "f"]}, [["sex"]])).alone == 1
 
 
 def test_noisy_cells_prove_nothing():

@@ -89,7 +89,10 @@ def test_a_solver_that_was_cut_off_is_told_and_meets_no_limit(monkeypatch):
     plain = attack(out)
     assert plain.trusted
     monkeypatch.setattr(ends.Ends, "undecided", property(lambda self: np.arange(len(self.low)) == 0))
-    doubted = attack(out).results["proved-unique"]
+    cut = attack(out)
+    assert not cut.trusted
+    assert not any(found.trusted for found in cut.fits.values())
+    doubted = cut.results["proved-unique"]
     assert not doubted.trusted
     assert "could not be decided" in doubted.sentence
 

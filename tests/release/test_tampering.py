@@ -13,7 +13,7 @@ import pytest
 from dalenius.core.errors import FileError
 from dalenius.release import read_plan, run_plan, verify_pack, write_pack
 from dalenius.release.pack import pack_digest
-from dalenius.release.signing import new_key, signature
+from dalenius.release.signing import new_key, signature, signature_fault, signed_by
 
 from .conftest import PLAN, forge, invoke, make_plan
 
@@ -169,6 +169,24 @@ def test_the_signature_itself(pack, key, tmp_path):
     assert verify_pack(pack, public_key=public).faults[0] == "the pack is not signed"
     with pytest.raises(FileError, match="not a public Ed25519 key"):
         verify_pack(pack, public_key=key)
+
+
+def test_a_signature_with_a_word_beside_it_is_damaged(key):
+    """Whoever reads the file must not take what nobody signed for the steward's."""
+    public, manifest = key.with_suffix(".pub"), b'{"title": "Survey"}'
+    signed = json.loads(signature(manifest, key))
+    assert signature_fault(manifest, json.dumps(signed), public) == ""
+    assert signed_by(json.dumps(signed)) == signed["key"]
+    more = json.dumps({**signed, "date": "2020-01-01"})
+    assert signed_by(more) == ""
+    assert signature_fault(manifest, more, public) != ""
+
+
+def test_an_input_that_the_plan_does_not_name_is_not_accepted(pack):
+    (pack / "manifest.sig").unlink()
+    inputs = json.loads((pack / "manifest.json").read_text())["inputs"]
+    forge(pack, inputs={**inputs, "more people.csv": "0" * 64})
+    assert verify_pack(pack).faults == ["input more people.csv is not the file this pack was made from"]
 
 
 def test_the_digest_in_the_minutes_catches_what_the_signature_would(pack):

@@ -15,15 +15,17 @@ import polars as pl
 import pytest
 
 from dalenius import Result
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import DataError, OptionError
 from dalenius.core.result import Interval
 from dalenius.counts.measure import MEASURES
-from dalenius.data import Role, examples
+from dalenius.data import Role, Schema, Table, examples
 from dalenius.evaluation import DEFAULT_POLICY, Rule, compare, copies_nobody, evaluate
 from dalenius.evaluation.policy import DIMENSIONS, RISKS, judge, open_dimensions, refusals
 from dalenius.release import Plan, Release, read_plan, run_plan, write_pack
-from dalenius.release.outcome import Judged, _choice
+from dalenius.release.jobs import job_path
+from dalenius.release.outcome import Judged, _choice, conclude
 from dalenius.release.plan import Scenario
+from dalenius.release.strangers import check_strangers
 from dalenius.report.words import comparison_story, reading
 from dalenius.synth import METHODS, Candidate
 from tests import LONG
@@ -234,6 +236,26 @@ def test_people_set_aside_must_be_strangers(tmp_path):
     assert "the same people seem to have several rows" in answer.stderr
 
 
+@pytest.mark.parametrize(("known", "refused"), [(4, False), (6, False), (7, True), (8, True)])
+def test_three_in_ten_of_those_set_aside_may_be_in_the_data(known, refused):
+    """Sixty people of whom no two are alike; of twenty set aside some are among them."""
+    pay = [37 * place % 101 for place in range(80)]
+    people = Table.from_frame({"number": [*range(80)], "pay": pay})
+    apart = people.take(np.arange(60 - known, 80 - known))
+    if not refused:
+        check_strangers(people.take(np.arange(60)), apart)
+        return
+    with pytest.raises(DataError, match=f"{100 * known // 20} % of the records set aside are in the data"):
+        check_strangers(people.take(np.arange(60)), apart)
+
+
+def test_people_set_aside_are_counted_and_not_their_rows():
+    data = {"who": [*range(60), *np.repeat(np.arange(100, 110), 3)], "pay": [37 * n % 101 for n in range(90)]}
+    people = Table.from_frame(data, Schema.infer(data).with_roles(entity="who"))
+    with pytest.raises(DataError, match="only 10 people are set aside"):
+        check_strangers(people.take(np.arange(60)), people.take(np.arange(60, 90)))
+
+
 def test_a_handful_set_aside_is_no_yardstick(tmp_path):
     plan = make_plan(tmp_path, 300, PLAN.replace("holdout_share: 0.2", "holdout_share: 0.05"))
     answer = invoke("release", str(plan), "--workers", "1", "-q")
@@ -257,10 +279,37 @@ def test_nobody_is_called_made_up_who_comes_out_whole():
     ways = {"cart": {}, "recode": {"column": "age", "width": 10}, "bootstrap": {}}
     judged = [Judged(Candidate(way, options), ({"one": near},), {}, (), {}) for way, options in ways.items()]
     assert [each.made_up for each in judged] == [True, False, False], "masked records are somebody's"
-    assert not copies_nobody(
-        near
-        | {"identical-matches": Result("identical-matches", 100.0, "", outside=100.0, added_interval=nothing)}
-    )
+    whole = near | {
+        "identical-matches": Result("identical-matches", 100.0, "", outside=100.0, added_interval=nothing)
+    }
+    assert not copies_nobody(whole)
+    for runs in (
+        (near, near),
+        (near, whole),
+        (whole, near),
+    ):  # one draw in which nobody is met by luck is not enough
+        several = Judged(Candidate("cart"), tuple({"one": run} for run in runs), {}, (), {})
+        assert several.made_up == (whole not in runs)
+
+
+@pytest.mark.parametrize(("found", "safe"), [((9, 9), True), ((9, 11), False), ((11, 9), False)])
+def test_every_replicate_is_judged(tmp_path, found, safe):
+    candidate = Candidate("cart")
+    plan = Plan("Title", tmp_path / "a.csv", (Scenario("one", ("a",), ("b",)),), (candidate,),
+                (Rule.parse("repU <= 10 %"),), tmp_path / "out", replicates=2)  # fmt: skip
+    for replicate, value in enumerate(found):
+        figures = {
+            "replicated-uniques": Result("replicated-uniques", float(value), "", unit="%").to_dict(
+                whole=True
+            ),
+            "two-way-utility": Result("two-way-utility", 3.0, "").to_dict(whole=True),
+        }
+        body = {"figures": {"one": figures}, "notes": {"one": []}}
+        job_path(tmp_path, candidate, replicate).write_text(json.dumps(body))
+    release = conclude(plan, tmp_path)
+    assert (release.chosen is not None) == safe
+    if not safe:
+        assert "repU <= 10 %: 11 % against 10 %, not met" in release.why
 
 
 @pytest.mark.parametrize("names", [("broken", "good"), ("good", "broken")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,11 +73,34 @@ def test_holdings_count_as_one():
     assert not hit(PPercent(20), alone)
 
 
+def test_a_rule_asks_for_what_contributors_and_holdings_ask_for():
+    """Sums as above: 2 above the cell by holdings, where contributors ask for nothing."""
+    held = cell([30.0, 30.0, 30.0, 10.0], contributor=list("ABCD"), holding=["H", "H", "C", "D"])
+    assert PPercent(20).protects(held).upper[1] == pytest.approx(0.2 * 60 - 10)
+    assert Dominance([(1, 50)]).protects(held).upper[1] == pytest.approx(60 / 0.5 - 100)
+    nothing = cell([0.0, 0.0], contributor=["A", "B"], holding=["H", "H"])
+    assert FewContributors(1).protects(nothing).zeros  # a holding has 0, though two firms have it
+    assert not FewContributors(1).protects(cell([0.0, 0.0], contributor=["A", "B"])).zeros
+
+
 def test_an_insider_knows_its_whole_holding():
-    data = {"a": list("wxyz"), "v": [5.0, 6.0, 7.0, 8.0], "f": list("ABCD"), "h": ["H", "H", "C", "D"]}
-    model = define(data, by="a", value="v", contributor="f", holding="h")
-    result = protect(model, FewContributors(1), repair=False)
-    assert audit(result, intervals="none").passed == result.suppressed[1:].all() or result.suppressed[0]
+    """A, B and C have a cell each. Who owns A and B takes both off the total, and has C unless a fourth is hidden."""
+    data = {"a": list("wxyzz"), "v": [5.0, 6.0, 7.0, 8.0, 9.0], "f": list("ABCDE"), "h": list("HHCDE")}
+    apart = define(data, by="a", value="v", contributor="f")
+    held = define(data, by="a", value="v", contributor="f", holding="h")
+    three = protect(apart, FewContributors(1))
+    assert three.suppressed.tolist() == [False, True, True, True, False]
+    assert audit(three, intervals="none").passed
+    assert not audit(replace(three, model=held), intervals="none").passed
+    assert protect(held, FewContributors(1)).suppressed.sum() == 4
+
+
+@pytest.mark.parametrize("columns", [{"weight": [5.0, 5.0]}, {}], ids=["of a sample", "with nothing"])
+def test_two_contributors_are_few_by_default_where_p_percent_sees_nothing(columns):
+    """Of a sample enough is left beside the two largest; of 0 any part is 0."""
+    model = cell([30.0, 20.0] if columns else [0.0, 0.0], **columns)
+    assert not hit(PPercent(10), model)
+    assert any(hit(rule, model) for rule in default_rules(model))
 
 
 def test_weights_as_in_tau_argus():

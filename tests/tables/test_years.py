@@ -81,9 +81,12 @@ def test_values_that_hardly_change_are_known_too():
     last = {"a": list("wxyz"), "n": [100, 7, 900, 1200]}
     this = {"a": list("wxyz"), "n": [101, 2, 905, 1190]}
     before = protect(define(last, by="a", freq="n"), SmallCount(3))
-    strict = protect_years(before, define(this, by="a", freq="n"), SmallCount(3), unchanged_percent=2)
-    assert strict.checked.passed
-    assert strict.price >= 0
+    now = define(this, by="a", freq="n")
+    for percent, hidden in ((0, ["w", "x"]), (0.5, ["w", "x"]), (2, ["Total", "x"])):
+        # 1 of 100, 5 of 900 and 10 of 1200: from 1 % on w, y and z are known of last year, so that the total tells x
+        found = protect_years(before, now, SmallCount(3), unchanged_percent=percent)
+        assert found.checked.passed
+        assert found.now.model.cells["a"].filter(found.now.suppressed).to_list() == hidden
 
 
 @pytest.mark.parametrize("contributor", ["firm", None])

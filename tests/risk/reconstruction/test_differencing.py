@@ -187,13 +187,15 @@ def test_other_dates_count_only_if_the_people_are_the_same():
     assert len(differencing(old | new, same_people=True).follows) == 1
 
 
-def test_ranges_bound_small_groups_without_giving_them():
+@pytest.mark.parametrize(("threshold", "small"), [(10, True), (8, True), (7, False)])
+def test_ranges_bound_small_groups_without_giving_them(threshold, small):
+    """95 rounded to 3 is 93 to 97 of 100: 3 to 7 others, fewer than 8 for certain, not fewer than 7."""
     domains = {"age": ["0-79", "80+"]}
     all_ages = Entry("all", Table.from_frame({"age": ["Total"], "n": [100]}))
     young = Entry("young", Table.from_frame({"age": ["0-79"], "n": [95]}), kind="rounded", base=3)
-    found = differencing(Published.from_entries([all_ages, young], domains))
+    found = differencing(Published.from_entries([all_ages, young], domains), threshold=threshold)
     assert not found.follows
-    assert [(s.low, s.high) for s in found.bounded if "80+" in s.group] == [(3, 7)]
+    assert [(s.low, s.high) for s in found.bounded if "80+" in s.group] == [(3, 7)] * small
 
 
 def test_the_ledger_notices_a_changed_line(tmp_path):
