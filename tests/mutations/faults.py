@@ -1008,7 +1008,7 @@ FAULTS = [
         "tables/rules.py",
         "return (FewContributors(2), PPercent(10)) if",
         "return (FewContributors(1), PPercent(10)) if",
-        "tests/tables/test_rules.py -k few_by_default",
+        "tests/tables/test_rules.py -k are_few_by_default",
     ),
     Fault(
         "tables/contributions.py",

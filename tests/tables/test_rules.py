@@ -78,9 +78,9 @@ def test_a_rule_asks_for_what_contributors_and_holdings_ask_for():
     held = cell([30.0, 30.0, 30.0, 10.0], contributor=list("ABCD"), holding=["H", "H", "C", "D"])
     assert PPercent(20).protects(held).upper[1] == pytest.approx(0.2 * 60 - 10)
     assert Dominance([(1, 50)]).protects(held).upper[1] == pytest.approx(60 / 0.5 - 100)
-    nothing = cell([0.0, 0.0], contributor=["A", "B"], holding=["H", "H"])
-    assert FewContributors(1).protects(nothing).zeros  # a holding has 0, though two firms have it
-    assert not FewContributors(1).protects(cell([0.0, 0.0], contributor=["A", "B"])).zeros
+    even, firms = [5.0, -5.0], ["A", "B"]
+    assert FewContributors(1).protects(cell(even, contributor=firms, holding=["H", "H"])).zeros
+    assert not FewContributors(1).protects(cell(even, contributor=firms)).zeros
 
 
 def test_an_insider_knows_its_whole_holding():
@@ -95,10 +95,9 @@ def test_an_insider_knows_its_whole_holding():
     assert protect(held, FewContributors(1)).suppressed.sum() == 4
 
 
-@pytest.mark.parametrize("columns", [{"weight": [5.0, 5.0]}, {}], ids=["of a sample", "with nothing"])
-def test_two_contributors_are_few_by_default_where_p_percent_sees_nothing(columns):
-    """Of a sample enough is left beside the two largest; of 0 any part is 0."""
-    model = cell([30.0, 20.0] if columns else [0.0, 0.0], **columns)
+def test_two_contributors_of_a_sample_are_few_by_default():
+    """Of 5 × 30 + 5 × 20 enough is left beside the two largest for the p % rule; the two know each other all the same."""
+    model = cell([30.0, 20.0], weight=[5.0, 5.0])
     assert not hit(PPercent(10), model)
     assert any(hit(rule, model) for rule in default_rules(model))
 
