@@ -96,7 +96,7 @@ def test_an_insider_knows_its_whole_holding():
 
 
 def test_two_contributors_of_a_sample_are_few_by_default():
-    """Of 5 × 30 + 5 × 20 enough is left beside the two largest for the p % rule; the two know each other all the same."""
+    """Of 5 × 30 + 5 × 20 enough is left beside the two largest for the p % rule, but two are two."""
     model = cell([30.0, 20.0], weight=[5.0, 5.0])
     assert not hit(PPercent(10), model)
     assert any(hit(rule, model) for rule in default_rules(model))
