@@ -156,6 +156,18 @@ def test_a_planned_zero_that_gives_a_suppressed_cell_away_is_held():
     ]
 
 
+def test_what_followed_of_other_people_does_not_excuse_a_planned_table():
+    whole = {"region": [*REGIONS["region"], "Total"], "n": [*REGIONS["n"], "494"]}
+    out = Published.from_tables({"r": whole}, date="2024")
+    new = Published.from_tables({"new": whole}, date="2025")
+    assert holds_for(out, new) == []  # nothing new about the same people
+    held = holds_for(out, new, same_people=False)
+    assert len(held) == 1
+    assert held[0].startswith("new [")
+    found = differencing(out | new)
+    assert {margin for small in found.follows for margin, _ in small.cells} == {0, 1, 2, 3}
+
+
 def test_ranges_that_leave_no_choice_give_a_withheld_cell_away():
     parts = Entry("parts", Table.from_frame({"a": ["x", "y"], "n": [3, 3]}), kind="rounded", base=3)
     whole = Entry("whole", Table.from_frame({"a": ["Total"], "n": [2]}))

@@ -109,17 +109,24 @@ def differencing(
     dates = sorted({margin.date for margin in published.margins})
     if same_people or len(dates) < 2:
         return _together(published, threshold, most)
-    found = [
-        _together(
-            replace(published, margins=tuple(m for m in published.margins if m.date == date)), threshold, most
-        )
-        for date in dates
-    ]
+    found = [_dated(published, date, threshold, most) for date in dates]
     return Differences(
         threshold, tuple(s for d in found for s in d.follows), tuple(s for d in found for s in d.bounded),
         sum(d.looked_at for d in found), all(d.whole for d in found), np.concatenate([d.alive for d in found]),
         tuple(n for d in found for n in d.alone),
     )  # fmt: skip
+
+
+def _dated(published: Published, date: str, threshold: int, most: int) -> Differences:
+    """What follows from the tables of one date; cells keep the number of their table among all."""
+    numbers = [i for i, margin in enumerate(published.margins) if margin.date == date]
+    part = replace(published, margins=tuple(published.margins[i] for i in numbers))
+    found = _together(part, threshold, most)
+    kinds = (
+        tuple(replace(small, cells=tuple((numbers[m], place) for m, place in small.cells)) for small in kind)
+        for kind in (found.follows, found.bounded)
+    )
+    return replace(found, **dict(zip(("follows", "bounded"), kinds, strict=True)))
 
 
 def _together(published: Published, threshold: int, most: int) -> Differences:

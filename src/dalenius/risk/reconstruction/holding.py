@@ -21,6 +21,11 @@ def holds_for(
     Only groups that neither follow from the earlier tables alone nor stand in them count. Empty where the planned
     tables may go out.
 
+    Parameters
+    ----------
+    same_people
+        Whether tables of different dates speak of the same people. Otherwise each date is looked at alone.
+
     Examples
     --------
     >>> domains = {"age": ["0-79", "80+"]}
@@ -29,14 +34,18 @@ def holds_for(
     >>> holds_for(out, new)
     ['young [age = 0-79]']
     """
+    dates = sorted({margin.date for margin in planned.margins})
+    if not same_people:  # what speaks of other people neither helps an outsider nor excuses anything
+        parts = [[_of_date(side, date) for side in (earlier, planned)] for date in dates]
+        return [cell for part in parts for cell in holds_for(*part, threshold=threshold)]
     own = len(earlier.margins)
     both = earlier | planned
     before = replace(both, margins=both.margins[:own])
-    known = differencing(before, threshold=threshold, same_people=same_people)
+    known = differencing(before, threshold=threshold, same_people=True)
     stand = [*(small.members for small in known.follows), *_printed(before, known.alive)]
     held: list[str] = []
     for _ in range(sum(len(m.keys) for m in planned.margins)):
-        found = differencing(both, threshold=threshold, same_people=same_people)
+        found = differencing(both, threshold=threshold, same_people=True)
         new = _not_among(found, stand, before.columns, known.alive)
         if not new:
             return held
@@ -45,6 +54,10 @@ def holds_for(
         margins = (_held(m, place) if i == number else m for i, m in enumerate(both.margins))
         both = replace(both, margins=tuple(margins))
     return held
+
+
+def _of_date(published: Published, date: str) -> Published:
+    return replace(published, margins=tuple(m for m in published.margins if m.date == date))
 
 
 def _printed(published: Published, cells: Ints) -> list[Ints]:
