@@ -54,7 +54,8 @@ def check_one(seed: int) -> tuple[int, int]:
     for small in found.follows:
         group = members(small)
         assert small.low == small.high == counts[list(group)].sum(), seed
-        assert read(small.group) & truth.alive == group, (seed, small.group)
+        if not small.group.startswith("some of "):  # too many parts to be said
+            assert read(small.group) & truth.alive == group, (seed, small.group)
         if small.recipe is None:
             assert truth.most(group) == truth.most(group, -1) == small.low, seed
             continue
@@ -89,7 +90,7 @@ def check_monotone(seed: int) -> int:
     withheld = {group for one in made[:2] for group in one.withheld}
     for small in first.follows:
         group = members(small) & truth.alive
-        if read(small.group) in withheld and read(small.group) not in printed:
+        if small.withheld is not None and read(small.group) in withheld and read(small.group) not in printed:
             assert group in told[: len(both.follows)], (seed, small.group)
         assert frozenset().union(*(g for g in told if g <= group)) == group, (seed, small.group)
     return len(first.follows)

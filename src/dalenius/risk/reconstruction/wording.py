@@ -11,7 +11,7 @@ from dalenius.published import Margin, Published
 from dalenius.published.arrays import Bools, Ints
 
 MOST_VALUES = 4
-MOST_PARTS = 3
+MOST_PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,9 @@ class Wording:
         parts = self._parts(inside)
         if len(parts) <= MOST_PARTS:
             return " and ".join(f"({self._box(part)})" for part in parts)
-        return f"{self._box(inside)} ({int(inside.sum())} of {int(around.sum())} combinations of values)"
+        return (
+            f"some of {self._box(inside)} ({int(inside.sum())} of {int(around.sum())} combinations of values)"
+        )
 
     def _around(self, inside: Bools) -> Bools:
         """All cells that have, in every column, a value that some cell of the group has."""
@@ -59,16 +61,18 @@ class Wording:
         """The group taken apart by the values of one column, and again by those of the next, until each is said."""
         if np.array_equal(self._around(inside), inside):
             return [inside]
-        best: list[Bools] = []
-        for j in range(self.cells.shape[1]):
-            values = np.unique(self.cells[inside, j])
-            if len(values) < 2 or len(values) > MOST_PARTS:
-                continue
-            pieces = [inside & (self.cells[:, j] == value) for value in values]
-            parts = [part for piece in pieces for part in self._parts(piece)]
-            if not best or len(parts) < len(best):
-                best = parts
-        return best or [inside] * (MOST_PARTS + 1)
+        best: list[Bools] = [inside] * (MOST_PARTS + 1)
+        fewest = len(inside) + 1
+        for codes in self.cells.T:
+            values = np.unique(codes[inside])
+            if 1 < len(values) <= MOST_PARTS:
+                pieces = [inside & (codes == value) for value in values]
+                left = sum(int((self._around(piece) & ~piece).any()) for piece in pieces)
+                if (left, len(pieces)) < (fewest, len(best)):
+                    best, fewest = pieces, left
+        if fewest > len(inside):
+            return best
+        return [part for piece in best for part in self._parts(piece)]
 
     def _box(self, inside: Bools) -> str:
         said = []
