@@ -122,11 +122,11 @@ def _dated(published: Published, date: str, threshold: int, most: int) -> Differ
     numbers = [i for i, margin in enumerate(published.margins) if margin.date == date]
     part = replace(published, margins=tuple(published.margins[i] for i in numbers))
     found = _together(part, threshold, most)
-    kinds = (
+    follows, bounded = (
         tuple(replace(small, cells=tuple((numbers[m], place) for m, place in small.cells)) for small in kind)
         for kind in (found.follows, found.bounded)
     )
-    return replace(found, **dict(zip(("follows", "bounded"), kinds, strict=True)))
+    return replace(found, follows=follows, bounded=bounded)
 
 
 def _together(published: Published, threshold: int, most: int) -> Differences:
