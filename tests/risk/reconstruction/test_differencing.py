@@ -169,6 +169,14 @@ def test_what_followed_of_other_people_does_not_excuse_a_planned_table():
     assert {margin for small in found.follows for margin, _ in small.cells} == {0, 1, 2, 3}
 
 
+def test_cells_that_must_be_empty_are_left_out_of_recipes():
+    fine = {"a": ["1", "y"], "b": ["p", "q"], "n": [":c", "50"]}
+    tables = {"fine": fine, "a": {"a": ["1", "2", "y"], "n": [6, 40, 90]}, "b": {"b": ["q"], "n": [50]}}
+    found = differencing(Published.from_tables(tables, domains={"a": ["1", "2", "y"], "b": ["p", "q"]}))
+    # all 50 of q are in y, so that nobody of 1 and 2 is there
+    assert "a = 1, b = p = + a [a = 1] = 6" in [str(small.recipe) for small in found.follows]
+
+
 def test_ranges_that_leave_no_choice_give_a_withheld_cell_away():
     parts = Entry("parts", Table.from_frame({"a": ["x", "y"], "n": [3, 3]}), kind="rounded", base=3)
     whole = Entry("whole", Table.from_frame({"a": ["Total"], "n": [2]}))
