@@ -137,8 +137,8 @@ class Comparison:
         With other columns in it, or beside a mean, it takes more than a subtraction: a person looks.
         """
         variable = self.out.query.variable
-        common = bool(words_of(variable) & words_of(earlier.variable))
         both = self.form and earlier.form
+        common = bool(words_of(variable) & words_of(earlier.variable)) or self._same_outcome(earlier)
         if not common and not both:
             return
         old = self.memory.read(earlier.digest)
@@ -157,6 +157,18 @@ class Comparison:
         if both and common:
             self.near.append((1.0, earlier))
 
+    def _same_outcome(self, earlier: Earlier) -> bool:
+        """Whether most people have the same outcome in both, under whatever name."""
+        mine = self.memory.outcome(self.out, self.part) if self.form else self.held
+        name = earlier.outcome if earlier.form else earlier.held
+        if mine is None or name is None or mine.places is not None:
+            return False
+        before = self.memory.contributions(name)
+        if before.places is not None:
+            return False
+        there, same = shared(mine, before, self.memory.units)
+        return int(same.sum()) >= self.policy.threshold and 2 * int(same.sum()) >= int(there.sum())
+
     def _sets(self, earlier: Earlier, old: Partition, table: Ints | None = None) -> bool:
         """Compare the people behind two outputs, by one joint count if each is in one cell only."""
         if not (old.simple and self.part.simple) or (self.part.cells + 1) * (old.cells + 1) > MOST_PAIRS:
@@ -165,6 +177,9 @@ class Comparison:
         groups, whole = pair_groups(table, self.policy.threshold)
         self.complete &= whole
         groups = [group for group in groups if not _whole_columns(group, table)]
+        if self.fine > 1:  # small parts of a cell that its own checks allow
+            turned = [[(b, a) for a, b in group] for group in groups]
+            groups = [g for g, back in zip(groups, turned, strict=True) if not _whole_columns(back, table.T)]
         self._mark_places(groups, table)
         if groups:
             self.lines.append(self._line(earlier))
@@ -196,7 +211,9 @@ class Comparison:
         found: Found = small_groups(atoms, self.policy.threshold)
         self.complete &= found.complete
         own = sp.csc_matrix(atoms.matrix)[:, : self.part.cells]
-        groups = _fresh(atoms, found.groups, self.part.cells)
+        groups = _fresh(atoms, found.groups, slice(self.part.cells, None))
+        if self.fine > 1:
+            groups = _fresh(atoms, groups, slice(0, self.part.cells))
         for group in groups:
             self._mark((np.flatnonzero(own[np.flatnonzero(group)].sum(axis=0)) + 1).tolist())
         hit = bool(groups)
@@ -378,9 +395,9 @@ def _who(outputs: Sequence[Earlier]) -> str:
     return " and ".join(told) or "its own margins"
 
 
-def _fresh(atoms: Atoms, groups: list[Bools], own: int) -> list[Bools]:
-    """Groups that do not follow from the earlier outputs alone: those are not the new one's doing."""
-    rest = sp.csc_matrix(atoms.matrix)[:, own:]
+def _fresh(atoms: Atoms, groups: list[Bools], alone: slice) -> list[Bools]:
+    """Groups that do not follow from some of the cells alone: what earlier outputs tell is not the new one's doing."""
+    rest = sp.csc_matrix(atoms.matrix)[:, alone]
     if not groups or not rest.nnz:
         return groups
     known = given_away(Atoms(atoms.counts, rest), sp.csc_matrix(np.array(groups, np.int64).T))

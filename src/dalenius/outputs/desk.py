@@ -248,12 +248,16 @@ class Desk:
 
     def check(self, table: Any, data: Any = None, by: Any = None, value: str | None = None, statistic: str = "count",
               **options: Any) -> Output:  # fmt: skip
-        """Check a table that was made already: by all checks with its data, alone only by its figures."""
-        if data is not None:
-            return self.table(data, by or (), value, statistic, **options)
-        from dalenius.outputs.wraps.tables import made_table  # noqa: PLC0415
+        """Check a table that was made already: by all checks with its data, alone only by its figures.
 
-        return made_table(self, table, statistic)
+        With data the table is made anew. Where the one handed over shows something else a person looks; what is kept
+        and would leave is the table that the data give.
+        """
+        from dalenius.outputs.wraps.tables import compared_table, made_table  # noqa: PLC0415
+
+        if data is None:
+            return made_table(self, table, statistic)
+        return compared_table(self, table, self.table(data, by or (), value, statistic, **options), by)
 
     def file(self, path: str | Path, comment: str = "") -> Output:
         """Put a file into the outputs: blocked by its ending, or for a person to look at."""

@@ -6,7 +6,7 @@ percent: cells taken out, categories merged, figures moved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -119,6 +119,8 @@ def repair(out: Output, way: str = "auto", **options: Any) -> Output:
         attempt.merged or out.merged,
         attempt.exact,
     )
+    if way == "noise":
+        out.desk.memory.drawn.pay(out, attempt.facts["epsilon"], options.get("ledger") is not None)
     out.record.fix, out.record.loss = way, {"price_percent": round(attempt.price, 4), **attempt.facts}
     out.desk.judged(out, notes=[attempt.told])
     if attempt.merged is None and out.render is not None:
@@ -287,24 +289,33 @@ def cell_key(out: Output, largest: int = 5, variance: float = 4.0) -> Attempt:
         places,
         largest,
         "all counts are moved a little by cell keys",
-        "review",
+        "whether moves of this size are enough is for a person to decide",
     )
 
 
 @fix
 def noise(out: Output, epsilon: float = 1.0, ledger: str | Budget | None = None) -> Attempt:
-    """Counts with noise under a privacy budget (OpenDP); fresh noise each time, so the ledger pays each time."""
-    values = _counts(out)
+    """Counts with noise under a privacy budget (OpenDP), paid out of a ledger where there is one.
+
+    Drawn once for a table: asked for again it is the same, because the average of many draws would be the truth. Other
+    tables are paid anew, and what the project has spent altogether is told to whoever decides.
+    """
+    values, drawn = _counts(out), out.desk.memory.drawn
     model, places = count_model(out.query, next(iter(values.values())))
-    altered = noisy_table(
-        model,
-        Budget(epsilon=epsilon),
-        assume_public_codes=True,
-        ledger=ledger,
-        output="an output fixed by noise",
-    )
+    name = drawn.name(out, epsilon, ledger is not None)
+    held = drawn.get(name)
+    if held is None:
+        budget = Budget(epsilon=epsilon)
+        altered = noisy_table(
+            model, budget, assume_public_codes=True, ledger=ledger, output="an output fixed by noise"
+        )
+        held = drawn.keep(name, epsilon, np.asarray(altered.values, np.float64))
     told = f"all counts carry noise for ε = {epsilon:g}{'' if ledger is not None else ', which no ledger adds up'}"
-    return _changed(out, "noise", altered, places, 0, told, "review")
+    spent = drawn.spent(name)
+    words = "whether noise of this size is enough is for a person to decide"
+    words += f"; with it ε = {spent:g} is spent on noise in this project" if spent > epsilon else ""
+    made = _changed(out, "noise", Altered(model, held, "noise"), places, 0, told, words)
+    return replace(made, facts={**made.facts, "epsilon": epsilon})
 
 
 def _counts(out: Output) -> Values:
@@ -314,14 +325,15 @@ def _counts(out: Output) -> Values:
         out.query.value is not None
         or len(values) != 1
         or not out.query.dimensions
+        or out.query.facts.get("shares")
         or not stats <= {"count", "size", "histogram", "scatter plot", "pie chart", "bar chart of counts"}
     ):
-        raise OptionError("this fix is for tables of counts")
+        raise OptionError("this fix is for tables of counts; of shares make the table of counts first")
     return values
 
 
 def _changed(
-    out: Output, way: str, altered: Altered, places: Any, reach: int, told: str, verdict: str = ""
+    out: Output, way: str, altered: Altered, places: Any, reach: int, told: str, doubt: str = ""
 ) -> Attempt:
     """An attempt in which figures are moved."""
     name, truth = next(iter(out.original.items())) if out.original else ("", np.zeros(0))
@@ -330,9 +342,8 @@ def _changed(
     kept = tuple(f for f in judged.findings if f.check == "unit")
     low = out.flagged & (shown + reach < out.desk.policy.threshold) & (shown > 0)
     found = finding("min_threshold", evidence, low, "the rounded count still tells that few are behind it")
-    if verdict:
-        words = "whether noise of this size is enough is for a person to decide"
-        found = finding(way, evidence, np.ones(1, np.bool_), words, verdict="review")
+    if doubt:
+        found = finding(way, evidence, np.ones(1, np.bool_), doubt, verdict="review")
     again = replace(judged, findings=(*kept, found))
     change = np.abs(shown - truth)[: out.query.cells]
     price = 100.0 * change.sum() / max(np.abs(truth[: out.query.cells]).sum(), 1.0)
@@ -349,8 +360,14 @@ def merge(out: Output, most: int = MOST_MERGES) -> Attempt:
     values = _need_values(out)
     stats = list(values)
     query, tried = out.query, 0
-    if not query.dimensions or query.facts.get("steps") or any(s not in MERGED for s in stats):
-        raise OptionError("categories can be merged in tables of counts, sums, means and ends only")
+    over = query.facts.get("shares")
+    whole = over and len(stats) == 1 and not query.margins
+    if (
+        not query.dimensions
+        or query.facts.get("steps")
+        or (not whole and (over or any(s not in MERGED for s in stats)))
+    ):
+        raise OptionError("categories can be merged in tables of counts, shares, sums, means and ends only")
     judged = judge(query, out.desk.policy)
     start = query.cells
     while judged.status == "fail" and tried < most:
@@ -362,13 +379,21 @@ def merge(out: Output, most: int = MOST_MERGES) -> Attempt:
         looked.sort(key=lambda pair: (_left(pair[0]), -pair[1].cells))
         judged, query = looked[0]
     evidence = judged.evidence
-    shown = {s: np.asarray(MERGED[s](evidence), np.float64) for s in stats}
+    shown = {s: np.asarray(MERGED["count" if whole else s](evidence), np.float64) for s in stats}
+    if whole:
+        shown = {s: _shares(query, v, over or ()) for s, v in shown.items()}
     judged = _looked_back(out, judged, shown, query)
     told = f"categories merged: {start} cells became {query.cells}"
     price = 100.0 * (1.0 - query.cells / start)
     return Attempt(
         "merge", judged, shown, price, told, merged=query, facts={"cells_lost": float(start - query.cells)}
     )
+
+
+def _shares(query: Query, counts: Floats, over: Sequence[int]) -> Floats:
+    """Counts as shares that add up to 1 over some dimensions."""
+    grid = counts.reshape(query.shape)
+    return _ratio(grid, np.broadcast_to(grid.sum(axis=tuple(over), keepdims=True), grid.shape)).ravel()
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

@@ -7,6 +7,8 @@ away and differences between tables of the same layout can be seen.
 from __future__ import annotations
 
 import html.parser
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -14,15 +16,19 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy.sparse as sp
 
-from dalenius.core.errors import DaleniusError, FileError
+from dalenius.core.errors import DaleniusError, FileError, counted
 from dalenius.data import read
 from dalenius.outputs.checks import ORDER, Verdict, file_type
 from dalenius.outputs.policy import Policy
-from dalenius.outputs.query import Bools, Floats
+from dalenius.outputs.query import Floats
+from dalenius.published.nullspace import computable_cells
+from dalenius.published.totals import totals_of
 
 TABLES = (".csv", ".tsv", ".xlsx", ".html", ".htm")
-TOTALS = ("all", "total", "sum", "margin")
+MOST_INNER = 20_000
+"""Cells of a table that is searched for missing ones that follow."""
 WEAKER = "Checked without the data: people behind the figures were not counted. A pass here is a review."
 
 
@@ -54,6 +60,14 @@ class _Sheet:
     labels: list[str]
     names: list[str]
     numbers: Floats
+    texts: dict[str, list[str]]
+
+    def cells(self) -> tuple[dict[str, list[str]], Floats]:
+        """The table with one row a cell: labels by column, and what is printed."""
+        columns = {name: [label for label in held for _ in self.names] for name, held in self.texts.items()}
+        if len(self.names) > 1:
+            columns["(column)"] = self.names * len(self.labels)
+        return columns, self.numbers.ravel()
 
     @property
     def counts(self) -> bool:
@@ -99,21 +113,46 @@ def _alone(finding: FileFinding, sheet: _Sheet, policy: Policy) -> None:
     if not sheet.counts:
         finding.seen.append("figures that are no counts; how many people stand behind them is not known")
         return
-    inner = sheet.numbers[~_total_rows(sheet)][:, ~_total_columns(sheet)]
+    columns, counts = sheet.cells()
+    totals = totals_of(columns, counts)
+    inner = counts[~np.logical_or.reduce([np.isin(labels, totals.labels) for labels in columns.values()])]
     few = int(((inner > 0) & (inner < policy.threshold)).sum())
     if few:
         finding.fault(f"{few} {'count' if few == 1 else 'counts'} below {policy.threshold}")
     if policy.zeros and bool((inner == 0).any()):
         finding.fault("empty cells: nobody of the row is there")
-    for name, numbers, total in (
-        ("row", sheet.numbers, _total_columns(sheet)),
-        ("column", sheet.numbers.T, _total_rows(sheet)),
-    ):
-        gaps = (
-            np.isnan(numbers[:, ~total]).sum(axis=1) == 1 if total.any() else np.zeros(len(numbers), np.bool_)
+    follow = following(columns, counts, totals.labels)
+    if follow:
+        finding.fault(
+            f"{counted(follow, 'missing cell')} {'follows' if follow == 1 else 'follow'} from what is shown"
         )
-        if bool((gaps & ~np.isnan(numbers[:, total]).any(axis=1)).any()) if total.any() else False:
-            finding.fault(f"a {name} with its total and one missing cell: the cell follows")
+
+
+def following(columns: Mapping[str, Sequence[str]], counts: Floats, totals: Sequence[str]) -> int:
+    """How many missing cells of a table follow from the others, through whatever rows and columns.
+
+    Examples
+    --------
+    >>> columns = {"g": ["a", "b", "All"] * 3, "c": ["x"] * 3 + ["y"] * 3 + ["All"] * 3}
+    >>> gaps = np.array([np.nan, np.nan, 40, np.nan, 25, 60, 45, 55, 100])
+    >>> following(columns, gaps, ["All"])  # b by its column, then a by its rows
+    3
+    """
+    gaps = np.isnan(counts)
+    codes = [np.unique(np.asarray(labels), return_inverse=True) for labels in columns.values()]
+    summed = [np.isin(levels, totals) for levels, _ in codes]
+    place = [code.ravel() for _, code in codes]
+    if not gaps.any() or not any(mask[code].any() for mask, code in zip(summed, place, strict=True)):
+        return 0
+    whole = [np.flatnonzero(~mask) for mask in summed]
+    if math.prod(map(len, whole)) > MOST_INNER:
+        return 0
+    inner = np.stack(np.meshgrid(*whole, indexing="ij")).reshape(len(place), -1)
+    covers = np.ones((inner.shape[1], len(counts)), np.bool_)
+    for own, mask, code in zip(inner, summed, place, strict=True):
+        covers &= mask[code][None, :] | (own[:, None] == code[None, :])
+    matrix = sp.csc_matrix(covers.astype(np.int64))
+    return int((computable_cells(matrix, ~gaps) & gaps & covers.any(axis=0)).sum())
 
 
 def _between(first: FileFinding, one: _Sheet, second: FileFinding, two: _Sheet, policy: Policy) -> None:
@@ -129,14 +168,6 @@ def _between(first: FileFinding, one: _Sheet, second: FileFinding, two: _Sheet, 
     if bool(((gap > 0) & (gap < policy.threshold)).any()):
         for finding, other in ((first, two.file), (second, one.file)):
             finding.fault(f"differs by fewer than {policy.threshold} from {other}")
-
-
-def _total_rows(sheet: _Sheet) -> Bools:
-    return np.array([label.strip().lower() in TOTALS for label in sheet.labels], np.bool_)
-
-
-def _total_columns(sheet: _Sheet) -> Bools:
-    return np.array([name.strip().lower() in TOTALS for name in sheet.names], np.bool_)
 
 
 def _read(path: Path, name: str, finding: FileFinding) -> list[_Sheet]:
@@ -173,6 +204,7 @@ def _sheet(frame: pl.DataFrame, file: str) -> list[_Sheet]:
             labels,
             figures,
             np.column_stack([numbers[n].fill_null(float("nan")).to_numpy() for n in figures]),
+            {n: ["" if v is None else str(v) for v in frame[n]] for n in texts} or {"row": labels},
         )
     ]
 

@@ -36,7 +36,7 @@ class History:
         return True
 
     def add(self, what: str, session: str = "", uid: str = "", digest: str = "") -> None:
-        """Write down a change: "key", "units", "kept", "forgotten" or "handed"."""
+        """Write down a change: "key", "units", "kept", "forgotten", "handed" or "drawn"."""
         number, before = self._last()
         state = _next(before, what, session, uid, digest)
         row = (number + 1, what, session, uid, digest, state)
@@ -91,7 +91,14 @@ class History:
         found = {
             (s, u): d for s, u, d in self.store.execute("select session, uid, digest from outputs").fetchall()
         }
-        return [] if found == kept else ["outputs were taken out of it or put into it by hand"]
+        if found != kept:
+            return ["outputs were taken out of it or put into it by hand"]
+        noise = {str(row[0]) for row in self.store.execute("select name from drawn").fetchall()}
+        return (
+            []
+            if noise == {row[4] for row in rows if row[1] == "drawn"}
+            else ["noise was taken out of it by hand"]
+        )
 
 
 def _next(before: str, what: str, session: str, uid: str, digest: str) -> str:

@@ -14,7 +14,7 @@ import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from dalenius.data.atomic import PRIVATE_FILE, private_folder
 from dalenius.outputs.checks import Finding
 from dalenius.outputs.comparison import compared
 from dalenius.outputs.contributions import Contributions
+from dalenius.outputs.drawn import Drawn
 from dalenius.outputs.hashing import unit_words
 from dalenius.outputs.history import History
 from dalenius.outputs.partition import Partition
@@ -48,7 +49,7 @@ create table if not exists partitions (digest text primary key, cells integer, b
 create table if not exists contributions (name text primary key, variable text, body blob);
 create table if not exists outputs (
   id integer primary key, session text, desk text, uid text, command text, variable text, labels text, digest text,
-  held text, form integer not null default 0, unique (session, uid));
+  held text, form integer not null default 0, outcome text, unique (session, uid));
 """
 
 
@@ -66,6 +67,7 @@ class Earlier:
     digest: str
     held: str | None
     form: bool = False
+    outcome: str | None = None
 
     @property
     def told(self) -> str:
@@ -96,9 +98,12 @@ class Memory:
                 os.chmod(place, PRIVATE_FILE)
                 self.store.execute("pragma journal_mode = wal")
             self.store.executescript(TABLES)
-            if "form" not in [row[1] for row in self.store.execute("pragma table_info(outputs)")]:
-                self.store.execute("alter table outputs add column form integer not null default 0")
+            there = [row[1] for row in self.store.execute("pragma table_info(outputs)")]
+            for name, kind in (("form", "integer not null default 0"), ("outcome", "text")):
+                if name not in there:  # a memory of an earlier version
+                    self.store.execute(f"alter table outputs add column {name} {kind}")
             self.history = History(self.store, self.key)
+            self.drawn = Drawn(self, self.store)
         except sqlite3.DatabaseError:
             raise FileError(f"{place}: this is not the memory of a project; choose another folder") from None
         self._known: tuple[Any, Ints] | None = None
@@ -109,7 +114,7 @@ class Memory:
         self._cache: dict[str, Contributions] = {}
 
     @contextmanager
-    def _change(self) -> Iterator[None]:
+    def change(self) -> Iterator[None]:
         """One change of the file: whole or not at all."""
         self.store.execute("begin immediate")
         try:
@@ -121,8 +126,8 @@ class Memory:
 
     def start_anew(self) -> None:
         """Empty the memory; the trail keeps why."""
-        with self._change():
-            for table in ("units", "partitions", "contributions", "outputs", "history"):
+        with self.change():
+            for table in ("units", "partitions", "contributions", "outputs", "drawn", "history"):
                 self.store.execute(f"delete from {table}")
         self._known, self._hashes, self._batches = None, np.zeros(0, np.uint64), 0
         self._cache.clear()
@@ -140,7 +145,7 @@ class Memory:
         if self._known is not None and _same(self._known[0], ids):
             return self._known[1]
         hashes = unit_words(ids, self.key)
-        with self._change():
+        with self.change():
             self._refresh()
             numbers, fresh = _placed(self._hashes, hashes)
             if len(fresh):
@@ -196,6 +201,14 @@ class Memory:
             self._held = (part, Contributions.of(query, part, self._hidden(out), rows, words, self.key))
         return self._held[1]
 
+    def outcome(self, out: Output, part: Partition) -> Contributions | None:
+        """What each unit's outcome of a model is; None for everything else."""
+        value, rows = out.query.facts.get("outcome"), self.rows_of(out)
+        if value is None or rows is None or value.ndim != 1:
+            return None
+        query = replace(out.query, value=value)
+        return Contributions.of(query, part, self._hidden(out), rows, self._hashes[: self.units], self.key)
+
     @staticmethod
     def _hidden(out: Output) -> Bools:
         return out.hidden if out.merged is None else np.zeros(len(out.merged.frame()), np.bool_)
@@ -215,16 +228,17 @@ class Memory:
         if part is None:
             return
         body = part.body
-        digest, held = Partition.digest(body), self.contributed(out, part)
+        digest, held, outcome = Partition.digest(body), self.contributed(out, part), self.outcome(out, part)
         labels = self.labels((out.merged or out.query).frame())
-        with self._change():
+        with self.change():
             name = None if held is None else self._put(out.query.variable, held)
+            target = None if outcome is None else self._put(f"outcome of {out.query.variable}", outcome)
             self.store.execute(
                 "insert or ignore into partitions values (?, ?, ?)", (digest, part.cells, body)
             )
             self.store.execute(
-                "insert into outputs (session, desk, uid, command, variable, labels, digest, held, form) "
-                "values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "insert into outputs (session, desk, uid, command, variable, labels, digest, held, form, outcome) "
+                "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     self.session,
                     desk,
@@ -235,6 +249,7 @@ class Memory:
                     digest,
                     name,
                     out.form,
+                    target,
                 ),
             )
             self.history.add("kept", self.session, out.record.uid, digest)
@@ -282,11 +297,12 @@ class Memory:
         here = (self.session, uid)
         if not self.store.execute("select 1 from outputs where session = ? and uid = ?", here).fetchone():
             return
-        with self._change():
+        with self.change():
             self.store.execute("delete from outputs where session = ? and uid = ?", here)
             self.store.execute("delete from partitions where digest not in (select digest from outputs)")
             self.store.execute(
-                "delete from contributions where name not in (select held from outputs where held is not null)"
+                "delete from contributions where name not in (select held from outputs where held is not null) "
+                "and name not in (select outcome from outputs where outcome is not null)"
             )
             self.history.add("forgotten", *here)
 
@@ -297,7 +313,7 @@ class Memory:
             if not self.store.execute("select 1 from outputs where session = ? and uid = ?", here).fetchone():
                 continue
             mark = f"{self.session}{HANDED}{secrets.token_hex(4)}"
-            with self._change():
+            with self.change():
                 self.store.execute(
                     "update outputs set session = ? where session = ? and uid = ?", (mark, *here)
                 )
@@ -306,7 +322,8 @@ class Memory:
     def earlier(self, uid: str | None = None) -> list[Earlier]:
         """All outputs kept, but the one that is being looked at."""
         rows = self.store.execute(
-            "select id, session, desk, uid, command, variable, labels, digest, held, form from outputs order by id"
+            "select id, session, desk, uid, command, variable, labels, digest, held, form, outcome "
+            "from outputs order by id"
         ).fetchall()
         # A fix of an output is made of the same table: it tells nothing beyond the version handed over.
         return [Earlier(*row) for row in rows if (row[1].split(HANDED)[0], row[3]) != (self.session, uid)]

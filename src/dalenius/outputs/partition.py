@@ -149,7 +149,7 @@ class Partition:
                 break  # margins of cells that are all shown add nothing, but for quantiles, which do not add up
             codes = query.collapsed(over).astype(np.int64)
             keep = present & (codes >= 0)
-            places = (codes + start) * fine + (intervals(query, codes) if fine > 1 else 0)
+            places = (codes + start) * fine + (_finer(query, codes) if fine > 1 else 0)
             pairs.append((numbers[keep], places[keep]))
             start += size
         layers = [layer for who, what in pairs for layer in _layers(who, what, hidden, units, cells)]
@@ -161,8 +161,15 @@ class Partition:
 
 
 def fineness(query: Query) -> int:
-    """Cells of a partition for each cell of its output: the intervals between quantiles, else one."""
+    """Cells of a partition for each cell of its output: intervals between quantiles, further counts, else one."""
+    if "parts" in query.facts:
+        return int(query.facts["parts"][1])
     return 1 if query.value is None else len(asked(query)) + 1
+
+
+def _finer(query: Query, codes: Ints) -> Any:
+    """Place of each record within its cell, where a partition is finer than its output."""
+    return query.facts["parts"][0] if "parts" in query.facts else intervals(query, codes)
 
 
 def _padded(layer: Layer, units: int) -> Layer:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from dalenius.outputs.checks import CHECKS, Finding, finding
+from dalenius.outputs.evidence import collect
 from dalenius.outputs.output import Output, Values
-from dalenius.outputs.query import ALL, Query
+from dalenius.outputs.query import ALL, Dimension, Query
 from dalenius.outputs.wraps.columns import dimension, numbers
 from dalenius.outputs.wraps.grids import Grid
 from dalenius.outputs.wraps.sources import name_of, units_of
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 def each(
     desk: Desk, data: Any, keys: Sequence[tuple[str, Any]], wanted: Sequence[Any], stats: Sequence[str], raw: Any,
     index: int, call: str, fix: str | None, margins: str | None = None, gaps: bool = False,
+    shares: Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
     """One output for each column of values; fixes are put into the one pandas object they share."""
     dims = [dimension(column, name, keep_missing=gaps) for name, column in keys]
@@ -49,7 +52,9 @@ def each(
             unit[0], unit[1], margins is not None, facts=form_facts(stats), command=f"{call}({told}{of})",
         )  # fmt: skip
         grid = Grid(query, index, margins or ALL, shown, only=name if len(wanted) > 1 else None)
-        shown = taken(desk, query, stats, grid, None, fix, notes)
+        if shares is not None:
+            grid.query = query = as_shares(query, shares)
+        shown = taken(desk, query, stats, grid, None, fix, notes, shares=shares is not None)
     return shown
 
 
@@ -66,28 +71,52 @@ def _amounts(desk: Desk, data: Any, name: Any, stats: Sequence[str], command: st
 
 def taken(
     desk: Desk, query: Query, stats: Sequence[str], grid: Grid, structural: Any, fix: str | None, notes: Sequence[str],
-    shares: bool = False,
+    shares: bool = False, found: Sequence[Finding] = (),
 ) -> Any:  # fmt: skip
     """Check one table and give the usual object back."""
     query = replace(query, structural=structural_cells(structural, query.names))
     values: Values | None = None
     if shares or any(s not in FROM_EVIDENCE for s in stats):
         values = grid.read()
-    out: Output = take_table(desk, query, stats, values=values, render=grid.draw, fix=fix, notes=notes)
+    out: Output = take_table(
+        desk, query, stats, values=values, render=grid.draw, fix=fix, notes=notes, found=found
+    )
     return out.shown
 
 
-def one_way(desk: Desk, series: Any, raw: Any, gaps: bool = False) -> Any:
-    """Counts of one column."""
-    name = name_of(series)
-    query = grid_query(
-        desk,
-        [dimension(series, name, keep_missing=gaps)],
-        None,
-        None,
-        ["count"],
-        units_of(desk, series)[0],
-        len(series),
-        f"value_counts({name})",
+def one_way(
+    desk: Desk, series: Any, raw: Any, gaps: bool = False, shares: bool = False, bins: Any = None
+) -> Any:
+    """Counts or shares of one column, or of bins of it."""
+    name, (unit, notes) = name_of(series), units_of(desk, series)
+    dim = dimension(series, name, keep_missing=gaps) if bins is None else _bins(series, name, raw.index, gaps)
+    told = f"value_counts({name}{'' if bins is None else '; bins'})"
+    query = grid_query(desk, [dim], None, None, ["count"], unit, len(series), told)
+    query = as_shares(query, (0,)) if shares else query
+    found = _edges(desk, series, unit, name) if isinstance(bins, int) else ()
+    return taken(
+        desk, query, ["count"], Grid(query, 1, ALL, raw), None, None, notes, shares=shares, found=found
     )
-    return taken(desk, query, ["count"], Grid(query, 1, ALL, raw), None, None, units_of(desk, series)[1])
+
+
+def as_shares(query: Query, over: Sequence[int]) -> Query:
+    """A table of shares that add up to 1 over some of its dimensions: a missing one follows from the others."""
+    return replace(query, facts={**query.facts, "shares": tuple(over)})
+
+
+def _bins(series: Any, name: str, bins: Any, gaps: bool) -> Dimension:
+    """A column by the bins that pandas made of it."""
+    edges = pd.IntervalIndex(bins[~bins.isna()]).sort_values()
+    codes = np.asarray(edges.get_indexer(numbers(series, name)), np.int32)
+    lost = (codes < 0) & gaps
+    labels = (*edges, *(["missing"] if lost.any() else []))
+    return Dimension(name, np.where(lost, len(edges), codes).astype(np.int32), labels)
+
+
+def _edges(desk: Desk, series: Any, unit: tuple[Any, Any], name: str) -> tuple[Finding, ...]:
+    """Bins of equal width that pandas makes end where the smallest and the largest value are."""
+    query = Query("min, max", rows=len(series), value=numbers(series, name), unit=unit[0], ids=unit[1])
+    told = CHECKS["endpoints"](collect(query, 2, desk.policy.threshold), desk.policy)
+    words = "the outer edges of the bins are the smallest and the largest value, which few have; give edges of your own"
+    evidence = collect(replace(query, value=None))
+    return (finding("endpoints", evidence, np.ones(1, np.bool_), words),) if told.verdict == "fail" else ()

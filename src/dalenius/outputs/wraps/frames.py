@@ -51,9 +51,10 @@ class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
 
     def value_counts(self, *given: Any, **options: Any) -> Any:
         """``value_counts``, checked."""
-        raw = pd.Series(self).value_counts(*given, **options)
-        gaps = not options.get("dropna", given[4] if len(given) > 4 else True)
-        return one_way(self._desk, self, raw, gaps)
+        raw = pd.Series(bare(self)).value_counts(*given, **options)
+        said = dict(zip(("normalize", "sort", "ascending", "bins", "dropna"), given, strict=False)) | options
+        gaps, shares = not said.get("dropna", True), bool(said.get("normalize", False))
+        return one_way(self._desk, self, raw, gaps, shares, said.get("bins"))
 
     def describe(self, *given: Any, **options: Any) -> Any:
         """``describe``, checked."""
@@ -208,14 +209,16 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         """``describe``, checked."""
         return self._columns(lambda: kept(self._desk, self).describe(*given, **options))
 
-    def value_counts(self, subset: Any = None, **options: Any) -> Any:
+    def value_counts(self, subset: Any = None, normalize: bool = False, *given: Any, **options: Any) -> Any:
         """``value_counts``, checked."""
         keys = listed(subset) or [c for c in self.columns if c != self._desk.unit]
-        raw = pd.DataFrame(self).value_counts(subset=keys, **options)
+        raw = pd.DataFrame(self).value_counts(keys, normalize, *given, **options)
+        options |= dict(zip(("sort", "ascending", "dropna"), given, strict=False))
         gaps, named = not options.get("dropna", True), keyed(self, keys) or []
         return each(
-            self._desk, self, named, [None], ["count"], raw, len(keys), "value_counts", None, gaps=gaps
-        )
+            self._desk, self, named, [None], ["count"], raw, len(keys), "value_counts", None, gaps=gaps,
+            shares=range(len(keys)) if normalize else None,
+        )  # fmt: skip
 
     def quantile(self, q: Any = 0.5, *given: Any, **options: Any) -> Any:
         """``quantile``, checked."""

@@ -103,10 +103,14 @@ class Grouped:
         if not keys or len(self._chosen or ()) != 1 or self._groups.ndim != 1:
             return self._looked_at("value_counts", self._groups.value_counts)(*given, **options)
         raw, whole = self._groups.value_counts(*given, **options), [*keys, (str(name), self._frame[name])]
-        gaps = not options.get("dropna", True)
+        said = dict(zip(("normalize", "sort", "ascending", "bins", "dropna"), given, strict=False)) | options
+        if said.get("bins") is not None:
+            self._desk.declare("value counts of bins by groups", command=f"groupby({', '.join(self._told)})")
+            return raw
         return each(
-            self._desk, self._frame, whole, [None], ["count"], raw, len(whole), "groupby", None, gaps=gaps
-        )
+            self._desk, self._frame, whole, [None], ["count"], raw, len(whole), "groupby", None,
+            gaps=not said.get("dropna", True), shares=(len(keys),) if said.get("normalize") else None,
+        )  # fmt: skip
 
     def describe(self, **options: Any) -> Any:
         """``describe``, checked."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from dalenius.outputs.query import ALL
-from dalenius.outputs.wraps.asked import each, taken
+from dalenius.outputs.wraps.asked import as_shares, each, taken
 from dalenius.outputs.wraps.columns import dimension
 from dalenius.outputs.wraps.frames import beside, frame_class, of_people, taken_in
 from dalenius.outputs.wraps.grids import Grid
@@ -101,7 +100,11 @@ class PandasWrap:
             margins,
         )
         if normalize is not False:  # shares add up to a number everybody knows
-            query = replace(query, facts={**query.facts, "shares": True})
+            ways = {"index": range(len(rows), len(dims)), 0: range(len(rows), len(dims)), "columns": range(len(rows)),
+                    1: range(len(rows))}  # fmt: skip
+            query = as_shares(
+                query, ways.get(normalize if normalize is not True else "all", range(len(dims)))
+            )
         quick = (
             len(rows) == len(cols) == len(stats) == 1 and stats[0] in ("count", "mean", "sum") and not normalize
             and dropna and not (margins and margins_name != ALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,6 +131,7 @@ def model_output(desk: Desk, fitted: Any, data: Any) -> Output:
     facts |= _people(looked, target, desk)
     judged = judge(query, desk.policy, _form(facts)).with_findings(*noted(notes, _form(facts)))
     judged = judged.with_findings(*made_of_few(desk, [("the outcome", target)], unit))
+    query = replace(query, facts={**facts, "outcome": target})
     return desk.take(query, judged=judged, frame=frame, shown=fitted)
 
 
@@ -140,12 +142,15 @@ def _people(looked: Design, target: Floats, desk: Desk) -> dict[str, Any]:
     return found if disguised is None else {**found, "cell_people": disguised[2]}
 
 
-def made_of_few(desk: Desk, columns: Sequence[tuple[str, Floats]], unit: Any) -> list[Finding]:
+def made_of_few(desk: Desk, columns: Sequence[tuple[str, Floats]], whose: Any) -> list[Finding]:
     """What is found where a column of a model or correlation is about few people."""
     found: list[Finding] = []
-    for name, values in columns:
+    for name, given in columns:
+        values, unit = given, whose
         if values.ndim != 1:
             continue
+        there = np.isfinite(values)
+        values, unit = values[there], None if whose is None else np.asarray(whose)[there]
         query = Query("std", rows=len(values), value=values, unit=unit, ids=range(0), facts={"power": 2})
         evidence = collect(query, max(desk.policy.nk_n, 2), desk.policy.threshold)
         told = CHECKS["deviation"](evidence, desk.policy)

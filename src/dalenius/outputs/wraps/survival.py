@@ -43,7 +43,8 @@ def survival_output(
     (who, ids), notes = units_of(desk, time) if unit is None else given_units(desk, unit)
     people = Query(
         statistic, (Dimension("group", np.zeros(len(times), np.int32) if groups is None else groups.codes, ("",)),),
-        len(times), times, "time", who, range(len(times)) if ids is None else ids, facts={"curves": curves},
+        len(times), times, "time", who, range(len(times)) if ids is None else ids,
+        facts={"curves": curves, "parts": (events.astype(np.int64), 2)},  # events are shown beside exits
         command=f"survival({len(curves)} curves)",
     )  # fmt: skip
     query = steps_query(people, curves)

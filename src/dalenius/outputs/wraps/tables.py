@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.outputs.checks import finding
+from dalenius.outputs.checks import Finding, finding
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.impossible import with_rules
 from dalenius.outputs.judge import Judged, examined, judge
@@ -137,13 +137,14 @@ def _share(stat: str) -> float | None:
 def take_table(
     desk: Desk, query: Query, stats: Sequence[str], *, values: Values | None = None, fix: str | None = None,
     render: Callable[[Values], Any] | None = None, notes: Sequence[str] = (), judged: Judged | None = None,
+    found: Sequence[Finding] = (),
 ) -> Output:  # fmt: skip
     """Check a table and hand it over, with its figures (computed here unless given)."""
     if judged is None:
         query = with_rules(query, desk.schema)
         judged = judge(query, desk.policy)
     evidence = judged.evidence
-    judged = judged.with_findings(*noted(notes, evidence))
+    judged = judged.with_findings(*noted(notes, evidence), *found)
     if values is None:
         values = {stat: figures(query, evidence, stat) for stat in stats}
     out = desk.take(
@@ -250,6 +251,32 @@ def made_table(desk: Desk, table: Any, statistic: str) -> Output:
         ),
         shown=table,
     )
+
+
+def compared_table(desk: Desk, table: Any, out: Output, by: Any) -> Output:
+    """A table that was made of data beside the one that somebody said is it."""
+    frame = table.to_pandas() if isinstance(table, pl.DataFrame) else pd.DataFrame(table)
+    names = {by} if isinstance(by, str) else set(map(str, by or ()))
+    said = (
+        frame[[c for c in frame.columns if str(c) not in names]].select_dtypes("number").to_numpy(np.float64)
+    )
+    true = np.concatenate([np.asarray(v, np.float64) for v in (out.original or {"": np.zeros(0)}).values()])
+    if not _same_figures(said.ravel(), true):
+        words = "the table handed over shows other figures than its data give; the figures of the data were checked"
+        found = finding("table", out.judged.evidence, np.ones(1, np.bool_), words, verdict="review")
+        out.judged = out.judged.with_findings(found)
+        desk.judged(out, notes=(words,))
+        desk.note("differs", out.record.uid, status=out.status)
+    return out
+
+
+def _same_figures(said: Floats, true: Floats) -> bool:
+    """Whether two tables show the same figures in any order, as far as the first has decimals."""
+    said, true = (np.sort(x[~np.isnan(x)]) for x in (said, true))
+    if len(said) != len(true):
+        return False
+    places = next((d for d in range(12) if np.allclose(said, np.round(said, d), rtol=1e-12, atol=0)), 12)
+    return bool(np.allclose(said, true, rtol=1e-9, atol=0.5000001 * 10.0**-places))
 
 
 def grid_query(
