@@ -78,7 +78,7 @@ class Lens:
         """The original as the mask shows it: through the maps, with the cells empty that were suppressed in its rows.
 
         A gap is read as a value of its own: who looks for somebody is taken to know which cells were suppressed, so
-        that a gap protects nobody but its own row (the reading called alpha 0 in sdcMicro).
+        that only rows with the same gaps look alike.
         """
         seen = self.see(table, drop=drop)
         for name, gone in self.gaps.items():
