@@ -126,6 +126,16 @@ class _Parts:
         others = np.sort(np.delete(self.held, lead, axis=1), axis=1)[:, ::-1]
         return np.asarray(others[:, :count].sum(axis=1))
 
+    def seats(self, lead: int) -> Ints:
+        """Who may be the second largest, the largest first; of those in one inner cell only, its largest will do."""
+        rows = (self.held > 0).sum(axis=0)
+        single = np.where(rows == 1, self.held, 0.0)
+        keep = rows > 1
+        keep[single.argmax(axis=1)[single.any(axis=1)]] = True
+        keep[lead] = False
+        places = np.flatnonzero(keep)
+        return places[np.argsort(-self.held.sum(axis=0)[places], kind="stable")]
+
 
 @dataclass(frozen=True, eq=False)
 class _Block:
@@ -158,12 +168,10 @@ class _Block:
             best = self._best(most, budget)
             found.append(best)
             if best is not None and form.beside == 1 and not _is_broken(parts, best, form):
-                seats = np.argsort(-parts.held.sum(axis=0), kind="stable")
-                budget.complete &= len(seats) <= MOST_SEATS + 1
+                seats = parts.seats(lead)
+                budget.complete &= len(seats) <= MOST_SEATS
                 found += [
-                    self._best(own + parts.held[:, other], budget)
-                    for other in seats[: MOST_SEATS + 1].tolist()
-                    if other != lead
+                    self._best(own + parts.held[:, seat], budget) for seat in seats[:MOST_SEATS].tolist()
                 ]
         return found
 
