@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dalenius.cli import app
+from dalenius.published.nullspace import NullSpace
 from dalenius.tables import (
     Dominance,
     Except,
@@ -179,6 +180,14 @@ def test_what_was_forced_or_excepted_is_no_reason():
         assert not result.suppressed[model.find(area="V")].any()
         assert result.is_safe
         assert result.suppressed.sum() == 3
+
+
+def test_what_does_not_follow_is_no_fault():
+    model = table(PAIR)
+    total, pair = (model.matrix[:, model.find(area=code)] for code in ("Total", "X"))
+    rules = (FewContributors(2),)
+    assert looked_for._failing(model, pair, rules, NullSpace(total)).shape[1] == 0
+    assert looked_for._failing(model, pair, rules, NullSpace(model.matrix)).shape[1] == 1
 
 
 def test_large_blocks_are_looked_at_line_by_line(monkeypatch):
