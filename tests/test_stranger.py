@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dalenius.cli import app
+from dalenius.counts.measure import MEASURES
 
 from .test_plugins import run
 
@@ -88,6 +89,26 @@ def test_a_skeleton_is_two_files_in_the_right_room(what, tmp_path):
     again = CliRunner().invoke(app, ["new", what, f"toy-{what}", "--into", str(tmp_path)])
     assert again.exit_code == 2
     assert "there already" in again.stderr
+
+
+def test_a_measure_of_risk_goes_into_its_own_room_and_keeps_its_test(tmp_path):
+    (tmp_path / "src" / "dalenius" / "risk").mkdir(parents=True)
+    answer = CliRunner().invoke(app, ["new", "measure", "toy-risk", "--risk", "--into", str(tmp_path)])
+    assert answer.exit_code == 0, answer.output
+    assert "calibration 31 toy-risk" in " ".join(answer.output.split())
+    code = (tmp_path / "src" / "dalenius" / "risk" / "toy_risk.py").read_text(encoding="utf-8")
+    test = (tmp_path / "tests" / "risk" / "test_toy_risk.py").read_text(encoding="utf-8")
+    names: dict[str, object] = {"__name__": "toy_risk"}
+    try:
+        exec(code, names)
+        exec(test.replace("from dalenius.risk.toy_risk import toy_risk", ""), names)
+        names["test_by_hand"]()
+        assert MEASURES["toy-risk"].info.dimension is not None
+    finally:
+        MEASURES.remove("toy-risk")
+    answer = CliRunner().invoke(app, ["new", "rule", "toy-rule", "--risk", "--into", str(tmp_path)])
+    assert answer.exit_code == 2
+    assert "goes with a measure" in answer.stderr
 
 
 @pytest.mark.parametrize("name", ["Toy", "toy measure", "../toy", "1toy", "", "class", "disco"])

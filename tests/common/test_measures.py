@@ -21,6 +21,7 @@ from dalenius.core.style import configured
 from dalenius.counts.measure import MEASURES, Measure, measure
 from dalenius.counts.pair import Pair
 from dalenius.data.lens import Lens
+from dalenius.evaluation.policy import DIMENSIONS
 
 from .conftest import EXTRA, KEYS, TARGETS, survey_schema
 
@@ -275,7 +276,9 @@ def test_metadata_is_complete(name):
     assert info.reference
     assert info.bounds[0] < info.bounds[1]
     assert info.needs <= {"keys", "targets", "holdout", "households", "identifiers", "rules", "links"}
-    assert (info.dimension is not None) == (info.family == "risk")
+    assert (info.dimension is not None) == (info.family == "risk"), (
+        f"{name}: a risk measure says by dimension= what it is about ({', '.join(DIMENSIONS)}), one of utility does not"
+    )
     assert info.centre is None or info.bounds[0] < info.centre < info.bounds[1]
 
 

@@ -74,6 +74,9 @@ def test_rows_said_twice_change_nothing(name: str, pairs: tuple[Pair, Pair]) -> 
     if name in NEARLY:
         return
     assert dict(often.yardsticks) == pytest.approx(dict(once.yardsticks))
+    assert once.interval is not None, (
+        f"{name} has no interval: a risk figure comes with one (core/compared.py)"
+    )
     assert often.interval.low == pytest.approx(once.interval.low)
 
 

@@ -61,6 +61,7 @@ def new(
     into: Annotated[
         Path, typer.Option("--into", help="Checkout of Dalenius, or folder of a package of your own.")
     ] = Path(),
+    risk: Annotated[bool, typer.Option("--risk", help="A measure of risk instead of utility.")] = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Write the skeleton of a measure, synthesizer, masking step, table rule or command, with its test."""
@@ -68,7 +69,9 @@ def new(
         raise OptionError(f"the name {name!r} should be small letters and digits, with dashes between words")
     if keyword.iskeyword(name.replace("-", "_")) or name in _known(what):
         raise OptionError(f"the name {name!r} is taken, by Python or by another {what}; choose another")
-    module, room = name.replace("-", "_"), ROOMS[what]
+    if risk and what is not What.measure:
+        raise OptionError("--risk goes with a measure")
+    module, room, kind = name.replace("-", "_"), "risk" if risk else ROOMS[what], "risk" if risk else what
     inside = (into / "src" / "dalenius" / room).is_dir()
     code = (into / "src" / "dalenius" / room if inside else into) / f"{module}.py"
     test = (into / "tests" / room if inside else into) / f"test_{module}.py"
@@ -82,13 +85,18 @@ def new(
         "title": name.replace("-", " ").capitalize(),
         "package": f"dalenius.{room}.{module}" if inside else module,
     }
-    for path, skeleton in ((code, f"{what}.txt"), (test, f"{what}_test.txt")):
+    for path, skeleton in ((code, f"{kind}.txt"), (test, f"{kind}_test.txt")):
         text = (files("dalenius.cli") / "skeletons" / skeleton).read_text(encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, Template(text).substitute(words))
     thing = {What.command: "app", What.measure: module}.get(what, words["Class"])
     terminal = Terminal(quiet)
     terminal.say(f"written: {code} and {test}")
+    if risk and inside:
+        terminal.say(
+            f"its lines of the calibration table in docs/risk.md come from: "
+            f"python bench/risk_coverage.py calibration 31 {name}, then python bench/risk_coverage.py tables"
+        )
     if not inside:
         terminal.say(f'for pyproject.toml, [project.entry-points."dalenius.{GROUPS[what]}"]:')
         terminal.say(f'{name} = "{module}:{thing}"')

@@ -80,7 +80,7 @@ def do_job(plan: Plan, work: Path, candidate: Candidate, replicate: int) -> str:
         _pay_for_utility(plan, candidate, table, path)
     body = measured(plan, original, table, holdout, lens, candidate.kept)
     if path.with_suffix(WHOLE).is_file():
-        opened = open_made(plan, path, candidate)
+        opened = open_made(plan, path)
         body["again"] = measured(plan, opened.original, opened.table, opened.holdout, opened.lens)["figures"]
     body["steps"] = read_steps(path)
     seconds = {"make": made - started, "measure": time.perf_counter() - made}
@@ -171,7 +171,7 @@ class Opened:
     lens: Lens | None
 
 
-def open_made(plan: Plan, path: Path, candidate: Candidate, scenario: str | None = None) -> Opened:
+def open_made(plan: Plan, path: Path, scenario: str | None = None) -> Opened:
     """The file that would go out, the records it was made of, people outside them, and its lens.
 
     Of several tables what an intruder looks at, by default the first.

@@ -148,7 +148,7 @@ class Release:
 
     def open(self, candidate: Candidate, scenario: str | None = None) -> Opened:
         """The file of a candidate that would go out, with what it is to be compared with."""
-        return open_made(self.plan, job_path(self.work, candidate, 0), candidate, scenario)
+        return open_made(self.plan, job_path(self.work, candidate, 0), scenario)
 
     def points(self, risk: str, scenario: str | None = None) -> pl.DataFrame:
         """Candidates by one risk figure and the utility figure of the choice, with ranges: what the map draws."""

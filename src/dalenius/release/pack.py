@@ -211,7 +211,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
             write(released, folder / "public" / release_name(release, ending), **passing)
         # what is told is of what goes out
         released = read_made(folder / "public" / release_name(release), original, opened.lens)
-    _write_public(folder / "public", release, chosen, comparison, released, original, threshold)
+    _write_public(folder / "public", release, chosen, comparison, released, original)
     inside = folder / "internal"
     provenance = _provenance(release)
     story = _drawn(internal_story(release, chosen, original, released, threshold), release, chosen, True)
@@ -238,7 +238,6 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
 
 def _write_public(
     folder: Path, release: Release, chosen: Judged, comparison: Comparison, released: Table, original: Table,
-    threshold: int,
 ) -> None:  # fmt: skip
     plan, info = release.plan, chosen.candidate.info
     _write_codebook(folder, plan, info, original, released)

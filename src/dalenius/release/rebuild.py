@@ -69,10 +69,10 @@ def remaking(place: Path, pack: Path, body: dict[str, Any], plan: Plan, anew: bo
     write_text(work / CHOICE, chosen.name)
     if chosen in given:
         job_path(work, chosen, 0).unlink(missing_ok=True)  # its figures are computed again
-    return Remaking(again, whole, _remarks(plan, chosen, given, whole, anew))
+    return Remaking(again, whole, _remarks(plan, chosen, whole, anew))
 
 
-def _remarks(plan: Plan, chosen: Candidate, given: list[Candidate], whole: bool, anew: bool) -> list[str]:
+def _remarks(plan: Plan, chosen: Candidate, whole: bool, anew: bool) -> list[str]:
     remarks = []
     if not chosen.repeatable:
         remarks.append(
