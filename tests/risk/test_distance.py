@@ -181,3 +181,15 @@ def test_equal_columns_are_counted_whatever_their_kind():
     space = Space.of(pair, metric="equality")
     found = space.nearest(space.protected, space.original)
     assert found.distance[:, 0].tolist() == [0.5, 0.5]
+
+
+def test_a_column_that_numbers_the_rows_makes_nobody_a_copy():
+    """Rows of every file are numbered from 1: the same number is no value of the same person."""
+    rng = np.random.default_rng(2)
+    people, others, fresh = (
+        pl.DataFrame({"row": range(400)} | {f"c{i}": rng.integers(0, 6, 400) for i in range(6)})
+        for _ in range(3)
+    )
+    files = (people, fresh, others)
+    found, plain = near_copies(Pair(*files)), near_copies(Pair(*(file.drop("row") for file in files)))
+    assert abs(found.added - plain.added) < 3

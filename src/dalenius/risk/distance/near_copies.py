@@ -32,6 +32,9 @@ NEAR = 0.5
 """A record is near a person when it is at less than this part of the way to the nearest other person,"""
 MORE = 2
 """or when it has the person's values in so many columns more than anybody else in the data."""
+SERIAL = 0.2
+"""By what share more people outside than inside may have a value of somebody else in the data, before a column is taken
+for a number that rows were given: of other people of one population as many do."""
 
 
 @measure(
@@ -69,14 +72,15 @@ def near_copies(
     if pair.units.count < 2:
         raise DataError("near copies are told by the distance to other people; the original holds one only")
     units, rows = pair.units, pair.units.rows_of_some(most, seed, "near")
-    spaces = [Space.of(pair, metric=each) for each in (metric, "equality")]
+    counted = [name for name in pair.columns if not _serial(pair, name)] or pair.columns
+    spaces = [Space.of(pair, metric=metric), Space.of(pair, counted, "equality")]
     originals, protected = (
         [Index(s, getattr(s, file)) for s in spaces] for file in ("original", "protected")
     )
     queries = [s.original.take(rows) for s in spaces]
     usual = [to_fellows(index, some, units, rows) for index, some in zip(originals, queries, strict=True)]
     met = [index.search(some) for index, some in zip(protected, queries, strict=True)]
-    near = _near(usual, met, len(pair.columns))
+    near = _near(usual, met, len(counted))
     outside = None
     if pair.holdout is not None:
         others = pair.holdout_units
@@ -84,7 +88,7 @@ def near_copies(
         people = [s.holdout.take(tried) for s in spaces if s.holdout is not None]
         found = [index.search(some) for index, some in zip(protected, people, strict=True)]
         fellows = [index.search(some).distance[:, 0] for index, some in zip(originals, people, strict=True)]
-        outside = _share(others.subset(tried), _near(fellows, found, len(pair.columns)), found[0])
+        outside = _share(others.subset(tried), _near(fellows, found, len(counted)), found[0])
     told = compared(_share(units.subset(rows), near, met[0]), outside)
     value = units.subset(rows).share(near)
     return Result(
@@ -102,6 +106,15 @@ def near_copies(
         if records
         else None,
     )
+
+
+def _serial(pair: Pair, name: str) -> bool:
+    """Whether a column numbers the rows: people outside share its values with the data, people inside hardly do."""
+    held = pair.match([name])
+    if pair.holdout is None or not held.holdout.sum():
+        return False
+    shared = held.original[held.original > 1].sum() / held.original.sum()
+    return float(held.holdout[held.original > 0].sum() / held.holdout.sum() - shared) > SERIAL
 
 
 def _near(usual: Sequence[AnyArray], met: Sequence[Neighbours], columns: int) -> AnyArray:
