@@ -10,7 +10,7 @@ from tests.risk.reconstruction.releases import CELLS, DOMAINS, Made, Truth, impl
 from dalenius.core.errors import FileError
 from dalenius.data.table import Table
 from dalenius.published import Entry, Ledger, Published
-from dalenius.risk.reconstruction import differencing, holds_for
+from dalenius.risk.reconstruction import attack, differencing, holds_for
 
 THRESHOLD = 15
 
@@ -232,3 +232,12 @@ def test_the_ledger_notices_a_changed_line(tmp_path):
     ledger.path.write_text(text.splitlines()[1] + "\n")
     with pytest.raises(FileError, match="missing"):
         ledger.published()
+
+
+def test_small_cells_that_are_printed_outright_are_told_too():
+    tables = {"a": {"area": list("AABB"), "ill": list("xyxy"), "n": [1, 40, 40, 40]}}
+    alone = attack(Published.from_tables(tables)).results
+    wider = attack(Published.from_tables({**tables, "s": {"sex": ["f", "m"], "n": [60, 61]}})).results
+    for found in (alone, wider):
+        assert found["proved-unique"].value == pytest.approx(100 / 121)
+        assert "1 cell that small is printed outright." in found["small-groups"].sentence

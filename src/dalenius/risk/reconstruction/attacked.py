@@ -198,13 +198,23 @@ def _results(fits: Mapping[str, Fit], groups: Differences) -> dict[str, Result]:
             float(number),
             f"{counted(number, 'group')} of fewer than {groups.threshold} people "
             f"{'follows' if number == 1 else 'follow'} from published cells, "
-            f"{len(groups.bounded)} more are held between bounds below it.",
+            f"{len(groups.bounded)} more are held between bounds below it."
+            + _printed(fits, groups.threshold),
         ),
     }
     return {
         name: Result(name, value, sentence + doubt, trusted=not doubt, counts=WHOLE).with_info(ATTACKS[name])
         for name, (value, sentence) in said.items()
     }
+
+
+def _printed(fits: Mapping[str, Fit], threshold: int) -> str:
+    """What needs no attack: cells with few people that tables print as they are."""
+    margins = [margin for found in fits.values() for margin in found.published.margins]
+    few = sum(int(((m.low == m.high) & (m.low > 0) & (m.low < threshold)).sum()) for m in margins)
+    return (
+        f" {counted(few, 'cell')} that small {'is' if few == 1 else 'are'} printed outright." if few else ""
+    )
 
 
 def _worst(fits: Mapping[str, Fit], people: Sequence[int]) -> tuple[float, str]:
