@@ -199,9 +199,11 @@ class Step(ABC):
         return Cost(seconds=0.005 + 5e-8 * cells, bytes=9.0 * cells)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, without options that are as they are by default."""
+        """Plain data for JSON, without options that are as they are by default; what people turn is always told."""
         usual = {
-            name: each.default for name, each in declared(type(self)).items() if each.default is not REQUIRED
+            name: each.default
+            for name, each in declared(type(self)).items()
+            if each.default is not REQUIRED and not (each.option.knob and each.default)
         }
         facts = {
             name: value for name, value in asdict(self).items() if name not in usual or usual[name] != value
