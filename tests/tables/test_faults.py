@@ -143,7 +143,7 @@ def test_low_level_input():
 def test_options():
     model = define({"a": ["x", "y"]}, by="a")
     assert list(protect(model).marks) == ["small count"]  # without any rule: the usual one for counts
-    with pytest.raises(DataError, match="magnitude table"):
+    with pytest.raises(DataError, match="for sums"):
         protect(model, PPercent(10))
     for text in ("freq", "nk:1", "what:3", "p:x"):
         with pytest.raises(OptionError, match=r"rule"):

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from typer.testing import CliRunner
 
 from dalenius.cli import app
@@ -24,8 +25,10 @@ from dalenius.tables import (
     protect,
     protect_linked,
     protect_optimal,
+    union_programs,
 )
 from dalenius.tables import unions as looked_for
+from dalenius.tables.model import Records
 from dalenius.tables.unions import failing_unions
 
 MANY = [(area, f"{area}{i}", 50 + i) for area in "ZW" for i in range(6)]
@@ -218,3 +221,27 @@ def test_the_command_line_keeps_them(tmp_path):
     bare = CliRunner().invoke(app, [*command, "--no-unions", "--force"])
     assert bare.exit_code == 0
     assert sum(line.endswith(",,c") for line in out.read_text().splitlines()) == 2
+
+
+TWO_BESIDE_EACH = [(0, "A", 100), (0, "C", 90), (1, "A", 100), (1, "D", 90)]
+SEATS = {
+    "in both inner cells": [(row, "A", 100) for row in (2, 3)]
+    + [(row, "B", 50) for row in (2, 3)]
+    + [(2, "E", 5), (2, "F", 3), (3, "G", 5), (3, "H", 3)],
+    "in one of them only": [(2, "A", 100), (2, "B", 60), (2, "E", 5), (3, "A", 100), (3, "F", 3)],
+}
+
+
+@pytest.mark.parametrize("where", SEATS)
+@pytest.mark.parametrize("seats", [40, 1])
+def test_whoever_is_second_is_tried_by_name(where, seats, monkeypatch):
+    """With somebody else second in each inner cell 0 + 1 looks worst, though it is 2 + 3 that breaks the rule."""
+    monkeypatch.setattr(union_programs, "MOST_SEATS", seats)
+    inner, firm, value = zip(*TWO_BESIDE_EACH, *SEATS[where], strict=True)
+    records = Records(np.array(inner), np.array(value, float), np.unique(firm, return_inverse=True)[1])
+    seen = sp.csc_matrix(np.array([[1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1]]))
+    found, complete = union_programs.searched([records], seen, [PPercent(10)])
+    hit = [0, 0, 1, 1] in found.toarray().T.tolist()
+    assert hit or seats == 1
+    assert hit or where == "in one of them only"  # the one who has most in all comes first
+    assert complete == (seats > 1)

@@ -72,3 +72,23 @@ def test_the_table_page_in_a_browser(tmp_path, browsing):
     assert seen.noise == []
     assert faults == []
     assert wide
+
+
+def test_the_firm_can_be_named_though_it_is_an_identifier(tmp_path):
+    rows = [f"F{i},{i % 150},{'NS'[i % 2]},{10 + i * i % 97}" for i in range(600)]
+    rows += [f"X,1000,N,{900 + i}" for i in range(5)]
+    client = TestClient(make_app(tmp_path / "space", "secret", 8123), base_url=BASE, follow_redirects=False)
+    client.get("/enter?token=secret")
+    data = "\n".join(["firm,group_nr,region,turnover", *rows, ""]).encode()
+    place = client.post("/open", files={"file": ("firms.csv", data)}, headers=SAME).headers["location"]
+    form = client.get(f"{place}/tables").text
+    offered = form[form.index('name="contributor"') : form.index('name="rule"')]
+    assert [name for name in ("firm", "group_nr", "region", "turnover") if f'value="{name}"' in offered] == [
+        "firm",
+        "group_nr",
+        "region",
+    ]
+    assert 'name="by" value="firm"' not in form
+    shown = client.get(f"{place}/tables?by=region&value=turnover&contributor=firm")
+    assert shown.status_code == 200, shown.text
+    assert '<option value="firm" selected>' in shown.text

@@ -130,6 +130,15 @@ Coalition = Annotated[
 ]
 Check = Annotated[bool, typer.Option("--audit/--no-audit", help="Audit the outcome.")]
 Mark = Annotated[str, typer.Option("--mark", help="Mark of a suppressed cell.")]
+WAYS = ("suppression", "optimal", "sequential")
+Way = Annotated[
+    str,
+    typer.Option(
+        "--way",
+        help="Way to protect the table; suppression (elimination), optimal (fewest cells, small tables) or sequential; "
+        "tables compare shows what each costs.",
+    ),
+]
 Link = Annotated[
     str, typer.Option("--link", help="How linked tables are protected: global, consistent, chained …")
 ]
@@ -211,6 +220,8 @@ def requirement_of(given: Mapping[str, Any]) -> Requirement:
 def protection_of(given: Mapping[str, Any], model: TableModel) -> tuple[list[PrimaryRule], dict[str, Any]]:
     """Rules and options of `protect` or `protect_linked`."""
     rules = rules_of(given["rule"], given["manual"])
+    if not given["rule"] and given["manual"] is not None:
+        rules = [*default_rules(model), *rules]  # cells named by hand come on top of the usual rules
     options = {name: given[name] for name in ("small", "singleton", "secondary_zeros")}
     options |= {"repair": given["repair"] and given["check"], "requirement": requirement_of(given)}
     options |= {"unions": given["unions"]}
@@ -234,6 +245,21 @@ def protection_of(given: Mapping[str, Any], model: TableModel) -> tuple[list[Pri
     known = read_apriori(given["apriori"], model)
     options |= {"forced": known.forced, "usefulness": known.usefulness}
     return list(known.rules(*(rules or default_rules(model)))), options
+
+
+def refuse_beside_programs(given: Mapping[str, Any]) -> None:
+    """Options of the elimination are refused where integer programs choose the cells, rather than left unused."""
+    usual = {"small": "auto", "link": "global", "repair": True, "check": True, "unions": True}
+    own = ("tables", "forced", "hidden", "usefulness", "apriori", "small", "singleton", "secondary_zeros",
+           "singleton_zeros", "link", "repair", "check", "unions")  # fmt: skip
+    flags = {"tables": "--table", "repair": "--no-repair", "check": "--no-audit", "unions": "--no-unions"}
+    odd = [
+        flags.get(n, f"--{n.replace('_', '-')}")
+        for n in own
+        if (given[n] or n in usual) and given[n] != usual.get(n)
+    ]
+    if odd:
+        raise OptionError(f"{', '.join(odd)}: only with --way suppression, not --way {given['way']}")
 
 
 def _named_tables(texts: list[str]) -> dict[str, str | list[str]]:

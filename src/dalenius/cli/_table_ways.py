@@ -99,7 +99,9 @@ def compare_command(
     contributor: table.Contributor = None,
     missing: table.Missing = None,
     rule: table.Rules = None,
-    way: Annotated[list[str] | None, typer.Option("--way", help="Only these ways; repeatable.")] = None,
+    way: Annotated[
+        list[str] | None, typer.Option("--way", help="Way to protect the table; only these; repeatable.")
+    ] = None,
     base: table.Base = 3,
     epsilon: table.Epsilon = 1.0,
     limit: table.Limit = None,

@@ -14,7 +14,8 @@ from dalenius.cli import _table_output as output
 from dalenius.cli import _table_ways as ways
 from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import OptionError, TableError
+from dalenius.core.option import one_of
 from dalenius.tables import (
     Audit,
     Disclosed,
@@ -23,12 +24,14 @@ from dalenius.tables import (
     TableModel,
     protect,
     protect_linked,
+    protect_optimal,
     protect_years,
     read_jj,
     read_suppressed,
     read_table_file,
 )
 from dalenius.tables import audit as audit_table
+from dalenius.tables.hierarchy import TOTAL
 from dalenius.tables.protection import PrimaryRule
 
 app = typer.Typer(
@@ -66,6 +69,8 @@ def protect_command(
     singleton: table.Singleton = None,
     secondary_zeros: table.SecondaryZeros = False,
     singleton_zeros: table.SingletonZeros = False,
+    way: table.Way = "suppression",
+    time_limit: table.Seconds = 60.0,
     link: table.Link = "global",
     repair: table.Repair = True,
     unions: table.Unions = True,
@@ -94,7 +99,11 @@ def protect_command(
     given, terminal = locals(), Terminal(quiet, as_json)
     model = table.Source.of(given).model(terminal)
     rules, options = table.protection_of(given, model)
-    linked, result = _suppressed(model, rules, link, options, terminal)
+    linked, result = (
+        _suppressed(model, rules, link, options, terminal)
+        if way == table.WAYS[0]
+        else (None, _programmed(model, rules, given))
+    )
     if check and (result.checked is None or insiders or coalition or prior is not None):
         result = replace(result, checked=_checked(result, given, terminal))
     elif not check:
@@ -116,6 +125,19 @@ def _suppressed(
             return None, protect(model, *rules, **options)
         linked = protect_linked(model, *rules, how=link, **options)  # type: ignore[arg-type]
         return linked, linked.combined
+
+
+def _programmed(model: TableModel, rules: list[PrimaryRule], given: dict[str, Any]) -> Suppression:
+    """The cells that integer programs choose."""
+    one_of("--way", given["way"], table.WAYS)
+    table.refuse_beside_programs(given)
+    return protect_optimal(
+        model,
+        *rules,
+        how=given["way"],
+        requirement=table.requirement_of(given),
+        time_limit=given["time_limit"],
+    )
 
 
 def _checked(result: Suppression, given: dict[str, Any], terminal: Terminal) -> Audit:
@@ -227,7 +249,7 @@ def years_command(
 ) -> None:
     """Protect this year's table beside last year's. Exit code 1 when cells follow from both together."""
     given, terminal = locals(), Terminal(quiet, as_json)
-    before, after = (table.Source.of(given, data).model(terminal) for data in (last, now))
+    before, after = (_of_year(table.Source.of(given, data), terminal) for data in (last, now))
     rules = table.rules_of(rule, None)
     both = protect_years(protect(before, *rules), after, *rules, unchanged_percent=unchanged)
     terminal.block(both.now.cross_table())
@@ -238,3 +260,21 @@ def years_command(
         output.write_result(marked, out, force, terminal)
     terminal.emit({"safe": safe, "suppressed": int(both.now.suppressed.sum()), "alone": both.alone})
     output.end_unsafe(safe, force)
+
+
+def _of_year(source: table.Source, terminal: Terminal) -> TableModel:
+    """The table of one year; a published table in its place is told from microdata that are wrong."""
+    try:
+        return source.model(terminal)
+    except TableError:
+        data = load(source.microdata, None, Terminal(quiet=True), source.reading).table
+        totals = [
+            name for name in listed(source.by) or [] if name in data and TOTAL in data[name].categories.labels
+        ]
+        if not totals:
+            raise
+        raise OptionError(
+            f"{source.microdata.name}: column {totals[0]!r} has rows of totals, as a published table has; years needs "
+            "the microdata of both years. If only last year's table is at hand: tables protect with the cells it "
+            "published as --forced and those it suppressed as --manual"
+        ) from None

@@ -95,7 +95,8 @@ def _check_options(extend0: Any, structural: Any, value: str | None, others: tup
     alone = [f"{word}=" for word, name in zip(words, others, strict=True) if name is not None]
     if alone and value is None:
         raise OptionError(
-            f"{' and '.join(alone)}: only for sums; name the value column with value= (a column of 1 for counts)"
+            f"{' and '.join(alone)}: only for sums; name the column of values (value=, --value; a column of 1 for "
+            "counts)"
         )
 
 

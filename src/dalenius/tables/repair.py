@@ -14,10 +14,13 @@ from dalenius.tables.audit import Audit, audit
 from dalenius.tables.model import Bools, Ints
 from dalenius.tables.protected import without_repeats
 from dalenius.tables.protection import PrimaryRule
+from dalenius.tables.release import released
 from dalenius.tables.rules import Manual
 from dalenius.tables.suppression import Suppression
 
 MOST_ROUNDS = 60
+MANY, MANY_SHARE = 3, 0.2
+"""From so many further cells, and so large a part of those before, it is worth looking at other ways."""
 
 
 def repaired(
@@ -30,10 +33,12 @@ def repaired(
 
     In every round each cell at risk gets the least useful published cell that overlaps it; the elimination then
     protects the added cells like primary ones. Sums of suppressed cells that are known and break a rule (``unions``)
-    are protected by the elimination as sums. ``suppress`` takes further rules, and sums, and returns the outcome.
+    are protected by the elimination as sums. At the end added cells that are not needed are opened again (`released`).
+    ``suppress`` takes further rules, and sums, and returns the outcome.
     """
     result = suppress()
-    before = int(result.suppressed.sum())
+    bare = result.under(rules)
+    before = int(bare.suppressed.sum())
     added = np.zeros(len(result.primary), np.bool_)
     sums = sp.csc_matrix((len(result.model.counts), 0), dtype=np.int64)
     options: dict[str, Any] = {"requirement": requirement, "unions": unions}
@@ -51,12 +56,10 @@ def repaired(
     else:
         found = audit(result.under(rules), **options)
     final = result.under(rules)
+    if found.passed and int(final.suppressed.sum()) > before:
+        final, found = released(bare, final, found, lambda outcome: audit(outcome, **options))
     price = int(final.suppressed.sum()) - before
-    note = (
-        f"The audit asked for {price:,} further cells; the elimination alone had suppressed {before:,}."
-        if price
-        else ""
-    )
+    note = _told(price, before) if price else ""
     rest = (
         ""
         if found.passed
@@ -64,6 +67,14 @@ def repaired(
     )
     notes = (*final.notes, *(text for text in (note, rest) if text))
     return replace(final, notes=notes, checked=found)
+
+
+def _told(price: int, before: int) -> str:
+    """What the repair cost, and where fewer cells may be had."""
+    note = f"The audit asked for {price:,} further cells; the elimination alone had suppressed {before:,}."
+    if price < MANY or price < MANY_SHARE * before:
+        return note
+    return f"{note} Other ways may need fewer: compare_ways (tables compare) shows what each costs."
 
 
 def _fresh(sums: sp.spmatrix, found: Audit) -> sp.spmatrix:

@@ -161,7 +161,7 @@ def _parts(model: TableModel, ignored: tuple[str, ...], weighting: str) -> Contr
     """Who contributes how much to the cells of a table of sums."""
     records = model.records
     if records is None:
-        raise DataError("this rule needs a magnitude table; name the value column with value=")
+        raise DataError("this rule is for sums; name the column of values (value=, --value)")
     if weighting == "tau-argus" and records.weight is not None and records.weight.min() < 1:
         raise OptionError("tau-argus weighting needs weights of at least 1")
     return Contributions.of(model, ignored, weighting == "tau-argus")

@@ -12,9 +12,11 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from dalenius.core.errors import DaleniusError
+from dalenius.data import Role
 from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, Vector
 from dalenius.tables import Suppression, define, parse_rule, protect, write_table_file
 from dalenius.tables.page import STYLE, table_parts
+from dalenius.tables.whose import contributor_columns
 from dalenius.web.planning import as_chosen
 from dalenius.web.shell import Shell, download
 from dalenius.web.workspace import Run
@@ -48,7 +50,8 @@ def routes(shell: Shell) -> APIRouter:
         facts = {"style": Markup(STYLE), "parts": Markup(parts), "safe": safe, "query": request.url.query}
         return shell.page(
             "tables", 400 if fault else 200, title=run.facts["title"], run=run, fault=fault, asked=asked,
-            codes=_columns(run, numbers=False), numbers=_columns(run, numbers=True), rules=RULES, **facts,
+            codes=_columns(run, numbers=False), numbers=_columns(run, numbers=True), whose=_whose(run), rules=RULES,
+            **facts,
         )  # fmt: skip
 
     @router.get("/run/{name}/table.{ending}")
@@ -70,6 +73,17 @@ def _columns(run: Run, numbers: bool) -> list[str]:
     if numbers:
         return [name for name in table.names if table[name].is_number]
     return [name for name in table.names if 1 < len(table[name].categories.labels) <= MOST_CODES]
+
+
+def _whose(run: Run) -> list[str]:
+    """Columns that may say whose record it is, the likely ones first; identifiers too, which nobody crosses."""
+    table = as_chosen(run)
+    likely = contributor_columns(table, ())
+    named = [name for name in table.names if Role.IDENTIFIER in table[name].column.roles]
+    coded = [
+        name for name in table.names if not table[name].is_number and len(table[name].categories.labels) > 1
+    ]
+    return list(dict.fromkeys([*likely, *named, *coded]))
 
 
 def _asked(run: Run, request: Request) -> dict[str, Any]:
