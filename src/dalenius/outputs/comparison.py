@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from dalenius.outputs.differencing import (
 from dalenius.outputs.partition import Partition, fineness
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools, Floats, Ints
+from dalenius.outputs.remainder import alike, shape_of, telling
 from dalenius.tables import Dominance, PPercent
 from dalenius.tables._largest import largest_in_rows
 
@@ -69,6 +71,8 @@ def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
         object.__setattr__(found.result, "sentence", "\n".join(dict.fromkeys(looked.doubts)))
         return found
     words = f"together with earlier outputs what belongs to fewer than {policy.threshold} can be computed"
+    if looked.groups:
+        words = "together with earlier outputs what everybody of a group has can be computed"
     found = finding("differencing", evidence, flagged, words)
     if not looked.lines:
         return replace(found, sentence=looked.extent(len(earlier)))
@@ -91,7 +95,7 @@ class Comparison:
         self.fine = fineness(out.merged or out.query)
         self.near: list[tuple[float, Earlier]] = []
         self.seen: dict[str, bool] = {}
-        self.complete, self.together = True, 0
+        self.complete, self.together, self.groups = True, 0, False
 
     def extent(self, earlier: int) -> str:
         """How far was looked, where nothing was found."""
@@ -127,6 +131,7 @@ class Comparison:
             table = self._joint(old)
             self.near.append((np.count_nonzero(table) / max(table.shape), earlier))
             hit = self._sets(earlier, old, table)
+            self._remainders(earlier, table, old)
             if linear:
                 self._changes(earlier, table, old)
         self.seen[earlier.digest] = hit
@@ -184,6 +189,38 @@ class Comparison:
         if groups:
             self.lines.append(self._line(earlier))
         return bool(groups)
+
+    def _remainders(self, earlier: Earlier, table: Ints, old: Partition) -> None:
+        """What the table of people in one of two outputs only tells of all of them, if they are a group with a name."""
+        query = self.out.merged or self.out.query
+        if self.fine > 1 or not query.dimensions:
+            return
+        own, others = self.part.layers[0].astype(np.int64), old.layers[0].astype(np.int64)
+        shape = shape_of(earlier.labels, table.shape[1] - 1)
+        rows, axes = telling(table, query.shape, self.policy)
+        if rows and self._named(own, others, query.shape, axes, earlier):
+            self._mark(rows)
+        columns, axes = telling(table.T, shape, self.policy)
+        if columns and self._named(others, own, shape, axes, earlier):
+            for column in columns:
+                self._mark(np.flatnonzero(table[:, column]).tolist())
+
+    def _named(
+        self, whole: Ints, part: Ints, shape: Sequence[int], axes: Sequence[int], earlier: Earlier
+    ) -> bool:
+        """Whether those who are in the whole only are a group that somebody would name, by data that are at hand."""
+        from dalenius.outputs.wraps.groups import is_named  # noqa: PLC0415 (looks at columns of the data)
+
+        inside = (whole > 0) & (whole <= math.prod(shape))
+        places = np.unravel_index(np.where(inside, whole - 1, 0), tuple(shape))
+        named = is_named(self.out.desk, inside & (part == 0), inside, [places[a] for a in axes])
+        words = (
+            "a whole group that is in one of the two only has one property altogether, or none of it has it"
+        )
+        if named:
+            self.lines.append(f"with {earlier.told}: {words}")
+        self.groups |= bool(named)
+        return bool(named)
 
     def _joint(self, old: Partition) -> Ints:
         counts = np.zeros((self.part.cells + 1) * (old.cells + 1), np.int64)
@@ -335,12 +372,20 @@ class Comparison:
         for cell in cells:
             left = sums[codes == cell]
             parts = _Left(left)
-            rules = (Dominance([(self.policy.nk_n, 100 * self.policy.nk_k)]), PPercent(100 * self.policy.p))
-            if len(left) >= self.policy.threshold and any(bool(rule.hits(parts)[0]) for rule in rules):
+            limits = [(self.policy.nk_n, 100 * self.policy.nk_k)]
+            rules = (Dominance(limits, strict=not self.policy.nk_inclusive), PPercent(100 * self.policy.p))
+            enough = len(left) >= self.policy.threshold
+            few = enough and any(bool(rule.hits(parts)[0]) for rule in rules)
+            same = enough and alike(left, self.policy)
+            if few or same:
                 self._mark([cell] if table is None else np.flatnonzero(table[:, cell]).tolist())
+            if few:
                 self.lines.append(
                     f"with {earlier.told}: the total that is left by subtraction is dominated by a few units"
                 )
+            if same:
+                words = "all who are left by subtraction, or all but a few, have the same value"
+                self.lines.append(f"with {earlier.told}: {words}")
 
     # How it is told.
 

@@ -84,6 +84,7 @@ class Desk:
         self.trail = Trail(None if memory is None else Path(memory) / "trail.jsonl", key=key)
         self.outputs: list[Output] = []
         self.frames: list[Any] = []
+        self.seen: list[Any] = []
         self._numbered = 0
         self._recognise(anew.strip())
 

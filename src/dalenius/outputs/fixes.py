@@ -255,12 +255,20 @@ def count_model(query: Query, counts: Floats) -> tuple[TableModel, Any]:
 
 @fix
 def round_(out: Output, base: int | None = None) -> Attempt:
-    """Round counts so that they still add up, and no marked cell can be told from one that would pass."""
+    """Round counts so that they still add up, and no marked cell can be told from one that would pass.
+
+    A shown 0 is any count below the base, so that a base below the threshold would tell that few are behind it.
+    """
     values, policy = _counts(out), out.desk.policy
     base = max(policy.round_base, policy.threshold) if base is None else base
+    if base < policy.threshold:
+        raise OptionError(
+            f"base: with {base} the rounded count still tells that few are behind it; "
+            f"take the threshold ({policy.threshold}) or more"
+        )
     model, places = count_model(out.query, next(iter(values.values())))
     altered = controlled_round(model, base)
-    return _changed(out, "round", altered, places, base - 1, f"all counts are rounded to multiples of {base}")
+    return _changed(out, "round", altered, places, f"all counts are rounded to multiples of {base}")
 
 
 @fix
@@ -287,7 +295,6 @@ def cell_key(out: Output, largest: int = 5, variance: float = 4.0) -> Attempt:
         "cell_key",
         Altered(model, moved.astype(float), "cell keys"),
         places,
-        largest,
         "all counts are moved a little by cell keys",
         "whether moves of this size are enough is for a person to decide",
     )
@@ -314,7 +321,7 @@ def noise(out: Output, epsilon: float = 1.0, ledger: str | Budget | None = None)
     spent = drawn.spent(name)
     words = "whether noise of this size is enough is for a person to decide"
     words += f"; with it ε = {spent:g} is spent on noise in this project" if spent > epsilon else ""
-    made = _changed(out, "noise", Altered(model, held, "noise"), places, 0, told, words)
+    made = _changed(out, "noise", Altered(model, held, "noise"), places, told, words)
     return replace(made, facts={**made.facts, "epsilon": epsilon})
 
 
@@ -332,16 +339,13 @@ def _counts(out: Output) -> Values:
     return values
 
 
-def _changed(
-    out: Output, way: str, altered: Altered, places: Any, reach: int, told: str, doubt: str = ""
-) -> Attempt:
+def _changed(out: Output, way: str, altered: Altered, places: Any, told: str, doubt: str = "") -> Attempt:
     """An attempt in which figures are moved."""
     name, truth = next(iter(out.original.items())) if out.original else ("", np.zeros(0))
     shown = np.maximum(np.asarray(altered.values, np.float64)[places], 0.0)
     judged, evidence = out.judged, out.judged.evidence
     kept = tuple(f for f in judged.findings if f.check == "unit")
-    low = out.flagged & (shown + reach < out.desk.policy.threshold) & (shown > 0)
-    found = finding("min_threshold", evidence, low, "the rounded count still tells that few are behind it")
+    found = finding("min_threshold", evidence, np.zeros(len(shown), np.bool_), "")
     if doubt:
         found = finding(way, evidence, np.ones(1, np.bool_), doubt, verdict="review")
     again = replace(judged, findings=(*kept, found))
@@ -445,7 +449,7 @@ def _together(query: Query, axis: int, first: int, second: int) -> Query:
     labels[a] = _joined(labels[a], labels[b])
     del labels[b]
     dims = list(query.dimensions)
-    dims[axis] = Dimension(d.name, places[d.codes].astype(np.int32), tuple(labels))
+    dims[axis] = Dimension(d.name, places[d.codes].astype(np.int32), tuple(labels), d.ordered)
     return replace(query, dimensions=tuple(dims), structural=frozenset())
 
 

@@ -156,6 +156,11 @@ class Memory:
         self._known = (ids, numbers)
         return numbers
 
+    def known(self, ids: Sequence[Any]) -> Ints:
+        """Numbers of units by their names; -1 for new ones, which are not added."""
+        numbers, _ = _placed(self._hashes, unit_words(ids, self.key))
+        return np.where(numbers < self.units, numbers, -1)
+
     def _refresh(self) -> None:
         rows = self.store.execute(
             "select batch, hashes from units where batch > ? order by batch", (self._batches,)

@@ -29,15 +29,24 @@ ALL = "All"
 
 @dataclass(frozen=True, eq=False)
 class Dimension:
-    """One thing a table is crossed by: the code of each record (-1: none) and the labels of the codes."""
+    """One thing a table is crossed by: the code of each record (-1: none) and the labels of the codes.
+
+    Attributes
+    ----------
+    order
+        Whether the labels stand in an order that means something; None if they themselves must tell.
+    """
 
     name: str
     codes: Codes
     labels: tuple[Any, ...]
+    order: bool | None = None
 
     @property
     def ordered(self) -> bool:
-        """Whether neighbours belong together: numbers, or bins of numbers."""
+        """Whether neighbours belong together: an order that was given, numbers, or bins of numbers."""
+        if self.order is not None:
+            return self.order
         return all(isinstance(v, int | float | np.number) or "–" in str(v) for v in self.labels)
 
 

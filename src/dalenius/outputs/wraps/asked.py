@@ -93,7 +93,7 @@ def one_way(
     told = f"value_counts({name}{'' if bins is None else '; bins'})"
     query = grid_query(desk, [dim], None, None, ["count"], unit, len(series), told)
     query = as_shares(query, (0,)) if shares else query
-    found = _edges(desk, series, unit, name) if isinstance(bins, int) else ()
+    found = _edges(desk, series, unit, name) if isinstance(bins, int) else cut_edges(desk, [series], unit)
     return taken(
         desk, query, ["count"], Grid(query, 1, ALL, raw), None, None, notes, shares=shares, found=found
     )
@@ -111,6 +111,12 @@ def _bins(series: Any, name: str, bins: Any, gaps: bool) -> Dimension:
     lost = (codes < 0) & gaps
     labels = (*edges, *(["missing"] if lost.any() else []))
     return Dimension(name, np.where(lost, len(edges), codes).astype(np.int32), labels)
+
+
+def cut_edges(desk: Desk, keys: Sequence[Any], unit: tuple[Any, Any]) -> tuple[Finding, ...]:
+    """What the edges tell of bins that pandas laid by the data (``qcut``, or ``cut`` into a number of bins)."""
+    cut = [getattr(key, "_cut", None) for key in keys if isinstance(key, pd.Series)]
+    return tuple(f for c in cut if c is not None for f in _edges(desk, c, unit, name_of(c)))[:1]
 
 
 def _edges(desk: Desk, series: Any, unit: tuple[Any, Any], name: str) -> tuple[Finding, ...]:

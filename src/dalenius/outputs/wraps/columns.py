@@ -53,10 +53,19 @@ def dimension(series: Any, name: str, keep_missing: bool = False) -> Dimension:
     """
     series = bare(series)
     codes, labels = _polars_codes(series) if isinstance(series, pl.Series) else _pandas_codes(series)
+    order = True if _has_order(series) else None
     if keep_missing and len(codes) and int(codes.min()) < 0:
         codes = np.where(codes < 0, len(labels), codes.astype(np.int32)).astype(np.int32)
-        labels = (*labels, "missing" if "missing" not in labels else "no value")
-    return Dimension(name, codes, labels)
+        labels, order = (*labels, "missing" if "missing" not in labels else "no value"), None
+    return Dimension(name, codes, labels, order)
+
+
+def _has_order(series: Any) -> bool:
+    """Whether the categories of a column were put into an order."""
+    if isinstance(series, pl.Series):
+        return series.dtype == pl.Enum
+    kind = getattr(series, "dtype", None)
+    return isinstance(kind, pd.CategoricalDtype) and bool(kind.ordered)
 
 
 def _pandas_codes(series: Any) -> tuple[Codes, tuple[Any, ...]]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
     """A column of a checked frame; it knows the frame it comes from."""
 
-    _metadata = ["_name", "_source", "_people"]  # noqa: RUF012 (pandas asks for a list)
+    _metadata = ["_name", "_source", "_people", "_cut"]  # noqa: RUF012 (pandas asks for a list)
     _desk: ClassVar[Any]
     _wide: ClassVar[Any]
 
@@ -154,9 +154,9 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         """``merge``; units stay known where their own rows are joined to something."""
         unit, own = self._desk.unit, [s for s in (self, right) if isinstance(s, pd.DataFrame)]
         if unit is None or any(unit not in s.columns for s in own):
-            made = pd.DataFrame(self).merge(_bare_class(right), *given, **options)
+            made = pd.DataFrame(self).merge(bare_class(right), *given, **options)
             return beside(self._desk, own, made)
-        made = type(self)(pd.DataFrame(bare(self)).merge(_bare_class(bare(right)), *given, **options))
+        made = type(self)(pd.DataFrame(bare(self)).merge(bare_class(bare(right)), *given, **options))
         sure = [traced(pd.DataFrame.__getitem__(s, unit)) for s in own]
         how = options.get("how", given[0] if given else "inner")
         if unit in made.columns and (
@@ -259,7 +259,7 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         return described(self._desk, self, units_of(self._desk, self), usual, stats)
 
 
-def _bare_class(given: Any) -> Any:
+def bare_class(given: Any) -> Any:
     """A checked frame or column as a plain one."""
     if isinstance(given, CheckedFrame):
         return pd.DataFrame(given)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from dalenius.outputs.query import ALL
-from dalenius.outputs.wraps.asked import as_shares, each, taken
+from dalenius.outputs.wraps.asked import as_shares, cut_edges, each, taken
 from dalenius.outputs.wraps.columns import dimension
-from dalenius.outputs.wraps.frames import beside, frame_class, of_people, taken_in
+from dalenius.outputs.wraps.frames import CheckedSeries, bare_class, beside, frame_class, of_people, taken_in
 from dalenius.outputs.wraps.grids import Grid
 from dalenius.outputs.wraps.sources import (
     aligned,
@@ -32,6 +32,8 @@ READERS = (
     "read_json",
 )  # fmt: skip
 """What opens files: their rows are data."""
+CUTS = ("cut", "qcut")
+"""What makes bins of numbers: rows stay those of their people."""
 MAKERS = ("DataFrame", "concat", "merge", "json_normalize")
 """What makes frames at the desk."""
 
@@ -44,6 +46,8 @@ class PandasWrap:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(pd, name)
+        if name in CUTS:
+            return _cutting(found)
         if name not in (*READERS, *MAKERS):
             return found
 
@@ -116,7 +120,10 @@ class PandasWrap:
             )
 
         grid = Grid(query, len(rows), margins_name, None if quick else usual())
-        return taken(desk, query, stats, grid, structural_zeros, fix, notes, shares=bool(normalize))
+        found = cut_edges(desk, [*rows, *cols], unit)
+        return taken(
+            desk, query, stats, grid, structural_zeros, fix, notes, shares=bool(normalize), found=found
+        )
 
     def pivot_table(
         self, data: Any, values: Any = None, index: Any = None, columns: Any = None, aggfunc: Any = "mean",
@@ -141,3 +148,21 @@ class PandasWrap:
             desk, data, keys, wanted, stats, raw, len(rows), "pivot_table", fix, margins_name if margins else None,
             gaps=not dropna,
         )  # fmt: skip
+
+
+def _cutting(found: Any) -> Any:
+    """``cut`` or ``qcut``, whose bins are a column of the frame that their numbers come from."""
+
+    def cut(x: Any, *given: Any, **options: Any) -> Any:
+        made = found(bare_class(x), *given, **options)
+        series, *edges = made if isinstance(made, tuple) else (made,)
+        if not isinstance(x, CheckedSeries) or not isinstance(series, pd.Series):
+            return made
+        series = type(x)(series).__finalize__(x)
+        by_data = found is pd.qcut or not hasattr(given[0] if given else options.get("bins"), "__len__")
+        named = options.get("labels") is not None or len(given) > (1 if found is pd.qcut else 2)
+        object.__setattr__(series, "_cut", pd.Series(x) if by_data and not named else None)
+        return (series, *edges) if edges else series
+
+    cut.__name__, cut.__doc__ = found.__name__, f"``{found.__name__}``; rows stay those of their people."
+    return cut

@@ -19,6 +19,7 @@ from dalenius.outputs.judge import Judged, judge
 from dalenius.outputs.output import Output
 from dalenius.outputs.query import Dimension, Floats, Ints, Query
 from dalenius.outputs.wraps.columns import units
+from dalenius.outputs.wraps.frames import CheckedFrame, CheckedSeries, frame_class
 from dalenius.outputs.wraps.sources import noted, retold, units_of
 
 if TYPE_CHECKING:
@@ -40,12 +41,21 @@ class Models:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
-        if not callable(found) or name in ("add_constant", "families", "stats"):
+        if name == "add_constant":
+            return self._with_constant
+        if not callable(found):
             return found
         made = self._made(found)
         if hasattr(found, "from_formula"):
             setattr(made, "from_formula", self._made(found.from_formula))  # noqa: B010 (as a class has it)
         return made
+
+    def _with_constant(self, data: Any, *given: Any, **options: Any) -> Any:
+        """``add_constant``: its own look at the columns is no output, and the frame it makes is one of the desk's."""
+        made = self._module.add_constant(_bare(data), *given, **options)
+        if not isinstance(data, CheckedFrame | CheckedSeries) or not isinstance(made, pd.DataFrame):
+            return made
+        return frame_class(self._desk)(made).__finalize__(data)
 
     def _made(self, found: Any) -> Any:
         """A model, or what makes one, whose fits are checked."""
@@ -63,8 +73,10 @@ class Models:
                 given = given[:1]
             elif data is None and given and isinstance(given[0], pd.Series):
                 data = given[0]  # the outcome knows the frame it comes from
-                given = (pd.Series(given[0]), *(_bare(g) for g in given[1:]))
-            model = found(*given, **options)
+                given = tuple(map(_bare, given))
+            elif data is None and isinstance(options.get("endog"), pd.Series):
+                data = options["endog"]
+            model = found(*given, **{name: _bare(option) for name, option in options.items()})
             return Fitting(self._desk, model, data) if hasattr(model, "fit") else model
 
         return made
@@ -72,7 +84,9 @@ class Models:
 
 def _bare(given: Any) -> Any:
     """A checked frame or column as plain pandas."""
-    return pd.DataFrame(given) if isinstance(given, pd.DataFrame) else given
+    if isinstance(given, pd.DataFrame):
+        return pd.DataFrame(given)
+    return pd.Series(given) if isinstance(given, pd.Series) else given
 
 
 class Fitting:

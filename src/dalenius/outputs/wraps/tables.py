@@ -20,6 +20,7 @@ from dalenius.outputs.output import Output, Values
 from dalenius.outputs.query import Dimension, Floats, Query
 from dalenius.outputs.register import register
 from dalenius.outputs.wraps.columns import column, dimension, numbers, rows_of, units
+from dalenius.outputs.wraps.groups import remember
 from dalenius.outputs.wraps.sources import noted, retold
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def table_output(
     """Make a table of a frame and check it."""
     if isinstance(data, Mapping):
         data = pd.DataFrame(dict(data))
+    remember(desk, data)
     keys = [by] if isinstance(by, str) else list(by)
     stats = [statistic] if isinstance(statistic, str) else list(statistic)
     query = frame_query(desk, data, keys, value, stats, margins=margins)
