@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from dalenius.published.enough import Requirement
 from dalenius.tables.audit import Audit, audit
+from dalenius.tables.completion import completed
 from dalenius.tables.model import Bools, Ints
 from dalenius.tables.protected import without_repeats
 from dalenius.tables.protection import PrimaryRule
-from dalenius.tables.release import released
+from dalenius.tables.release import Check, released
 from dalenius.tables.rules import Manual
 from dalenius.tables.suppression import Suppression
 
@@ -29,21 +29,45 @@ def repaired(
     requirement: Requirement,
     unions: bool = True,
 ) -> Suppression:
-    """Suppress, audit, add cells next to those at risk, and suppress again, until nothing is at risk.
+    """Suppress, audit and close further cells until nothing is at risk.
 
-    In every round each cell at risk gets the least useful published cell that overlaps it; the elimination then
-    protects the added cells like primary ones. Sums of suppressed cells that are known and break a rule (``unions``)
-    are protected by the elimination as sums. At the end added cells that are not needed are opened again (`released`).
-    ``suppress`` takes further rules, and sums, and returns the outcome.
+    In a small table integer programs choose the cells (`completed`). Otherwise, or where these do not help, each cell
+    at risk gets in every round the least useful published cell that overlaps it, the elimination protects the added
+    cells like primary ones, and sums of suppressed cells that are known and break a rule (``unions``) as sums. At the
+    end added cells that are not needed are opened again (`released`). ``suppress`` takes further rules, and sums, and
+    returns the outcome.
     """
     result = suppress()
     bare = result.under(rules)
     before = int(bare.suppressed.sum())
+
+    def check(outcome: Suppression) -> Audit:
+        return audit(outcome, requirement=requirement, unions=unions)
+
+    final, found = completed(bare, check(bare), check)
+    if not found.passed:
+        final, found = _eliminated(suppress, result, rules, check)
+    if found.passed and int(final.suppressed.sum()) > before:
+        final, found = released(bare, final, found, check)
+    price = int(final.suppressed.sum()) - before
+    note = _told(price, before) if price else ""
+    rest = (
+        ""
+        if found.passed
+        else f"{len(found.failing):,} cells are still at risk and no published cell is left that would help."
+    )
+    notes = (*final.notes, *(text for text in (note, rest) if text))
+    return replace(final, notes=notes, checked=found)
+
+
+def _eliminated(
+    suppress: Callable[..., Suppression], result: Suppression, rules: tuple[PrimaryRule, ...], check: Check
+) -> tuple[Suppression, Audit]:
+    """Cells next to those at risk are added and protected by the elimination like primary ones, round after round."""
     added = np.zeros(len(result.primary), np.bool_)
     sums = sp.csc_matrix((len(result.model.counts), 0), dtype=np.int64)
-    options: dict[str, Any] = {"requirement": requirement, "unions": unions}
     for _ in range(MOST_ROUNDS):
-        found = audit(result.under(rules), **options)
+        found = check(result.under(rules))
         more = np.zeros_like(added) if found.passed else _next_cells(result, found)
         fresh = _fresh(sums, found)
         if not more.any() and not fresh.shape[1]:
@@ -54,19 +78,8 @@ def repaired(
             *([Manual(added, "repair")] if added.any() else []), sums=sums if sums.shape[1] else None
         )
     else:
-        found = audit(result.under(rules), **options)
-    final = result.under(rules)
-    if found.passed and int(final.suppressed.sum()) > before:
-        final, found = released(bare, final, found, lambda outcome: audit(outcome, **options))
-    price = int(final.suppressed.sum()) - before
-    note = _told(price, before) if price else ""
-    rest = (
-        ""
-        if found.passed
-        else f"{len(found.failing):,} cells are still at risk and no published cell is left that would help."
-    )
-    notes = (*final.notes, *(text for text in (note, rest) if text))
-    return replace(final, notes=notes, checked=found)
+        found = check(result.under(rules))
+    return result.under(rules), found
 
 
 def _told(price: int, before: int) -> str:
