@@ -102,6 +102,7 @@ def test_code_for_the_baseline_processor_is_used_from_a_folder_that_cannot_be_wr
     assert call(toy, weak + CALL, NUMBA_CACHE_DIR=nowhere)[0] == "42 twice add"
 
 
+@pytest.mark.slow
 def test_another_numba_or_a_damaged_file_means_compiling(toy: Path):
     call(toy)
     other = "from numba.core import caching; caching.numba.__version__ = '0.1'\n"
@@ -112,6 +113,7 @@ def test_another_numba_or_a_damaged_file_means_compiling(toy: Path):
     assert call(toy)[0] == "42 twice add"
 
 
+@pytest.mark.slow
 def test_one_line_says_that_it_compiles(toy: Path):
     patient, impatient = call(toy)[1], None
     shutil.rmtree(toy / "kept")

@@ -59,7 +59,7 @@ ODD_FILES = {
 
 
 @pytest.mark.parametrize("name", ODD_FILES)
-@pytest.mark.parametrize("population", [None, 20_000])
+@pytest.mark.parametrize("population", [pytest.param(None, marks=pytest.mark.slow), 20_000])
 def test_page_of_an_odd_file(name: str, population: float | None) -> None:
     page = sample_page(ODD_FILES[name], ["a"], ["b"], population=population)
     assert all(result.value == result.value for result in page.results.values())
