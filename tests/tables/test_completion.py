@@ -12,10 +12,11 @@ from dalenius.tables import repair as mending
 from tests.tables.test_release import firms
 
 
-@pytest.mark.parametrize(("seed", "safe"), [pytest.param(12, False, marks=pytest.mark.slow), (8, True)])
-def test_programs_need_fewer_cells_than_the_elimination(seed, safe, monkeypatch):
+@pytest.mark.parametrize(("seed", "safe"), [pytest.param(12, False, marks=pytest.mark.slow), (10, True)])
+def test_programs_need_fewer_cells_than_the_elimination(seed, safe, monkeypatch, capfd):
     model = define(firms(seed), by=["area", "sector"], value="v", contributor="firm")
     bare, chosen = protect(model, repair=False), protect(model)
+    assert capfd.readouterr().out == ""  # a solver in trouble would write into the answer for machines
     assert not bare.audit().passed
     assert chosen.audit().passed
     assert chosen.suppressed[bare.suppressed].all()
