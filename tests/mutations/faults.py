@@ -949,18 +949,6 @@ FAULTS = [
     ),
     Fault(
         "outputs/memory.py",
-        "guarded = out.judged.evidence.number >= out.desk.policy.threshold",
-        "guarded = out.judged.evidence.number >= 10**9",
-        "tests/outputs/test_limits.py -k dominated_cell",
-    ),
-    Fault(
-        "outputs/comparison.py",
-        "hit |= _guard_falls(atoms, atom, guard, seen) and not",
-        "hit |= False and not",
-        "tests/outputs/test_limits.py -k dominated_cell",
-    ),
-    Fault(
-        "outputs/memory.py",
         "if row is None or Partition.digest(row[0]) != digest:",
         "if row is None:",
         "tests/outputs/test_limits.py -k exchanged",
@@ -1009,8 +997,8 @@ FAULTS = [
     ),
     Fault(
         "outputs/remainder.py",
-        "full = (there == 1) & policy.full_cells",
-        "full = (there == 0) & policy.zeros",
+        "np.where(apart.any(axis=1), -1, table[1:, 0])",
+        "np.where(apart.any(axis=1), -1, 0 * table[1:, 0])",
         "tests/outputs/test_left_over.py -k whole_group",
     ),
     Fault(
@@ -1021,8 +1009,8 @@ FAULTS = [
     ),
     Fault(
         "outputs/remainder.py",
-        "same = max(int((amounts == amounts.min())",
-        "same = min(int((amounts == amounts.min())",
+        "return len(amounts) - same < policy.threshold and",
+        "return len(amounts) - same < 0 and",
         "tests/outputs/test_left_over.py -k all_alike",
     ),
     Fault(
@@ -1042,6 +1030,12 @@ FAULTS = [
         "series = type(x)(series).__finalize__(x)",
         "series = type(x)(series)",
         "tests/outputs/test_left_over.py -k bins_are",
+    ),
+    Fault(
+        "outputs/comparison.py",
+        "few = enough and any(bool(rule.hits(parts)[0]) for rule in rules)",
+        "few = False",
+        "tests/outputs/test_limits.py -k dominated_cell",
     ),
     Fault(
         "outputs/wraps/reductions.py",
