@@ -13,7 +13,8 @@ from dalenius.core.result import Result
 from dalenius.data import Table, examples, read
 from dalenius.evaluation.policy import Rule, judge
 from dalenius.release import read_plan, run_plan, template, write_pack
-from dalenius.release.jobs import source
+from dalenius.release.jobs import job_path, source
+from dalenius.release.run import CODE, work_folder
 from dalenius.release.template import roles
 
 from .conftest import PLAN, invoke, make_plan
@@ -143,3 +144,18 @@ def test_the_seed_of_a_plan_says_who_is_set_aside(tmp_path):
 
     assert aside(3) == aside(3)
     assert aside(3) != aside(4)
+
+
+def test_figures_of_other_code_are_not_taken_up_again(tmp_path):
+    """A measure that was mended must not be answered for by what it said before."""
+    plan = read_plan(make_plan(tmp_path, 200, PLAN.replace("minbucket: {each: [5, 50]}", "minbucket: 5")))
+    run_plan(plan, workers=1)
+    work = work_folder(plan)
+    figures = job_path(work, plan.candidates[0], 0)
+    honest = figures.read_text()
+    figures.write_text(honest.replace('"value": ', '"value": 1000', 1))
+    run_plan(plan, workers=1)
+    assert figures.read_text() != honest  # of this code: kept
+    (work / CODE).write_text("other")
+    run_plan(plan, workers=1)
+    assert figures.read_text() == honest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from dalenius.core.code import code_digest
 from dalenius.core.maps import risk_facts
 from dalenius.core.result import Result, figure
 from dalenius.data import Table
@@ -95,8 +97,9 @@ class ModelRelease:
 
 
 def work_folder(plan: ModelPlan) -> Path:
-    """Where finished candidates are kept; another plan or file has another one."""
-    return private_folder(plan.output.parent / f".{plan.output.name}-models") / plan.digest[:16]
+    """Where finished candidates are kept; another plan or file, and other code, has another one."""
+    name = hashlib.sha256((plan.digest + code_digest()).encode()).hexdigest()[:16]
+    return private_folder(plan.output.parent / f".{plan.output.name}-models") / name
 
 
 def run_model_plan(plan: ModelPlan, progress: Progress | None = None) -> ModelRelease:

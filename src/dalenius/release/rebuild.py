@@ -18,7 +18,7 @@ from dalenius.release.jobs import CHOICE, WHOLE, WHOLE_LENS, job_path, note_made
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import is_data
 from dalenius.release.plan import Plan
-from dalenius.release.run import work_folder
+from dalenius.release.run import note_code, work_folder
 from dalenius.release.several import TABLES, read_tables, whole_base
 from dalenius.synth import Candidate
 
@@ -59,6 +59,7 @@ def remaking(place: Path, pack: Path, body: dict[str, Any], plan: Plan, anew: bo
     again = replace(plan, candidates=plan.candidates if whole else (chosen,), output=place / plan.output.name)
     work = work_folder(again)
     write_text(work / "date", str(body["date"]))
+    note_code(work)  # figures that were kept are held against the pack
     if whole:
         _copy(kept, work, given, plan.replicates)
     elif chosen in given:

@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
+from dalenius.core.code import code_digest
 from dalenius.core.errors import FileError
 from dalenius.data.atomic import private_folder, write_text
 from dalenius.data.lock import locked
@@ -29,6 +30,8 @@ from dalenius.synth import Candidate
 
 Progress = Callable[[str, int, int], None]
 Job = tuple[Candidate, int]
+CODE = "code"
+"""File of a work folder that says by what code its jobs were done."""
 
 
 def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None = None) -> Release:
@@ -55,6 +58,7 @@ def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None =
         original, holdout = source(plan)
         if holdout is not None:
             check_strangers(original, holdout)
+        _forget_other_code(work, jobs)
         _note_date(work)
         if plan.attack is not None:
             if progress is not None:
@@ -98,6 +102,24 @@ def _alone(work: Path) -> Iterator[None]:
         raise FileError(f"{work}: cannot write here ({error.strerror}); choose another output") from None
     with locked(work / "lock", busy="this plan is being run by another process; wait for it, or stop it"):
         yield
+
+
+def note_code(work: Path) -> None:
+    """Say that what stands in a work folder is this code's."""
+    write_text(work / CODE, code_digest())
+
+
+def _forget_other_code(work: Path, jobs: list[Job]) -> None:
+    """Make and measure again what other code did before; what cannot be made twice is only measured again."""
+    kept = work / CODE
+    if kept.is_file() and kept.read_text(encoding="utf-8") == code_digest():
+        return
+    for candidate, replicate in jobs:
+        figures = job_path(work, candidate, replicate)
+        for path in figures.parent.glob(f"{figures.stem}.*") if candidate.repeatable else [figures]:
+            if path.is_file():
+                path.unlink()
+    note_code(work)
 
 
 def _note_date(work: Path) -> None:
