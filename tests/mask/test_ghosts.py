@@ -40,6 +40,9 @@ GHOSTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "other bands": ({"band": (AGE + 3) // 5}, DECADES),
     "one more or less": ({"born": 2024 - AGE + DRAW.integers(-1, 2, ROWS)}, DECADES),
     "a code with another": ({"b": (AGE + 3 * CODE) % 10}, DECADES),
+    "a remainder with decimals": ({"b": (PAY % 1000).round(2)}, ROUND),
+    "a remainder the other way": ({"b": (1007 - PAY % 1000).round(2)}, ROUND),
+    "a remainder with noise": ({"b": PAY % 1000 + np.random.default_rng(1).normal(0, 10, ROWS)}, ROUND),
     "tax by sex": ({"tax": (np.where(SEX == "f", 0.3, 0.25) * PAY).round(2)}, ROUND),
     "tax with a kink": ({"tax": np.where(PAY > 20000, 0.3 * PAY - 1000, 0.2 * PAY).round(2)}, ROUND),
     "net above the top": (
@@ -89,6 +92,7 @@ def test_what_tells_little_stays(steps: list[dict[str, Any]]) -> None:
         "wealth": PAY * DRAW.lognormal(0, 0.5, ROWS),
         "visits": DRAW.poisson(AGE / 20),
         "lame": DRAW.random(ROWS) < AGE / 100,
+        "any": np.random.default_rng(2).uniform(0, 1000, ROWS).round(2),
     }
     made = synthesize({**BASE, **related}, "recipe", keys=["sex", "age"], steps=steps, seed=1)
     gone = {step["column"] for step in steps if step["do"] == "drop-column"}

@@ -2,8 +2,9 @@
 
 Two questions are put to the rows themselves, each row being left out when it is guessed. Cells: do rows that share what
 the mask shows and the kept value also share the masked value? That finds remainders, codes and columns that are wrong
-in some rows. Neighbours: do rows next to each other in the kept number have nearly the same masked number? That finds
-formulas with noise, kinks or rates. Both are asked again within each level of a further column (a tax by sex).
+in some rows. Neighbours: do rows next to each other in the kept number have nearly the same masked number, or lack
+nearly the same of it in what is shown? That finds formulas with noise, kinks or rates, and remainders with decimals.
+Both are asked again within each level of a further column (a tax by sex).
 """
 
 from __future__ import annotations
@@ -190,13 +191,19 @@ class Hidden:
         both = level * (int(band.max()) + 1) + band
         ways = [(kept, level), (kept, both)]
         chance = [(generator(0, "ghosts").random(len(kept)), band)]
+        # a remainder says nothing of a number's size and all of what a rounded one lacks
+        values = [self.numbers]
         if self.shown is not None:
             chance.append((np.nan_to_num(self.shown, nan=np.inf), band))
-        found, by_chance = (
-            max(float(_near(self.numbers, x, groups, NEAR * off)[open_rows].mean()) for x, groups in tries)
-            for tries in (ways, chance)
-        )
-        return (found - by_chance) / (1 - by_chance) / PINNED if by_chance < 1 else 0.0
+            values.append(self.numbers - self.shown)
+        told = 0.0
+        for y in values:
+            found, by_chance = (
+                max(float(_near(y, x, groups, NEAR * off)[open_rows].mean()) for x, groups in tries)
+                for tries in (ways, chance)
+            )
+            told = max(told, (found - by_chance) / (1 - by_chance) / PINNED if by_chance < 1 else 0.0)
+        return told
 
 
 def _numbered(codes: IntArray) -> IntArray:
