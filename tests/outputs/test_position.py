@@ -161,3 +161,9 @@ def test_cells_without_anybody_have_no_quantile():
         facts={"quantiles": [0.5]},
     )
     assert fewest_between(query, query.cell, 2).tolist() == [15.0, np.inf]
+
+
+def test_two_quantiles_between_the_same_two_people_do_not_leave(desk):
+    people(desk).pay.quantile([(r + part) / 499 for r in range(12, 487, 12) for part in (0.2, 0.8)])
+    assert desk.last.status == "fail"
+    assert "tail_count" in desk.last.summary

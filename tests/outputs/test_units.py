@@ -264,3 +264,10 @@ def test_an_array_of_units_knows_what_was_written_into_it():
     assert not Traced._concat_same_type([held, Traced(np.arange(2), intact=False)]).intact
     assert held.take([0, -1], allow_fill=True).isna().tolist() == [False, True]
     assert not held.shift(1).intact
+
+
+@pytest.mark.parametrize("door", [lambda c: c.values, lambda c: c.to_numpy(), np.asarray])
+def test_names_cannot_be_written_through_their_numbers(desk, door):
+    few = isles(desk, people(desk))
+    with pytest.raises(ValueError, match="read-only"):
+        door(few["person"])[:] = np.arange(len(few))

@@ -70,7 +70,19 @@ def fewest_between(query: Query, cell: Codes, cells: int) -> Floats:
         number = int(query.unit.max(initial=0)) + 1
         place = np.unique(place * number + query.unit[inside]) // number
     held = np.bincount(place, minlength=cells * width).reshape(cells, width)
-    return np.asarray(np.where(held > 0, held, np.inf).min(axis=1), np.float64)
+    fewest = np.asarray(np.where(held > 0, held, np.inf).min(axis=1), np.float64)
+    for code, at in rows_by_cell(cell, query.value):
+        fewest[code] = min(fewest[code], _told_twice(np.sort(query.value[at]), asked(query)))
+    return fewest
+
+
+def _told_twice(value: Floats, quantiles: Sequence[float]) -> float:
+    """Fewest people who have a value that two figures between the same two of sorted values give away."""
+    after = np.floor((len(value) - 1) * np.asarray(quantiles)).astype(np.int64)
+    same = after[:-1][(np.diff(after) == 0) & (np.diff(np.quantile(value, quantiles)) > 0)]
+    ends = value[np.concatenate([same, same + 1])]
+    people = np.searchsorted(value, ends, "right") - np.searchsorted(value, ends, "left")
+    return float(people.min(initial=len(value)))
 
 
 def tail_share(number: Ints, least: int) -> float:

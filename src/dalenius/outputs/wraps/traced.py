@@ -79,6 +79,9 @@ class Traced(ExtensionArray):  # type: ignore[misc,unused-ignore]
     """
 
     def __init__(self, inner: Any, intact: bool = True) -> None:
+        if isinstance(inner, np.ndarray):  # who gets it out of here cannot write into it
+            inner = inner.view()
+            inner.flags.writeable = False
         self.inner, self.intact = inner, intact
 
     @classmethod
@@ -120,6 +123,7 @@ class Traced(ExtensionArray):  # type: ignore[misc,unused-ignore]
         if isinstance(before, np.ndarray | ExtensionArray) and not len(before):
             return
         self.intact = False
+        self.inner = self.inner.copy()
         try:
             self.inner[key] = bare(value)
         except (TypeError, ValueError):
