@@ -984,7 +984,7 @@ FAULTS = [
         "tests/outputs/test_left_over.py -k below_the_threshold",
     ),
     Fault(
-        "outputs/fixes.py",
+        "outputs/merging.py",
         "tuple(labels), d.ordered)",
         "tuple(labels))",
         "tests/outputs/test_left_over.py -k neighbours",

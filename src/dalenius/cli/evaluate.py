@@ -72,14 +72,14 @@ def evaluate(
     if is_database(original):
         evaluate_folders(original, protected, schema, holdout, listed(measures), report, threshold, terminal)
         return
+    asked: dict[str, Any] = {
+        "measures": list(MEASURES) if every else listed(measures), "threshold": threshold,
+        "options": parse(option, measure_functions()),
+    }  # fmt: skip
     if stream:
         if len(protected) > 1 or report is not None or recipe is not None:
             raise OptionError("--stream measures one file, not seen through a mask, and writes no report")
-        asked = {
-            "measures": list(MEASURES) if every else listed(measures), "threshold": threshold, "keep": keep,
-            "options": parse(option, measure_functions()),
-        }  # fmt: skip
-        roles = (listed(keys), listed(targets), holdout)
+        roles, asked["keep"] = (listed(keys), listed(targets), holdout), keep
         _streamed(original, _named(protected).popitem()[1][0], schema, roles, asked, terminal)
         return
     first = load(original, schema, terminal, reading)
@@ -92,21 +92,25 @@ def evaluate(
         held = _through(recipe, first.table, held, seed)
     third = load_like(holdout, first.table, terminal, reading) if holdout is not None else None
     with terminal.progress("measuring") as show:
+        people = third.table if third else None
         comparison = compare_files(
-            first.table, held, None, listed(keys),
-            listed(targets), third.table if third else None, measures=list(MEASURES) if every else listed(measures),
-            options=parse(option, measure_functions()), threshold=threshold, progress=show,
-        )  # fmt: skip
-    if len(protected) == 1:
-        only = next(iter(comparison.evaluations.values()))
-        _show_one(only, terminal)
-        terminal.emit(only.to_dict())
-    else:
-        show_many(comparison, terminal)
-        terminal.emit(comparison.to_dict())
+            first.table, held, None, listed(keys), listed(targets), people, **asked, progress=show
+        )
+    _show(comparison, len(protected), terminal)
     if report is not None:
         inputs = [("original", first), *((name, one) for name, files in named.items() for one in files)]
         _reported(comparison, report, [*inputs, ("holdout", third)] if third else inputs, terminal)
+
+
+def _show(comparison: Comparison, files: int, terminal: Terminal) -> None:
+    """One file in full, several side by side."""
+    if files > 1:
+        show_many(comparison, terminal)
+        terminal.emit(comparison.to_dict())
+        return
+    only = next(iter(comparison.evaluations.values()))
+    _show_one(only, terminal)
+    terminal.emit(only.to_dict())
 
 
 def _reported(

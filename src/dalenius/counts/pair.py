@@ -12,26 +12,31 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
-
-from dalenius.core.errors import DataError, SchemaError, names
+from dalenius.core.errors import DataError, names
 from dalenius.core.result import figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.counts import Counts
 from dalenius.counts.groups import PairGroups, group_rows
+from dalenius.counts.harmonising import (
+    Source,
+    by_value,
+    harmonised,
+    merged_labels,
+    notes_on,
+    through,
+    unshared,
+)
 from dalenius.counts.match import Match, check_keys
 from dalenius.counts.memory import count_codes, count_codes_many
 from dalenius.counts.strangers import MOST, in_both
 from dalenius.counts.weighing import Weighed, weigh_many
 from dalenius.data.design import DESIGN_ROLES, Design
-from dalenius.data.encode import encode, level_key
-from dalenius.data.frames import open_frame
 from dalenius.data.grouping import Grouping
 from dalenius.data.lens import Lens
-from dalenius.data.schema import Column, Kind, Role, Schema
+from dalenius.data.schema import Kind, Role, Schema
 from dalenius.data.table import Table
 from dalenius.data.units import Unit, Units, owner_column
-from dalenius.data.vector import AnyArray, Categories, Vector, compact
+from dalenius.data.vector import AnyArray, Categories
 
 NOT_COMPARED = (
     Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT, Role.PSU, Role.FPC, Role.REPLICATE,
@@ -154,21 +159,21 @@ class Pair:
     ) -> None:
         whole = base = Table.from_frame(original, schema)
         others = [other for other in (protected, holdout) if other is not None]
-        sources = [_Source(other) for other in others]
+        sources = [Source(other) for other in others]
         strangers = sources[1] if holdout is not None else None
         if lens is not None:
             keys, targets = _left(base, keys, Role.KEY, lens), _left(base, targets, Role.TARGET, lens)
             lens.check(base, sources[0].rows)
             base = lens.see_own(base, drop=False)
-            sources[1:] = [_Source(_through(lens, whole, source)) for source in sources[1:]]
+            sources[1:] = [Source(through(lens, whole, source)) for source in sources[1:]]
         self.lens = lens
         self.unmasked = whole
-        tables = _harmonise(base, sources)
+        tables = harmonised(base, sources)
         self.original: Table = tables[0]
         self.protected: Table = tables[1]
         self.holdout: Table | None = tables[2] if holdout is not None else None
-        self.unshared: list[str] = _unshared(base, tables[0], sources[0])
-        self.notes: list[str] = _notes(self.unshared, tables)
+        self.unshared: list[str] = unshared(base, tables[0], sources[0])
+        self.notes: list[str] = notes_on(self.unshared, tables)
         if self.original.rows == 0 or self.protected.rows == 0:
             raise DataError("original and protected file need at least one row each to be compared")
         if self.holdout is not None and self.holdout.rows == 0:
@@ -260,11 +265,11 @@ class Pair:
             tables = [t for t in (self.original, self.protected, self.holdout) if t is not None]
             vectors = [table[name] for table in tables]
             if grouped and name in self.grouping:
-                merged = _merge([self.grouping.categories(vector) for vector in vectors])
+                merged = merged_labels([self.grouping.categories(vector) for vector in vectors])
             elif vectors[0].is_number:
-                merged = _merge(_by_value(vectors))
+                merged = merged_labels(by_value(vectors))
             else:
-                merged = _merge([vector.categories for vector in vectors])
+                merged = merged_labels([vector.categories for vector in vectors])
             self._aligned[place] = Aligned(merged[0], merged[1], merged[2] if len(merged) > 2 else None)
         return self._aligned[place]
 
@@ -407,18 +412,18 @@ class Pair:
         other.unmasked = self.unmasked
         # the column that owns rows need not be in every file
         other.units, other.holdout_units = self.units, self.holdout_units
-        given = _Source(protected)
+        given = Source(protected)
         other.designs = replace(self.designs, protected=_design(self.unmasked.schema, given))
         return other
 
 
-def _designs(whole: Table, sources: Sequence[_Source]) -> PairDesigns:
+def _designs(whole: Table, sources: Sequence[Source]) -> PairDesigns:
     """The designs of the files; that of the original may rest on columns that the others lack."""
-    found = [_design(whole.schema, source) for source in (_Source(whole), *sources)]
+    found = [_design(whole.schema, source) for source in (Source(whole), *sources)]
     return PairDesigns(*found)
 
 
-def _design(schema: Schema, source: _Source) -> Design | None:
+def _design(schema: Schema, source: Source) -> Design | None:
     """The design of one file by the original's schema: what it has no weights for was drawn alike."""
     weights = schema.by_role(Role.WEIGHT)
     if weights and weights[0] not in source:
@@ -453,29 +458,7 @@ def _left(base: Table, wanted: Sequence[str] | None, role: Role, lens: Lens) -> 
     return [name for name in named if name not in lens.dropped]
 
 
-def _through(lens: Lens, base: Table, source: _Source) -> Table:
-    """Another file of the original's columns as the mask shows it."""
-    mapped = set(lens.mapped)
-    vectors = []
-    for name in (n for n in base.names if n in source):
-        column = replace(base[name].column, levels=None, bounds=None)
-        kinds = [column.kind] if name in mapped else _weaker(column.kind)
-        vectors.append(_one_of([replace(column, kind=kind) for kind in kinds], source))
-    return lens.see(Table.from_vectors(vectors, source.rows), drop=False)
-
-
-def _one_of(wanted: Sequence[Column], source: _Source) -> Vector:
-    """A column by the first description that it follows."""
-    *some, last = wanted
-    for column in some:
-        try:
-            return source.encoded(column)
-        except SchemaError:
-            continue
-    return source.encoded(last)
-
-
-def _owners(base: Table, schema: Schema, unit: Unit | None, holdout: _Source | None) -> tuple[Units, Units]:
+def _owners(base: Table, schema: Schema, unit: Unit | None, holdout: Source | None) -> tuple[Units, Units]:
     """Owners of the original's rows and of the holdout's; the owning column need not be in the protected file."""
     name, rows = owner_column(schema, unit), 0 if holdout is None else holdout.rows
     if name is None or name not in base:
@@ -484,120 +467,3 @@ def _owners(base: Table, schema: Schema, unit: Unit | None, holdout: _Source | N
     if holdout is None or name not in holdout:
         return units, Units(None, rows)
     return units, Units.of(holdout.encoded(replace(base[name].column, levels=None, bounds=None)))
-
-
-def _harmonise(base: Table, sources: Sequence[_Source]) -> list[Table]:
-    """Encode every file like the original, over their common columns; where kinds clash, take the weaker one."""
-    common = [name for name in base.names if all(name in source for source in sources)]
-    if not common:
-        raise DataError("the files have no column in common; check that the names are spelled alike")
-    own = _Source(base)
-    encoded: list[list[Vector]] = [[] for _ in range(len(sources) + 1)]
-    for name in common:
-        vectors = _one_kind(name, base[name].column, [own, *sources])
-        for place, vector in zip(encoded, vectors, strict=True):
-            place.append(vector)
-    rows = [base.rows, *(source.rows for source in sources)]
-    return [Table.from_vectors(vectors, n, base.origin) for vectors, n in zip(encoded, rows, strict=True)]
-
-
-class _Source:
-    """One file: its columns encoded the way the original's are, re-reading them only where they differ."""
-
-    def __init__(self, other: Any) -> None:
-        self.table = other if isinstance(other, Table) else None
-        self.raws = {} if self.table is not None else {raw.name: raw for raw in open_frame(other)[1]}
-        self.rows = max((len(raw.data) for raw in self.raws.values()), default=0)
-        if self.table is not None:
-            self.rows = self.table.rows
-
-    @property
-    def names(self) -> list[str]:
-        """Columns of the file."""
-        return self.table.names if self.table is not None else list(self.raws)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.table if self.table is not None else name in self.raws
-
-    def encoded(self, column: Column) -> Vector:
-        if self.table is not None:
-            held = self.table[column.name]
-            if held.column.kind is column.kind and held.column.special == column.special:
-                return held
-            self.raws |= {raw.name: raw for raw in open_frame(self.table.select([column.name]).to_frame())[1]}
-        return encode(self.raws[column.name], column)
-
-
-def _one_kind(name: str, column: Column, sources: Sequence[_Source]) -> list[Vector]:
-    for kind in _weaker(column.kind):
-        wanted = replace(column, kind=kind, levels=None, bounds=None)
-        try:
-            vectors = [source.encoded(wanted) for source in sources]
-        except SchemaError:
-            continue
-        return [_in_order(vector, vectors[0]) for vector in vectors] if kind is Kind.ORDERED else vectors
-    raise DataError(f"column {name!r} holds different kinds of values in the files; give them one type")
-
-
-def _in_order(vector: Vector, first: Vector) -> Vector:
-    """An ordered column with the original's levels first and in their order: rules may compare them."""
-    if vector.levels == first.levels:
-        return vector
-    known = {level_key(level): i for i, level in enumerate(first.levels)}
-    new = [level for level in vector.levels if level_key(level) not in known]
-    known |= {level_key(level): len(known) + i for i, level in enumerate(new)}
-    codes = np.array([known[level_key(level)] for level in vector.levels], np.int64)
-    levels = (*first.levels, *new)
-    moved = compact(codes[vector.data], len(levels)) if len(codes) else vector.data
-    return replace(vector, column=replace(vector.column, levels=levels), data=moved)
-
-
-def _weaker(kind: Kind) -> list[Kind]:
-    if kind is Kind.INTEGER:
-        return [kind, Kind.CONTINUOUS, Kind.CATEGORICAL]
-    return [kind, Kind.CATEGORICAL] if kind.is_number else [kind]
-
-
-def _unshared(base: Table, common: Table, protected: _Source) -> list[str]:
-    """Columns that are not compared because not every file has them."""
-    lost = [name for name in base.names if name not in common]
-    return lost + [name for name in protected.names if name not in base]
-
-
-def _notes(lost: Sequence[str], tables: Sequence[Table]) -> list[str]:
-    notes = [f"{names(lost)} is not in every file and is not compared"] if lost else []
-    for name in tables[0].names:
-        has_gaps = [table[name].state is not None for table in tables[:2]]
-        if has_gaps == [False, True]:
-            notes.append(
-                f"column {name!r} has empty or special cells in the protected file but none in the original"
-            )
-    return notes
-
-
-def _by_value(vectors: Sequence[Vector]) -> list[Categories]:
-    """Every distinct number a category, over the union of all files."""
-    distinct = np.unique(np.concatenate([vector.values for vector in vectors]))
-    labels = distinct.tolist()
-    last = max(len(labels) - 1, 0)
-    codes = [np.searchsorted(distinct, vector.data).clip(0, last) for vector in vectors]
-    return [vector.with_gaps(own, labels) for vector, own in zip(vectors, codes, strict=True)]
-
-
-def _merge(several: Sequence[Categories]) -> list[Categories]:
-    """Codes over the union of labels: the original's first, in its order, then what only others have."""
-    if all(len(c.labels) == len(several[0].labels) and c.labels == several[0].labels for c in several):
-        return list(several)
-    position: dict[Any, int] = {}
-    labels: list[Any] = []
-    merged = []
-    for categories in several:
-        moved = np.empty(max(len(categories.labels), 1), dtype=np.int64)
-        for i, label in enumerate(categories.labels):
-            key = level_key(label)
-            if key not in position:
-                position[key] = len(labels)
-                labels.append(label)
-            moved[i] = position[key]
-        merged.append(moved[categories.codes])
-    return [Categories(compact(codes, len(labels)), labels) for codes in merged]

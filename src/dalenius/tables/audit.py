@@ -239,11 +239,16 @@ def audit(
         people = inner_cells_of(table.owners, pooled)
         seen = insider_bounds(table, places, enough, people, nonnegative=positive, progress=progress)
     given_away = _known_differences(table, positive, integer)
-    sums = Unions.none(0)
-    if unions and not isinstance(result, Disclosed):
-        sums = failing_unions(result.model, result.suppressed, result.hidden, result.rules)
-        notes += () if sums.complete else (BY_LINE,)
+    sums = _sums_that_follow(result) if unions else Unions.none(0)
+    notes += () if sums.complete else (BY_LINE,)
     return Audit(table, bounds, enough, exposed, intervals == "exact", notes, given_away, seen, sums)
+
+
+def _sums_that_follow(result: Suppression | Disclosed) -> Unions:
+    """Sums of suppressed cells that fail a rule; of somebody else's table nobody knows the contributors."""
+    if isinstance(result, Disclosed):
+        return Unions.none(0)
+    return failing_unions(result.model, result.suppressed, result.hidden, result.rules)
 
 
 def _solved_whole(

@@ -77,14 +77,7 @@ def read_suppressed(
     faults += found.faults
     tops = {name: found.codes.get(name, TOTAL) for name in by}
     trees = {name: _tree(frame[name].to_list(), (hierarchies or {}).get(name), tops[name]) for name in by}
-    for name, tree in trees.items():
-        unknown = [code for code in frame[name].unique(maintain_order=True) if code not in tree.parents]
-        if unknown:
-            faults.append(
-                f"column {name!r}: {len(unknown)} codes are not in the hierarchy, the first is {unknown[0]!r}"
-            )
-    if frame.is_duplicated().any():
-        faults.append(f"{int(frame.is_duplicated().sum())} rows name the same cell as another row")
+    faults += _code_faults(frame, trees)
     if faults:
         raise TableError("table", faults)
     matrix = _sums(frame, trees)
@@ -96,6 +89,20 @@ def read_suppressed(
         frame, matrix, amounts, suppressed, sensitive, np.zeros(len(frame), np.bool_), np.zeros(len(frame)),
         notes=found.notes,
     )  # fmt: skip
+
+
+def _code_faults(frame: pl.DataFrame, trees: Mapping[str, Hierarchy]) -> list[str]:
+    """Codes that no hierarchy has, and cells that are named twice."""
+    faults = []
+    for name, tree in trees.items():
+        unknown = [code for code in frame[name].unique(maintain_order=True) if code not in tree.parents]
+        if unknown:
+            faults.append(
+                f"column {name!r}: {len(unknown)} codes are not in the hierarchy, the first is {unknown[0]!r}"
+            )
+    if frame.is_duplicated().any():
+        faults.append(f"{int(frame.is_duplicated().sum())} rows name the same cell as another row")
+    return faults
 
 
 def _texts(table: Table, name: str) -> list[str]:

@@ -26,22 +26,12 @@ from dalenius.tables.suppression import Suppression
 
 
 def protect(
-    model: TableModel,
-    *rules: PrimaryRule,
-    order: Literal["value", "disclosure"] | Sequence[int] = "value",
-    usefulness: Any | None = None,
-    small: str = "auto",
-    singleton: SingletonRules | str | None = None,
-    forced: Any | None = None,
-    hidden: Any | None = None,
-    secondary_zeros: bool = False,
-    singleton_zeros: bool = False,
-    used_marking: Literal["early", "pivot"] = "early",
-    repair: bool = True,
-    unions: bool = True,
-    requirement: Requirement | None = None,
-    progress: Progress | None = None,
-) -> Suppression:
+    model: TableModel, *rules: PrimaryRule, order: Literal["value", "disclosure"] | Sequence[int] = "value",
+    usefulness: Any | None = None, small: str = "auto", singleton: SingletonRules | str | None = None,
+    forced: Any | None = None, hidden: Any | None = None, secondary_zeros: bool = False, singleton_zeros: bool = False,
+    used_marking: Literal["early", "pivot"] = "early", repair: bool = True, unions: bool = True,
+    requirement: Requirement | None = None, progress: Progress | None = None,
+) -> Suppression:  # fmt: skip
     """Suppress the cells that break a rule, and the further cells without which those could be computed.
 
     Parameters
