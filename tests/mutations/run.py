@@ -51,7 +51,11 @@ def tested(house: Path, fault: Fault) -> int:
     signal.alarm(LONGEST)
     os.chdir(house)
     os.environ["PYTHONPATH"] = str(house / "src")
-    sys.path[:] = [str(house), str(house / "src"), *(place for place in sys.path if Path(place or ".") != ROOT)]
+    sys.path[:] = [
+        str(house),
+        str(house / "src"),
+        *(place for place in sys.path if Path(place or ".") != ROOT),
+    ]
     for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
         del sys.modules[name]
     with (house / "said.txt").open("wb") as said:

@@ -39,7 +39,7 @@ class ModelCandidate:
 
     Examples
     --------
-    >>> [c.name for c in ModelCandidate.from_mapping("tree", {"min_samples_leaf": [1, 5]})]
+    >>> [c.name for c in ModelCandidate.from_mapping({"min_samples_leaf": [1, 5]}, "tree")]
     ['tree min_samples_leaf=1', 'tree min_samples_leaf=5']
     """
 
@@ -48,7 +48,7 @@ class ModelCandidate:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_mapping(cls, name: str, body: Mapping[str, Any]) -> list[ModelCandidate]:
+    def from_mapping(cls, body: Mapping[str, Any], name: str) -> list[ModelCandidate]:
         """The candidates of one entry of a plan: a list of values (or ``each``) makes several."""
         facts = dict(body)
         kind = str(facts.pop("model", name))

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import html
-import json
-import os
-import shutil
 from pathlib import Path
-from typing import Any
 
-from dalenius.core.errors import DataError, FileError, MissingExtraError
+from dalenius.core.errors import DataError, MissingExtraError
 from dalenius.core.maps import risk_utility_map
 from dalenius.core.pictures import picture
 from dalenius.core.result import figure
-from dalenius.data.atomic import private_folder, push, write_text
+from dalenius.data.atomic import write_text
 from dalenius.data.lock import locked
 from dalenius.models.case import ModelCase
-from dalenius.release.jobs import file_digest
 from dalenius.release.model_release import JudgedModel, ModelRelease, facts
-from dalenius.release.pack import CHECKSUMS, MANIFEST, SIGNATURE, checksums, digest_of
-from dalenius.release.signing import signature
+from dalenius.release.pack import CHECKSUMS, as_json, checksums, put_in_place, write_manifest
 from dalenius.report import Provenance
 
 MODEL = "model.skops"
@@ -46,31 +40,26 @@ def write_model_pack(release: ModelRelease, key: Path | None = None) -> Path:
     ...
     dalenius.core.errors.DataError: Nothing keeps the limits.
     """
-    if release.chosen is None:
+    chosen = release.chosen
+    if chosen is None:
         raise DataError(release.why)
+
+    def fill(folder: Path) -> None:
+        _fill(folder, release, chosen)
+        write_manifest(
+            folder,
+            release.plan,
+            {
+                "kind": "model",
+                "date": Provenance.now().date,
+                "threshold": release.plan.threshold,
+                "chosen": chosen.candidate.name,
+                "repeatable": True,
+            },
+        )
+
     with locked(release.work.parent / "pack.lock"):
-        return _write(release, release.chosen, key)
-
-
-def _write(release: ModelRelease, chosen: JudgedModel, key: Path | None) -> Path:
-    target = release.plan.output
-    if target.exists() and not (target / MANIFEST).is_file() and any(target.iterdir()):
-        raise FileError(f"{target}: something else is here, not a release pack; choose another output")
-    folder, old = release.work / "pack", release.work / "old-pack"
-    for stale in (folder, old):
-        shutil.rmtree(stale, ignore_errors=True)
-    for part in (folder, folder / "public", folder / "internal"):
-        private_folder(part)
-    _fill(folder, release, chosen)
-    _manifest(folder, release, chosen)
-    if key is not None:
-        write_text(folder / SIGNATURE, signature((folder / MANIFEST).read_bytes(), key))
-    if target.exists():
-        os.replace(target, old)
-    os.replace(folder, target)
-    push(target.parent)
-    shutil.rmtree(old, ignore_errors=True)
-    return target
+        return put_in_place(release.plan.output, release.work, fill, key)
 
 
 def _fill(folder: Path, release: ModelRelease, chosen: JudgedModel) -> None:
@@ -84,7 +73,7 @@ def _fill(folder: Path, release: ModelRelease, chosen: JudgedModel) -> None:
     write_text(folder / "public" / "report.html", report(release, public=True))
     write_text(folder / "public" / CHECKSUMS, checksums(folder / "public"))
     write_text(folder / "internal" / "report.html", report(release, public=False))
-    write_text(folder / "internal" / "results.json", _json(facts(release)))
+    write_text(folder / "internal" / "results.json", as_json(facts(release)))
     write_text(folder / "internal" / "plan.yaml", release.plan.text)
 
 
@@ -168,22 +157,5 @@ def _cell(judged: JudgedModel, name: str) -> str:
     return "–" if held is None else held.told
 
 
-def _manifest(folder: Path, release: ModelRelease, chosen: JudgedModel) -> None:
-    plan = release.plan
-    files = {str(p.relative_to(folder)): file_digest(p) for p in sorted(folder.rglob("*")) if p.is_file()}
-    body = {
-        "format": 2, "kind": "model", "title": plan.title, "date": Provenance.now().date, "seed": plan.seed,
-        "plan": plan.text_digest, "plan_file": os.path.relpath(plan.path, plan.output) if plan.path else None,
-        "threshold": plan.threshold, "chosen": chosen.candidate.name, "repeatable": True,
-        "inputs": {name: file_digest(path) for name, path in plan.sources.items()},
-        "versions": dict(Provenance.now().versions), "files": files,
-    }  # fmt: skip
-    write_text(folder / MANIFEST, _json({**body, "digest": digest_of(body)}))
-
-
 def _version(library: str) -> str:
     return str(Provenance.now().versions.get(library, ""))
-
-
-def _json(data: Any) -> str:
-    return json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True, default=str) + "\n"

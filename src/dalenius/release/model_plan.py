@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from dalenius.core.errors import DaleniusError, DataError, SchemaError, no_column
+from dalenius.core.errors import DaleniusError, DataError, no_column
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data import Schema, Table, read
 from dalenius.data.units import deal
 from dalenius.evaluation.policy import Rule, described
 from dalenius.models.candidates import ModelCandidate
-from dalenius.release.plan_file import load_entries
+from dalenius.release.plan_file import PlanReader, load_entries
 
 ENTRIES = {
     "version", "title", "audience", "input", "schema", "predicts", "holdout", "holdout_share", "seed", "candidates",
@@ -125,29 +123,20 @@ def read_model_plan(path: str | Path) -> ModelPlan:
     dalenius.core.errors.SchemaError: ...plan.yaml: 2 faults: input nowhere.csv does not exist; candidate 'oak': unknown
     model 'oak'; there are tree, forest, boosting, linear, neighbours, constant
     """
-    where = Path(path)
-    text, content = load_entries(where)
-    faults: list[str] = []
-    plan = _Reader(content, where.parent, faults).plan(text)
-    if faults:
-        raise SchemaError.from_faults(str(where), faults)
-    return replace(plan, path=where.absolute())
+    return replace(_Reader.read(Path(path)), path=Path(path).absolute())
 
 
-class _Reader:
-    """Takes a plan apart and collects its faults."""
-
-    def __init__(self, content: Mapping[str, Any], folder: Path, faults: list[str]) -> None:
-        self.content, self.folder, self.faults = content, folder, faults
+class _Reader(PlanReader[ModelPlan]):
+    """Takes a plan of models apart."""
 
     def plan(self, text: str) -> ModelPlan:
         self.faults += [
             f"unknown entry {name!r} in a plan of models" for name in self.content if name not in ENTRIES
         ]
-        data, schema = self._file("input", needed=True), self._file("schema")
+        data, schema = self.file("input", needed=True), self.file("schema")
         predicts = str(self.content.get("predicts") or "")
         self._has_column(data, schema, predicts)
-        share = self._number("holdout_share", HOLDOUT_SHARE, 0.05, 0.9)
+        share = self.number("holdout_share", HOLDOUT_SHARE, 0.05, 0.9)
         return ModelPlan(
             title=str(self.content.get("title") or "Model"),
             audience=str(self.content.get("audience") or ""),
@@ -157,24 +146,13 @@ class _Reader:
             candidates=tuple(self._candidates()),
             policy=tuple(self._policy()),
             output=self.folder / str(self.content.get("output") or "release"),
-            holdout=self._file("holdout"),
+            holdout=self.file("holdout"),
             holdout_share=share,
-            seed=int(self._number("seed", DEFAULT_SEED, 0, 2**62)),
-            refits=int(self._number("refits", 16, 4, 10_000)),
-            threshold=int(self._number("threshold", THRESHOLD, 1, 10**9)),
+            seed=int(self.number("seed", DEFAULT_SEED, 0, 2**62)),
+            refits=int(self.number("refits", 16, 4, 10_000)),
+            threshold=int(self.number("threshold", THRESHOLD, 1, 10**9)),
             text=text,
         )
-
-    def _file(self, entry: str, needed: bool = False) -> Path | None:
-        named = self.content.get(entry)
-        if named is None:
-            self.faults += [f"no {entry}: name the file"] if needed else []
-            return None
-        path = self.folder / str(named)
-        if not path.is_file():
-            self.faults.append(f"{entry} {named} does not exist")
-            return None
-        return path
 
     def _has_column(self, data: Path | None, schema: Path | None, predicts: str) -> None:
         if data is None:
@@ -187,38 +165,18 @@ class _Reader:
         if predicts not in known:
             self.faults.append(f"predicts: {no_column([predicts], known)}")
 
-    def _number(self, entry: str, usual: float, low: float, high: float) -> float:
-        value = self.content.get(entry, usual)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-            self.faults.append(f"{entry} must be a number between {low:g} and {high:g}")
-            return usual
-        return value
-
     def _candidates(self) -> list[ModelCandidate]:
-        listed = self.content.get("candidates")
-        if not isinstance(listed, dict) or not listed:
-            self.faults.append("no candidates: name at least one model")
-            return []
-        made: list[ModelCandidate] = []
-        for name, body in listed.items():
-            try:
-                entry = ModelCandidate.from_mapping(str(name), body if isinstance(body, dict) else {})
-            except DaleniusError as error:
-                self.faults.append(f"candidate {str(name)!r}: {error}")
-                continue
-            made += entry
-            self.faults += [f"candidate {c.name!r}: {fault}" for c in entry for fault in c.faults()]
-        if len({c.slug for c in made}) < len(made):
-            self.faults.append("two candidates have the same name")
+        made = self.candidates("model", ModelCandidate.from_mapping, ModelCandidate.faults)
+        self.all_different([candidate.slug for candidate in made])
         return made
 
     def _policy(self) -> list[Rule]:
         rules = []
-        for line in self.content.get("policy") or DEFAULT_POLICY:
+        for line in self.lines("policy") or DEFAULT_POLICY:
             try:
-                rule = Rule.parse(str(line))
+                rule = Rule.parse(line)
                 if described(rule.measure).subject != "model":
-                    self.faults.append(f"policy line {str(line)!r}: {rule.measure} is not about models")
+                    self.faults.append(f"policy line {line!r}: {rule.measure} is not about models")
                 rules.append(rule)
             except DaleniusError as error:
                 self.faults.append(str(error))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from dalenius.evaluation import Comparison, Evaluation
 from dalenius.release.codebook import codebook, codebook_text, limits_text
 from dalenius.release.copies import released_tables, table_file
 from dalenius.release.jobs import file_digest, job_path, read_made, read_paid, source
+from dalenius.release.model_plan import ModelPlan
 from dalenius.release.outcome import Judged, Release, summary
 from dalenius.release.plan import FORMATS, Plan, Scenario
 from dalenius.release.several import bases, job_tables, read_tables, seen_by, whole_base
@@ -85,23 +86,37 @@ def write_pack(release: Release, threshold: int = THRESHOLD, key: Path | None = 
     >>> sorted(path.name for path in write_pack(release).iterdir())
     ['internal', 'manifest.json', 'public']
     """
-    if release.chosen is None:
+    chosen = release.chosen
+    if chosen is None:
         raise DataError(release.why)
+
+    def fill(folder: Path) -> None:
+        _fill(folder, release, chosen, threshold)
+        write_manifest(
+            folder,
+            release.plan,
+            {
+                "date": release.date,
+                "threshold": threshold,
+                "chosen": chosen.candidate.name,
+                "repeatable": chosen.candidate.repeatable,
+            },
+        )
+
     with locked(release.work.parent / "pack.lock"):
-        return _write(release, release.chosen, threshold, key)
+        return put_in_place(release.plan.output, release.work, fill, key)
 
 
-def _write(release: Release, chosen: Judged, threshold: int, key: Path | None) -> Path:
-    target = release.plan.output
+def put_in_place(target: Path, work: Path, fill: Callable[[Path], None], key: Path | None) -> Path:
+    """A pack in the place of an older one, filled in the work folder, signed, and moved whole."""
     if target.exists() and not (target / MANIFEST).is_file() and any(target.iterdir()):
         raise FileError(f"{target}: something else is here, not a release pack; choose another output")
-    folder, old = release.work / "pack", release.work / "old-pack"
+    folder, old = work / "pack", work / "old-pack"
     for stale in (folder, old):
         shutil.rmtree(stale, ignore_errors=True)
     for part in (folder, folder / "public", folder / "internal"):
         private_folder(part)
-    _fill(folder, release, chosen, threshold)
-    _write_manifest(folder, release, threshold)
+    fill(folder)
     if key is not None:
         write_text(folder / SIGNATURE, signature((folder / MANIFEST).read_bytes(), key))
     if target.exists():
@@ -223,7 +238,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     )  # fmt: skip
     write_text(inside / "report.html", page)
     write_text(inside / "report.md", render_markdown(comparison, provenance, title=plan.title, story=story))
-    write_text(inside / "results.json", _json(summary(release)))
+    write_text(inside / "results.json", as_json(summary(release)))
     frame = pl.DataFrame(
         results_rows(release.judged),
         schema_overrides={"low": pl.Float64, "high": pl.Float64, "value": pl.Float64},
@@ -232,7 +247,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     write_text(inside / "plan.yaml", plan.text)
     write_text(
         inside / "provenance.json",
-        _json(_provenance_facts(release, provenance, original, released, threshold)),
+        as_json(_provenance_facts(release, provenance, original, released, threshold)),
     )
 
 
@@ -255,7 +270,7 @@ def _write_public(
     page = render_report(shown, bare, title=plan.title, public=True, story=story, alone=private)
     write_text(folder / "report.html", page)
     write_text(folder / "report.md", render_markdown(shown, bare, title=plan.title, public=True, story=story))
-    write_text(folder / "report.json", _json(_public_facts(plan.title, release_title(chosen), story, best)))
+    write_text(folder / "report.json", as_json(_public_facts(plan.title, release_title(chosen), story, best)))
     write_text(
         folder / "limits.md",
         limits_text(plan.title, chosen.candidate.build(), story.uses, chosen.made_up, chosen.candidate.kept),
@@ -267,12 +282,12 @@ def _write_codebook(folder: Path, plan: Plan, info: MethodInfo, original: Table,
     if plan.several:
         made = read_tables(released_tables(folder, whole_base(plan)), whole_base(plan))
         books = {name: codebook(table, info, []) for name, table in made.tables.items()}
-        write_text(folder / "codebook.json", _json({"tables": books}))
+        write_text(folder / "codebook.json", as_json({"tables": books}))
         texts = (codebook_text(book, f"{plan.title}, table {name}") for name, book in books.items())
         write_text(folder / "codebook.md", "\n".join(texts))
         return
     book = codebook(released, info, [name for name in original.names if name not in released.names])
-    write_text(folder / "codebook.json", _json(book))
+    write_text(folder / "codebook.json", as_json(book))
     write_text(folder / "codebook.md", codebook_text(book, plan.title))
 
 
@@ -341,25 +356,21 @@ def _public_facts(title: str, method: str, story: Story, best: Evaluation) -> di
     }
 
 
-def _write_manifest(folder: Path, release: Release, threshold: int) -> None:
-    plan = release.plan
+def write_manifest(folder: Path, plan: Plan | ModelPlan, facts: Mapping[str, Any]) -> None:
+    """What the pack is of and the hash of every file in it; ``facts`` are what plans of one kind say of themselves."""
     files = {str(p.relative_to(folder)): file_digest(p) for p in sorted(folder.rglob("*")) if p.is_file()}
-    chosen = release.chosen.candidate if release.chosen else None
     body = {
         "format": 2,
         "title": plan.title,
-        "date": release.date,
         "seed": plan.seed,
         "plan": plan.text_digest,
         "plan_file": os.path.relpath(plan.path, plan.output) if plan.path else None,
-        "threshold": threshold,
-        "chosen": chosen.name if chosen else None,
-        "repeatable": bool(chosen and chosen.repeatable),
         "inputs": {name: file_digest(path) for name, path in plan.sources.items()},
         "versions": dict(Provenance.now().versions),
         "files": files,
+        **facts,
     }
-    write_text(folder / MANIFEST, _json({**body, "digest": digest_of(body)}))
+    write_text(folder / MANIFEST, as_json({**body, "digest": digest_of(body)}))
 
 
 def digest_of(body: Mapping[str, Any]) -> str:
@@ -415,5 +426,6 @@ def _paid_figures(release: Release) -> dict[str, Any]:
     return {"paid_figures": [each.to_dict() for each in paid]} if paid else {}
 
 
-def _json(data: Any) -> str:
+def as_json(data: Any) -> str:
+    """Facts of a pack as text, the same for the same facts."""
     return json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True, default=str) + "\n"

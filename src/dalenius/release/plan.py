@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import dalenius.evaluation  # noqa: F401 (registers the measures that policy lines name)
-from dalenius.core.errors import DaleniusError, OptionError, SchemaError, names, no_column
+from dalenius.core.errors import DaleniusError, OptionError, names, no_column
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.registry import Subject
 from dalenius.counts.database_pair import DATABASE_MEASURES
@@ -27,7 +27,7 @@ from dalenius.data.relations import Database
 from dalenius.data.relations_view import named_columns
 from dalenius.dp.budget import Neighbours
 from dalenius.evaluation.policy import ACROSS_TABLES, DEFAULT_POLICY, NEARNESS, Rule, described
-from dalenius.release.plan_file import load_entries
+from dalenius.release.plan_file import PlanReader
 from dalenius.release.several import files_of, load_base, possible, scenario_faults
 from dalenius.release.tables_attack import TablesEntry
 from dalenius.synth import Candidate
@@ -198,27 +198,23 @@ def read_plan(path: str | Path) -> Plan:
     dalenius.core.errors.SchemaError: ...plan.yaml: 4 faults: unknown entry 'seeds'; input nowhere.csv does not exist;
     no candidates: name at least one method; no scenarios: name at least one intruder with keys and targets
     """
-    where = Path(path)
-    text, content = load_entries(where)
-    faults: list[str] = []
-    plan = _Reader(content, where.parent, faults).plan(text)
-    if faults:
-        raise SchemaError.from_faults(str(where), faults)
-    return replace(plan, path=where.absolute())
+    return replace(_Reader.read(Path(path)), path=Path(path).absolute())
 
 
-class _Reader:
-    """Takes a plan apart and collects its faults."""
+class _Reader(PlanReader[Plan]):
+    """Takes a plan of files apart."""
 
-    def __init__(self, content: dict[str, Any], folder: Path, faults: list[str]) -> None:
-        self.content, self.folder, self.faults = content, folder, faults
+    may_be_folders = ("input", "holdout")
+
+    def __init__(self, content: dict[str, Any], folder: Path) -> None:
+        super().__init__(content, folder)
         self.several = False
         self.base: Database | None = None
 
     def plan(self, text: str) -> Plan:
         self.faults += [f"unknown entry {name!r}" for name in self.content if name not in ENTRIES]
-        data = self._file("input", needed=True)
-        schema = self._file("schema")
+        data = self.file("input", needed=True)
+        schema = self.file("schema")
         self.several = data is not None and is_database(data)
         self.base = self._tables(data, schema) if self.several else None
         reading = self._reading(data)
@@ -235,16 +231,16 @@ class _Reader:
             candidates=candidates,
             scenarios=scenarios,
             policy=tuple(self._policy()),
-            holdout=self._file("holdout"),
+            holdout=self.file("holdout"),
             holdout_share=self._holdout_share(),
-            seed=int(self._number("seed", DEFAULT_SEED, 0)),
+            seed=int(self.number("seed", DEFAULT_SEED, 0)),
             measures=tuple(self._measures()),
-            replicates=int(self._number("replicates", 1, 1)),
+            replicates=int(self.number("replicates", 1, 1)),
             choose=self._choose(candidates),
             output=self._output(),
             formats=self._formats(),
             formulas=self._yes_or_no("formulas"),
-            evaluation_epsilon=float(self._number("evaluation_epsilon", 0.0, 0)),
+            evaluation_epsilon=float(self.number("evaluation_epsilon", 0.0, 0)),
             choice_epsilon=self._choice_epsilon(),
             attack=self._attack(),
             text=text,
@@ -253,7 +249,7 @@ class _Reader:
         )
 
     def _choice_epsilon(self) -> float:
-        epsilon = float(self._number("choice_epsilon", 0.0, 0))
+        epsilon = float(self.number("choice_epsilon", 0.0, 0))
         if not epsilon:
             return 0.0
         before = len(self.faults)
@@ -298,17 +294,6 @@ class _Reader:
             self.faults.append("output must be a folder of its own, not one within the input")
         return path
 
-    def _file(self, entry: str, needed: bool = False) -> Path | None:
-        named = self.content.get(entry)
-        if named is None:
-            self.faults += [f"no {entry}: name the file"] if needed else []
-            return None
-        path = self.folder / str(named)
-        if not path.is_file() and not (path.is_dir() and entry in ("input", "holdout")):
-            self.faults.append(f"{entry} {named} does not exist")
-            return None
-        return path
-
     def _reading(self, data: Path | None) -> dict[str, Any]:
         given = self.content.get("reading") or {}
         if given and self.several:
@@ -351,45 +336,27 @@ class _Reader:
             self.faults.append(str(error))
             return None
 
-    def _number(self, entry: str, default: float, lowest: float) -> float:
-        value = self.content.get(entry, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < lowest:
-            self.faults.append(f"{entry} must be a number of at least {lowest:g}")
-            return default
-        return value
-
     def _holdout_share(self) -> float:
         if self.content.get("holdout") is not None:
             if "holdout_share" in self.content:
                 self.faults.append("give holdout (a file) or holdout_share, not both")
             return 0.0
-        share = self._number("holdout_share", HOLDOUT_SHARE, 0)
+        share = self.number("holdout_share", HOLDOUT_SHARE, 0)
         if share >= 0.9:
             self.faults.append("holdout_share must be below 0.9")
         return share
 
     def _candidates(self) -> list[Candidate]:
-        listed = self.content.get("candidates")
-        if not isinstance(listed, dict) or not listed:
-            self.faults.append("no candidates: name at least one method")
-            return []
-        read: list[Candidate] = []
-        for name, body in listed.items():
-            try:
-                kind = DatabaseCandidate if self.several else Candidate
-                entry = kind.from_mapping(body if isinstance(body, dict) else {}, str(name))
-            except DaleniusError as error:
-                self.faults.append(f"candidate {str(name)!r}: {error}")
-                continue
-            read += entry
-            for candidate in entry:
-                wrong = candidate.faults(self.base)  # type: ignore[arg-type]  # a database for candidates of several tables
-                if self.several and not wrong and candidate.private:
-                    wrong = ["a plan of several tables takes no privacy budget yet; use 'dalenius synth'"]
-                self.faults += [f"candidate {candidate.name!r}: {fault}" for fault in wrong]
-        if len({c.name for c in read}) < len(read):
-            self.faults.append("two candidates have the same name")
-        return read
+        kind = DatabaseCandidate if self.several else Candidate
+        made = self.candidates("method", kind.from_mapping, self._wrong)
+        self.all_different([candidate.name for candidate in made])
+        return made
+
+    def _wrong(self, candidate: Candidate) -> list[str]:
+        wrong = candidate.faults(self.base)  # type: ignore[arg-type]  # a database for candidates of several tables
+        if self.several and not wrong and candidate.private:
+            return ["a plan of several tables takes no privacy budget yet; use 'dalenius synth'"]
+        return wrong
 
     def _scenarios(self, known: list[str] | None) -> list[Scenario]:
         listed = self.content.get("scenarios")
@@ -416,7 +383,7 @@ class _Reader:
 
     def _policy(self) -> list[Rule]:
         rules = []
-        for line in self._lines("policy") or self._usual_policy():
+        for line in self.lines("policy") or self._usual_policy():
             try:
                 rule = Rule.parse(line)
                 if described(rule.measure).subject == "published" and "attack" not in self.content:
@@ -438,18 +405,8 @@ class _Reader:
         body = self.content.get("attack")
         return None if body is None else TablesEntry.read(body, self.folder, self.faults)
 
-    def _lines(self, entry: str) -> list[str]:
-        """A list of texts; one text alone is a list of one."""
-        given = self.content.get(entry) or []
-        if isinstance(given, str):
-            return [given]
-        if not isinstance(given, list) or not all(isinstance(line, str) for line in given):
-            self.faults.append(f"{entry} must be a list of texts")
-            return []
-        return [*given]
-
     def _measures(self) -> list[str]:
-        found = [full_name(name) for name in self._lines("measures")]
+        found = [full_name(name) for name in self.lines("measures")]
         known = {*MEASURES, *(DATABASE_MEASURES if self.several else ())}
         self.faults += [f"unknown measure {name!r}" for name in found if name not in known]
         return found
