@@ -1,4 +1,4 @@
-"""The pictures of the pages on masking systems: ``python bench/pictures.py [spectral …]`` draws them anew."""
+"""Pictures of the pages on masking systems and graphs: ``python bench/pictures.py [spectral …]`` draws them anew."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from dalenius.mask.series import cell_sensitivity, example_homes, group_means, g
 from dalenius.mask.simulation import replication_audit
 from dalenius.mask.spectral import Way, anonymised
 from dalenius.mask.spectral_attack import sign_attack
+from dalenius.models.graphs import GraphService, block_graph, link_audit, train_network
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
@@ -202,9 +203,17 @@ def simulation() -> None:
     save(alt.hconcat(*panels), "simulation")
 
 
+def graphs() -> None:
+    """Links between people, recovered from the answers of a service, attack by attack."""
+    graph = block_graph(600, 1)
+    audit = link_audit(GraphService(train_network(graph, seed=1), graph), people=200)
+    assert audit.result.chart is not None
+    save(audit.result.chart(), "graphs")
+
+
 DRAWN = {
     "spectral": spectral, "robin-hood": robin_hood, "geography": geography, "safepub": safepub, "series": series,
-    "simulation": simulation,
+    "simulation": simulation, "graphs": graphs,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from dalenius.core.errors import OptionError
 from dalenius.counts.tree_table import fit_tree
 from dalenius.data import Column, Kind, Schema, Table
 from dalenius.dp import Budget, add_gaussian, add_laplace, audit, choose, compare, repair, rho_of_epsilon
+from dalenius.dp.sparse_noise import noisy_cells
 from dalenius.synth.joint import AIM, MST, LogLinear, Saturated, loglinear, measured, saturated, task
 from dalenius.synth.joint.base import JointSynthesizer
-from dalenius.synth.joint.sparse_noise import noisy_cells
 from tests.dp.transcripts import Bank, log_ratio
 
 SURE = 1 - 1e-7

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from dalenius.cli import _attack_options as attacks
 from dalenius.cli import _explain_options as explaining
+from dalenius.cli import _graph_options as graphs
 from dalenius.cli import _model_options as models
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed, shown_table, write_chart
@@ -21,6 +22,7 @@ from dalenius.data.atomic import replacing
 from dalenius.evaluation.policy import Rule, judge
 from dalenius.models.checking import ATTACKS, Checked, check_model
 from dalenius.models.explanations import audit_defences, defence_chart, defence_table
+from dalenius.models.graphs import GraphService, Noise, link_audit, train_network
 
 app = typer.Typer(
     name="models", help="Models that are to leave: what they hold, what they tell, what attacks find."
@@ -137,6 +139,57 @@ def explain(
     told["policy"] = judged(rules, {found.result.name: found.result}, terminal)
     if chart is not None:
         write_chart(defence_chart(table), chart, terminal)
+    terminal.emit(told)
+    if not all(line["met"] for line in told["policy"]):
+        raise typer.Exit(1)
+
+
+@app.command()
+def graph(
+    edges: graphs.Edges,
+    nodes: graphs.Nodes,
+    identifier: graphs.Identifier,
+    label: graphs.Class,
+    fitted_on: graphs.FittedOn = None,
+    norm: graphs.Norm = "first_order",
+    layers: graphs.Layers = 2,
+    answers: graphs.Answers = "logits",
+    digits: graphs.Digits = 2,
+    epsilon: graphs.GraphEpsilon = None,
+    people: graphs.People = 500,
+    must: attacks.Must = None,
+    chart: opt.Chart = None,
+    seed: opt.SeedOption = DEFAULT_SEED,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Say which links between people can be read off a service that classifies them."""
+    terminal = Terminal(quiet, as_json)
+    rules = [Rule.parse(line) for line in must or ()]
+    served = graphs.graph_of(edges, nodes, identifier, label)
+    fitted = served if fitted_on is None else graphs.graph_of(*fitted_on, identifier, label)
+    noise = None if epsilon is None else Noise(epsilon)
+    with terminal.progress("fitting and attacking") as tell:
+        # a model that is fitted on the graph it serves tells of its links too: it sees the noisy ones
+        shown = fitted if noise is None or fitted is not served else noise.release(fitted, None)
+        network = train_network(shown, norm=cast("Any", norm), layers=layers, seed=seed)
+        service = GraphService(network, served, cast("Any", answers), digits, noise)
+        found = link_audit(service, people=people, seed=seed, progress=tell)
+    right = float((network.scores(served).argmax(axis=1) == served.labels).mean())
+    for line in (
+        *served.notes,
+        f"{served!r}: {figure(100 * right, '%')} of the people are classified rightly",
+    ):
+        terminal.say(line)
+    terminal.say(shown_table(found.table))
+    terminal.say(found.result.sentence)
+    told: dict[str, Any] = {
+        "figures": {found.result.name: found.result.to_dict()}, "performance": {"served graph": right},
+        "believed links": found.guesses.to_dicts(), "by links of a person": found.degrees.to_dicts(),
+    }  # fmt: skip
+    told["policy"] = judged(rules, {found.result.name: found.result}, terminal)
+    if chart is not None and found.result.chart is not None:
+        write_chart(found.result.chart(), chart, terminal)
     terminal.emit(told)
     if not all(line["met"] for line in told["policy"]):
         raise typer.Exit(1)

@@ -88,6 +88,12 @@ MODEL_MEASURES: Mapping[str, MeasureInfo] = {
             "guesses: 100 is exact.",
             "attribution", "Toma and Kikuchi 2024", bounds=(-math.inf, 100.0), random=True,
         ),
+        _info(
+            "model-links", "Links read off a graph service (F1)",
+            "Harmonic mean of the share of true links that an attacker finds and the share of called links that are "
+            "true, by the best attack with a line that he can draw himself.",
+            "attribution", "Zari et al. 2024", "", bounds=(0.0, 1.0), random=True,
+        ),
     )
 }  # fmt: skip
 """Figures about a model."""

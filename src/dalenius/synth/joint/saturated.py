@@ -16,12 +16,12 @@ from dalenius.counts.ipf import FloatArray
 from dalenius.counts.keys import product, unravel
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.dp.repair import clip, simplex
+from dalenius.dp.sparse_noise import find_threshold, noisy_cells, refuse_unlistable
 from dalenius.synth.base import register
 from dalenius.synth.joint.base import JointSynthesizer, Prior
 from dalenius.synth.joint.cells import Cells
 from dalenius.synth.joint.margins import largest_columns
 from dalenius.synth.joint.model import JointModel
-from dalenius.synth.joint.sparse_noise import find_threshold, noisy_cells, refuse_unlistable
 from dalenius.synth.joint.task import EXAMPLE_COUNT, Task
 
 Size = Literal["fixed", "poisson"]

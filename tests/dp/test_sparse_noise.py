@@ -12,8 +12,8 @@ from scipy import stats
 from dalenius.core.errors import OptionError
 from dalenius.data import Column, Kind, Schema, Table
 from dalenius.dp import add_laplace
+from dalenius.dp.sparse_noise import find_threshold, is_among, noisy_cells
 from dalenius.synth.joint import Saturated, saturated
-from dalenius.synth.joint.sparse_noise import find_threshold, is_among, noisy_cells
 
 CELLS, SCALE, THRESHOLD = 60_000, 2.0, 3
 KEYS = np.arange(0, CELLS, 7)

@@ -55,11 +55,11 @@ def noisy_cells(
     [7]
     """
     own = add_laplace(counts, scale)
-    hits = _hits(cells, _reach(scale, threshold))
-    hits = hits[~is_among(hits, keys)]
-    values = threshold + draw_geometric(len(hits), scale)
+    reached = hits(cells, reach(scale, threshold))
+    reached = reached[~is_among(reached, keys)]
+    values = threshold + draw_geometric(len(reached), scale)
     kept = own >= threshold
-    places = np.concatenate([keys[kept], hits])
+    places = np.concatenate([keys[kept], reached])
     order = np.argsort(places)
     return places[order], np.concatenate([own[kept], values])[order]
 
@@ -74,20 +74,20 @@ def find_threshold(cells: int, scale: float, most: float) -> int:
     """
     threshold = 1
     beyond = 1 / math.expm1(1 / scale)  # what a cell that reaches the threshold holds on top of it
-    while cells * _reach(scale, threshold) * (threshold + beyond) > most:
+    while cells * reach(scale, threshold) * (threshold + beyond) > most:
         threshold += 1
     return threshold
 
 
-def expected_hits(cells: int, scale: float, threshold: int) -> float:
+def expectedhits(cells: int, scale: float, threshold: int) -> float:
     """How many empty cells are expected to reach a threshold.
 
     Examples
     --------
-    >>> round(expected_hits(10**12, scale=1.0, threshold=28), 2)
+    >>> round(expectedhits(10**12, scale=1.0, threshold=28), 2)
     0.51
     """
-    return cells * _reach(scale, threshold)
+    return cells * reach(scale, threshold)
 
 
 def refuse_unlistable(cells: int, scale: float, threshold: int, columns: str) -> None:
@@ -97,9 +97,9 @@ def refuse_unlistable(cells: int, scale: float, threshold: int, columns: str) ->
             f"the full table has {cells:,} cells, more than {MOST_CELLS:,}; drop columns (the largest: {columns}), "
             "or use loglinear, mst or aim"
         )
-    if expected_hits(cells, scale, threshold) > MOST_HITS:
+    if expectedhits(cells, scale, threshold) > MOST_HITS:
         enough = threshold
-        while expected_hits(cells, scale, enough) > MOST_HITS:
+        while expectedhits(cells, scale, enough) > MOST_HITS:
             enough += 1
         raise OptionError(
             f"of {cells:,} cells too many would reach the threshold {threshold} by noise alone; give {enough} or more"
@@ -119,13 +119,25 @@ def is_among(keys: IntArray, known: IntArray) -> BoolArray:
     return np.asarray(known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys)
 
 
-def _reach(scale: float, threshold: int) -> float:
-    """Chance that discrete Laplace noise reaches a threshold of 1 or more."""
+def reach(scale: float, threshold: int) -> float:
+    """Chance that discrete Laplace noise reaches a threshold of 1 or more.
+
+    Examples
+    --------
+    >>> round(reach(1.0, 1), 3)
+    0.269
+    """
     return math.exp(-threshold / scale) / (1 + math.exp(-1 / scale))
 
 
-def _hits(cells: int, chance: float) -> IntArray:
-    """Positions of the successes among so many independent trials, by the gaps between them."""
+def hits(cells: int, chance: float) -> IntArray:
+    """Positions of the successes among so many independent trials, by the gaps between them.
+
+    Examples
+    --------
+    >>> hits(5, 1 - 1e-15).tolist()
+    [0, 1, 2, 3, 4]
+    """
     if chance < _NEVER:
         return np.zeros(0, np.int64)
     scale = -1 / math.log1p(-chance)
