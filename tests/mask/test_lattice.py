@@ -273,3 +273,30 @@ def test_losses_by_hand() -> None:
     nothing, everything = np.array([True, True]), np.array([False, False])
     assert [LOSSES[name](facts, [0], groups, nothing) for name in ("precision", "granularity")] == [0, 0]
     assert all(loss(facts, [1], groups, everything) == pytest.approx(1) for loss in LOSSES.values())
+
+
+@pytest.mark.parametrize("kind", [Kind.INTEGER, Kind.ORDERED, Kind.CATEGORICAL])
+def test_a_line_about_t_is_read_alike_by_target_step_and_measure(kind: Kind) -> None:
+    """Neighbouring values are near where the target has an order, and a target reads it as the search does."""
+    pay = [1, 2, 3, 4, 5, 6, 7, 8]
+    levels = None if kind is Kind.INTEGER else list(map(str, pay))
+    values = pay if levels is None else levels
+    schema = Schema([Column("a", Kind.CATEGORICAL, levels=["x", "y"]), Column("pay", kind, levels=levels)])
+    table = Table.from_frame({"a": ["x", "y"] * 4, "pay": values}, schema)
+    far = t_closeness(table, ["a"], "pay").value
+    assert far == pytest.approx(0.5 if kind is Kind.CATEGORICAL else 2 / 28)
+    for limit, kept in ((far + 0.01, True), (far - 0.01, False)):
+        line = f"t(pay) <= {limit:.4f}"
+        assert Target.parse(line).met(table, ["a"]) is kept
+        made = Generalise(keys=("a",), k=2, limit=0, require=(line,)).apply(table)
+        assert (made.table["a"].categories.codes.max() > 0) is np.bool_(kept)
+
+
+def test_targets_count_people_and_those_they_stand_for() -> None:
+    schema = Schema([Column("who", Kind.INTEGER, (Role.ENTITY,)), Column("a", Kind.CATEGORICAL),
+                     Column("w", Kind.CONTINUOUS, (Role.WEIGHT,))])  # fmt: skip
+    table = Table.from_frame({"who": [1, 1, 1, 2, 3, 4], "a": list("xxxyyy"), "w": [10.0] * 6}, schema)
+    assert not Target.parse("k >= 3").met(table, ["a"])
+    assert Target.parse("k >= 3").met(table.take(np.arange(3, 6)), ["a"])
+    assert Target.parse("k-map >= 30").met(table, ["a"])
+    assert not Target.parse("k-map >= 31").met(table, ["a"])

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.errors import OptionError
+from dalenius.data.schema import Role
 from dalenius.data.table import Table
 from dalenius.mask.lattice.criteria import Criterion, Groups, coded
 from dalenius.risk.sample.individual import sample_risk
-from dalenius.risk.sample.keys import KeyCodes
+from dalenius.risk.sample.keys import KeyCodes, column_values
 
 AMOUNT = "amount"
 _EXPECTED = re.compile(r"expected re-?identifications\s*<=\s*([\d.]+)\s*(%?)")
@@ -45,21 +46,23 @@ class Target:
         return cls(text.strip(), criterion=Criterion.parse(text))
 
     def met(self, table: Table, keys: Sequence[str]) -> bool:
-        """Whether a file keeps the target; gaps are values of their own."""
+        """Whether a file keeps the target, read as `Generalise` reads it; gaps are values of their own."""
         there = [name for name in keys if name in table]
         if not there:
             return True
         if self.expected is not None:
             allowed = self.expected * (table.rows / 100 if self.share else 1)
             return sample_risk(table, there, alpha=None).expected <= allowed + 1e-9
-        ids, size = KeyCodes.of(table, there).groups()
-        target = self.criterion.target if self.criterion is not None else ""
-        codes = {target: coded(table[target])} if target else {}
-        ones = np.ones(table.rows, np.int64)
+        assert self.criterion is not None
+        criterion = self.criterion.read_in(table)
+        codes = KeyCodes.of(table, there)
+        ids, size = codes.groups()
         groups = Groups(
-            ids.astype(np.int32), ones, np.bincount(ids, minlength=size).astype(np.int64), None, codes
-        )
-        return bool(np.all(self.criterion.keeps(groups))) if self.criterion is not None else True
+            ids.astype(np.int32), np.ones(table.rows, np.int64), codes.units.owners(ids, size),
+            column_values(table, None, Role.WEIGHT),
+            {criterion.target: coded(table[criterion.target])} if criterion.target else {},
+        )  # fmt: skip
+        return bool(np.all(criterion.keeps(groups)))
 
 
 def amounts(steps: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:

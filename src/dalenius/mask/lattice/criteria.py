@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.data.schema import Kind
+from dalenius.data.table import Table
 from dalenius.data.vector import Vector
 
 Floats = npt.NDArray[np.float64]
@@ -82,7 +84,6 @@ def coded(vector: Vector) -> tuple[npt.NDArray[np.int32], int]:
 
     Examples
     --------
-    >>> from dalenius.data.table import Table
     >>> codes, values = coded(Table.from_frame({"ill": ["no", None, "yes"]})["ill"])
     >>> codes.tolist(), values
     ([0, 2, 1], 2)
@@ -136,6 +137,13 @@ class Criterion:
     def __str__(self) -> str:
         inner = f"({self.target}{f', c={self.c:g}' if self.c else ''})" if self.target else ""
         return f"{self.name}{inner} {CRITERIA[self.name].sign} {self.limit:g}"
+
+    def read_in(self, table: Table) -> Criterion:
+        """The criterion as a file asks it to be read: t by earth mover's distance where its target has an order."""
+        if self.name != "t":
+            return self
+        vector = table[self.target]
+        return replace(self, ordered=vector.is_number or vector.column.kind is Kind.ORDERED)
 
     @property
     def monotone(self) -> bool:

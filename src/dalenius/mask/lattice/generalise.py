@@ -196,8 +196,8 @@ class Generalise(Step):
         """The lattice of a file."""
         weight = table.schema.by_role(Role.WEIGHT)
         each = rows_each(table)  # k people have at most this many times k rows
-        criteria = [_ordered(c, table) for c in self.criteria]
-        criteria = [replace(c, limit=c.limit * each) if c.name == "k" else c for c in criteria]
+        people = {"k": each, "average-risk": 1 / each}
+        criteria = [replace(c.read_in(table), limit=c.limit * people.get(c.name, 1)) for c in self.criteria]
         targets = {c.target: coded(table[c.target]) for c in criteria if c.target}
         ladders = [self._ladder(table, name) for name in keys]
 
@@ -257,12 +257,3 @@ def usual_levels(vector: Vector) -> Any:
         if width > 1 or vector.column.kind is not Kind.INTEGER
         else ["all"]
     )
-
-
-def _ordered(criterion: Criterion, table: Table) -> Criterion:
-    """A criterion that knows whether the values of its target have an order (earth mover's distance)."""
-    if criterion.name != "t":
-        return criterion
-    vector = table[criterion.target]
-    ordered = vector.is_number or vector.column.kind is Kind.ORDERED
-    return Criterion(criterion.name, criterion.limit, criterion.target, criterion.c, ordered)
