@@ -43,6 +43,22 @@ GHOSTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a remainder with decimals": ({"b": (PAY % 1000).round(2)}, ROUND),
     "a remainder the other way": ({"b": (1007 - PAY % 1000).round(2)}, ROUND),
     "a remainder with noise": ({"b": PAY % 1000 + np.random.default_rng(1).normal(0, 10, ROWS)}, ROUND),
+    "a remainder by 1300": ({"b": (PAY % 1300).round(2)}, ROUND),
+    "a remainder by 700": ({"b": (PAY % 700).round(2)}, ROUND),
+    "a whole remainder by 700": ({"b": PAY.astype(int) % 700}, {**DECADES, "column": "pay", "width": 1000}),
+    "a remainder in cents, the other way": ({"b": (9999 - 100 * (PAY % 1300)).round()}, ROUND),
+    "a remainder as a share": ({"b": PAY % 1300 / 1300}, ROUND),
+    "a remainder by 700, wrong in a fifth": ({"b": np.where(WRONG, PAY[::-1] % 700, PAY % 700).round(2)}, ROUND),
+    "a remainder by 37": ({"b": PAY.astype(int) % 37}, ROUND),
+    "the cents": ({"b": (PAY % 1).round(2)}, ROUND),
+    "a digit": ({"b": (PAY // 100 % 10).astype(int)}, ROUND),
+    "a digit as a word": ({"b": [f"d{int(pay // 10 % 10)}" for pay in PAY]}, ROUND),
+    "a remainder beside noise": (
+        {"b": (PAY % 1300).round(2)}, {"do": "add-noise", "variables": ["pay"], "amount": 0.05}
+    ),
+    "a remainder beside groups of five": (
+        {"b": (PAY % 1300).round(2)}, {"do": "microaggregate", "variables": ["pay"], "k": 5}
+    ),
     "tax by sex": ({"tax": (np.where(SEX == "f", 0.3, 0.25) * PAY).round(2)}, ROUND),
     "tax with a kink": ({"tax": np.where(PAY > 20000, 0.3 * PAY - 1000, 0.2 * PAY).round(2)}, ROUND),
     "net above the top": (
@@ -59,6 +75,38 @@ def test_ghosts_do_not_leave(case: str) -> None:
     columns, step = GHOSTS[case]
     made = synthesize({**BASE, **columns}, "recipe", keys=["sex", "age"], steps=[step], seed=1)
     assert list(made) == list(BASE)
+
+
+DAYS = np.datetime64("1940-01-01") + DRAW.integers(0, 365 * 60, ROWS).astype("timedelta64[D]")
+MONTHS = DAYS.astype("datetime64[M]")
+PARTS = {
+    "week day": [f"day {i}" for i in (DAYS.astype(int) + 3) % 7],
+    "month": [f"month {i % 12}" for i in MONTHS.astype(int)],
+    "day": (DAYS - MONTHS).astype(int) + 1,
+}
+
+
+@pytest.mark.parametrize(("part", "to", "stays"), [
+    ("week day", "year", False), ("month", "year", False), ("day", "year", False), ("week day", "month", False),
+    ("month", "month", True), ("week day", None, True),
+])  # fmt: skip
+def test_parts_of_a_date_do_not_leave_beside_its_year(part: str, to: str | None, stays: bool) -> None:
+    step = {"do": "coarsen-date", "column": "born", "to": to} if to else DECADES
+    made = synthesize({**BASE, "born": DAYS, part: PARTS[part]}, "recipe", steps=[step], seed=1)
+    assert (part in made) is stays
+    assert [*BASE, "born"] == [name for name in made if name != part]
+
+
+def test_a_mask_that_is_weaker_than_another_is_named() -> None:
+    days = AGE * 365.25 + np.random.default_rng(3).uniform(0, 365, ROWS)
+    born = np.datetime64("2024-12-31") - days.astype("timedelta64[D]")
+    trail = Trail.of({**BASE, "born": born}, ["sex", "age"]).do("recode", column="age", width=10)
+    trail = trail.do("coarsen-date", column="born", to="year")
+    assert [note for note in trail.masked.notes if "still tells" in note] == [
+        "'born', as it is masked, still tells 'age' much more closely than its own mask does; mask 'born' more widely"
+    ]
+    follows = trail.undo().do("coarsen-date", column="born", to="decade")
+    assert not [note for note in follows.masked.notes if "still tells" in note]
 
 
 @pytest.mark.parametrize("case", ["last digit", "tax by sex"])
@@ -97,6 +145,14 @@ def test_what_tells_little_stays(steps: list[dict[str, Any]]) -> None:
     made = synthesize({**BASE, **related}, "recipe", keys=["sex", "age"], steps=steps, seed=1)
     gone = {step["column"] for step in steps if step["do"] == "drop-column"}
     assert set(made) == {*BASE, *related} - gone
+
+
+def test_the_order_of_the_file_makes_no_ghosts() -> None:
+    """A file that was sorted by the masked column: equal kept values stand beside each other in its order."""
+    gain = np.sort(np.where(DRAW.random(ROWS) < 0.7, 0, DRAW.integers(1, 60, ROWS) * 77))
+    loss = np.where((gain == 0) & (DRAW.random(ROWS) < 0.1), 100.0 * DRAW.integers(1, 30, ROWS), 0)
+    step = {"do": "recode", "column": "gain", "width": 5000}
+    assert "loss" in synthesize({**BASE, "gain": gain, "loss": loss}, "recipe", steps=[step], seed=1)
 
 
 def test_surveys_keep_what_is_only_related() -> None:

@@ -40,11 +40,16 @@ def find_ghosts(table: Table, masked: Table, lens: Lens) -> dict[str, str]:
     >>> find_ghosts(table, made.table, made.lens)
     {'born': 'age'}
     """
+    return _look(table, masked, lens)[0]
+
+
+def _look(table: Table, masked: Table, lens: Lens) -> tuple[dict[str, str], dict[str, str]]:
+    """Ghosts, and masked columns that are masked too weakly for another's mask."""
     changed = {*lens.mapped, *lens.perturbed, *lens.gaps, *lens.dropped} & set(table.names)
     changed &= set(releasable(table).names)
     left = [name for name in releasable(masked).names if name in table and name not in changed]
-    if not changed or not left or not table.rows:
-        return {}
+    if not changed or not table.rows:
+        return {}, {}
     seen = table.select([name for name in table.names if name in changed or name in left])
     found: dict[str, str] = {}
     for a, b in [f.columns[:2] for f in dependences(seen)]:  # the first settles the second
@@ -65,7 +70,8 @@ def find_ghosts(table: Table, masked: Table, lens: Lens) -> dict[str, str]:
             ):
                 found[name] = other
     kept = [name for name in left if name not in found]
-    return found | too_narrow(table, masked.drop(found), lens, kept, sorted(changed))
+    narrow, weakly = too_narrow(table, masked.drop(found), lens, kept, sorted(changed))
+    return found | narrow, weakly
 
 
 def without_ghosts(table: Table, masked: Masked) -> Masked:
@@ -78,10 +84,15 @@ def without_ghosts(table: Table, masked: Masked) -> Masked:
     >>> without_ghosts(table, Recode("age", width=10).apply(table)).notes
     ("'digit' was dropped: it gives 'age' back; mask it too, or keep ghosts",)
     """
-    found = find_ghosts(table, masked.table, masked.lens)
+    found, weakly = _look(table, masked.table, masked.lens)
     notes = [
         f"{name!r} was dropped: it gives {of!r} back; mask it too, or keep ghosts"
         for name, of in found.items()
+    ]
+    notes += [
+        f"{name!r}, as it is masked, still tells {of!r} much more closely than its own mask does; "
+        f"mask {name!r} more widely"
+        for name, of in weakly.items()
     ]
     lens = replace(masked.lens, dropped=masked.lens.dropped | found.keys())
     return replace(masked, table=masked.table.drop(found), lens=lens, notes=(*masked.notes, *notes))

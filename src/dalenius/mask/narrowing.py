@@ -9,15 +9,19 @@ Both are asked again within each level of a further column (a tax by sex).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from dalenius.core.random import generator
 from dalenius.data.lens import Lens
+from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray, IntArray, Vector
 from dalenius.mask.neighbours import Floats
+from dalenius.mask.remainders import FEWER, told_by_remainder
 
 BITS, MANY = 0.3, 10
 """Of a column of so many values or more: share of what the mask left open (its entropy) that may not be told."""
@@ -33,8 +37,11 @@ SOME, LEVELS, PAIRS = 2500, 20, 4000
 
 def too_narrow(
     table: Table, masked: Table, lens: Lens, kept: list[str], changed: list[str]
-) -> dict[str, str]:
+) -> tuple[dict[str, str], dict[str, str]]:
     """Kept columns that pin a masked one, alone or with one other of the released file: by name, which one.
+
+    After them the masked columns that, as masked as they are, still pin another (the year of birth beside the age in
+    decades).
 
     Examples
     --------
@@ -45,20 +52,27 @@ def too_narrow(
     >>> table = Table.from_frame({"pay": pay, "tax": tax, "sex": sex, "age": rng.integers(20, 60, 400)})
     >>> made = Round("pay", 500).apply(table)
     >>> too_narrow(table, made.table, made.lens, ["tax", "sex", "age"], ["pay"])
-    {'tax': 'pay'}
+    ({'tax': 'pay'}, {})
     """
     table = table if lens.links is None else table.take(lens.links)
     if table.rows != masked.rows or table.rows < FEWEST:
-        return {}
+        return {}, {}
     rows = np.arange(0, table.rows, -(-table.rows // SOME))
     table, masked = table.take(rows), masked.take(rows)
     seen = {name: Seen.of(masked[name]) for name in masked.names}
     found: dict[str, str] = {}
+    weakly: dict[str, str] = {}
     for other in changed:
         hidden = Hidden.of(table, masked, other, lens)
         told = {name: hidden.told_by(seen[name]) for name in kept if name not in found}
         found |= {name: other for name, much in told.items() if much >= 1}
-        further = [n for n in masked.names if n != other and n not in found and 2 <= seen[n].size <= LEVELS]
+        blunt = [n for n in masked.names if n != other and (n in lens.mapped or n in lens.perturbed)]
+        telling = {name for name in blunt if hidden.told_by(seen[name]) >= 1}
+        weakly |= {name: other for name in blunt if name in telling and name not in weakly}
+        further = [
+            name for name in masked.names
+            if name != other and name not in telling | found.keys() and 2 <= seen[name].size <= LEVELS
+        ]  # fmt: skip
         pairs = [(a, b) for a in told for b in further if a != b and a not in found]
         for first, second in pairs[:PAIRS]:
             if first in found or second in found:
@@ -66,7 +80,7 @@ def too_narrow(
             if hidden.told_by(seen[first], seen[second].codes) >= 1:
                 # of two that tell it together the one goes that tells more of it alone
                 found[second if told.get(second, -1.0) > told[first] else first] = other
-    return found
+    return found, weakly
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +103,8 @@ class Seen:
         """A column of a table."""
         codes = _numbered(vector.categories.codes.astype(np.int64))
         amounts = vector.floats() if vector.is_number else None
-        return cls(codes, int(codes.max(initial=-1)) + 1, vector.present, amounts)
+        present = vector.present if amounts is None else vector.present & np.isfinite(amounts)
+        return cls(codes, int(codes.max(initial=-1)) + 1, present, amounts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +126,7 @@ class Hidden:
     rows: BoolArray
     numbers: Floats | None
     shown: Floats | None
+    dates: int = 0
 
     @classmethod
     def of(cls, table: Table, masked: Table, name: str, lens: Lens) -> Hidden:
@@ -129,24 +145,29 @@ class Hidden:
                 places = {label: i for i, label in enumerate(column.labels)}
                 same = np.array([places.get(label, -1) for label in seen.labels], np.int64)
                 rows = rows & (same[seen.codes.astype(np.int64)] != codes)
-        return cls(codes, column.size, band, rows, vector.floats() if vector.is_number else None, shown)
+        numbers = vector.floats() if vector.is_number else None
+        dates = (1000 if vector.column.decimals == 9 else 1) if vector.column.kind is Kind.DATETIME else 0
+        return cls(codes, column.size, band, rows, numbers, shown, dates)
 
     def take(self, rows: IntArray) -> Hidden:
         """Some of the rows."""
         some = [None if x is None else x[rows] for x in (self.numbers, self.shown)]
-        return Hidden(self.codes[rows], self.size, self.band[rows], self.rows[rows], some[0], some[1])
+        return Hidden(
+            self.codes[rows], self.size, self.band[rows], self.rows[rows], some[0], some[1], self.dates
+        )
 
     def told_by(self, kept: Seen, within: IntArray | None = None) -> float:
         """How much a kept column tells, within the levels of a further one: 1 and more is too much."""
         known = kept.present if self.numbers is None else kept.present & np.isfinite(self.numbers)
         usable = np.flatnonzero(known)
-        part = self.take(usable)
+        part = self if len(usable) == len(known) else self.take(usable)
         if part.rows.sum() < max(FEWEST, SHARE * self.rows.sum()):
             return 0.0
         level = np.zeros(len(usable), np.int64) if within is None else within[usable]
         told = part._by_cells(kept.codes[usable], level)
-        if self.numbers is not None and kept.amounts is not None and told < 1:
-            told = max(told, part._by_neighbours(kept.amounts[usable], level))
+        if self.numbers is not None and told < 1:
+            amounts = None if kept.amounts is None else kept.amounts[usable]
+            told = max(told, part._by_number(kept.codes[usable], amounts, level, within is None))
         return told
 
     def _by_cells(self, kept: IntArray, level: IntArray) -> float:
@@ -176,43 +197,86 @@ class Hidden:
         right = np.where(own > other, 1.0, np.where((own == other) & (own > 0), 0.5, 0.0))
         return (own + prior) / (n + 1), np.where(n > 0, right, known)
 
-    def _by_neighbours(self, kept: Floats, level: IntArray) -> float:
+    @cached_property
+    def _off(self) -> Floats:
+        """How far off each number is by what the mask shows alone."""
         assert self.numbers is not None
-        band = self.band if self.shown is None else np.zeros(len(kept), np.int64)
         if self.shown is not None and np.isfinite(self.shown[self.rows]).any():
-            off = np.full(len(kept), np.nanmean(np.abs(self.numbers - self.shown)[self.rows]))
-        else:
-            count = np.maximum(np.bincount(band), 1)
-            mean = np.bincount(band, self.numbers) / count
-            off = (np.bincount(band, np.abs(self.numbers - mean[band])) / count)[band]
-        open_rows = self.rows & (off > 0)
-        if open_rows.sum() < FEWEST:
-            return 0.0
-        both = level * (int(band.max()) + 1) + band
-        ways = [(kept, level), (kept, both)]
-        chance = [(generator(0, "ghosts").random(len(kept)), band)]
-        # a remainder says nothing of a number's size and all of what a rounded one lacks
+            return np.full(len(self.rows), np.nanmean(np.abs(self.numbers - self.shown)[self.rows]))
+        count = np.maximum(np.bincount(self.band), 1)
+        mean = np.bincount(self.band, self.numbers) / count
+        off: Floats = (np.bincount(self.band, np.abs(self.numbers - mean[self.band])) / count)[self.band]
+        return off
+
+    @cached_property
+    def _asked(self) -> list[tuple[Floats, float, float]]:
+        """The number, and what is lacking of it in what is shown: with what chance and the mask alone give."""
+        assert self.numbers is not None
+        nobody = np.zeros(len(self.rows), np.int64)
+        chance = [(self._draw, nobody), (self._draw, self.band)]
         values = [self.numbers]
         if self.shown is not None:
-            chance.append((np.nan_to_num(self.shown, nan=np.inf), band))
+            # a remainder says nothing of a number's size and all of what a rounded one lacks
+            chance.append((np.nan_to_num(self.shown, nan=np.inf), nobody))
             values.append(self.numbers - self.shown)
+        return [(y, *self._best(y, chance)) for y in values]
+
+    @cached_property
+    def _draw(self) -> Floats:
+        return generator(0, "ghosts").random(len(self.rows))
+
+    def _by_number(self, codes: IntArray, kept: Floats | None, level: IntArray, alone: bool) -> float:
+        """How much is told of a number: by neighbours, and by remainders where no further column is looked at."""
+        assert self.numbers is not None
+        rows = np.flatnonzero(self.rows & (self._off > 0))
+        if len(rows) < FEWEST:
+            return 0.0
+        told = self._by_neighbours(codes, kept, level)
+        if told >= 1 or not alone:
+            return told
+        room = 4 * float(self._off[rows].mean())  # an even spread is a quarter of its width from its middle
+        some = None if kept is None else kept[rows]
+        return max(
+            told, told_by_remainder(self.numbers[rows], some, _numbered(codes[rows]), room, self.dates)
+        )
+
+    def _by_neighbours(self, codes: IntArray, kept: Floats | None, level: IntArray) -> float:
+        ways: list[tuple[Floats, IntArray]] = []
+        ways += [(self._draw, level * (int(codes.max()) + 1) + codes)] if codes.max() < LEVELS else []
+        if kept is not None:
+            ways += [(kept, level), (kept, level * (int(self.band.max()) + 1) + self.band)]
+        if (
+            kept is not None and self.shown is not None
+        ):  # less what is shown a remainder tells it in all groups alike
+            shown = np.nan_to_num(self.shown, nan=np.inf)
+            ways += [(kept - shown, level), (kept + shown, level)]
         told = 0.0
-        for y in values:
-            found, by_chance = (
-                max(float(_near(y, x, groups, NEAR * off)[open_rows].mean()) for x, groups in tries)
-                for tries in (ways, chance)
-            )
+        for y, by_chance, far in self._asked if ways else []:
+            found, near = self._best(y, ways)
             told = max(told, (found - by_chance) / (1 - by_chance) / PINNED if by_chance < 1 else 0.0)
+            told = max(told, far / near / FEWER if near > 0 and np.isfinite(far) else 0.0)
         return told
+
+    def _best(self, values: Floats, ways: Sequence[tuple[Floats, IntArray]]) -> tuple[float, float]:
+        """Of several ways to guess the largest share that comes near, and the smallest of their middle distances."""
+        rows = np.flatnonzero(self.rows & (self._off > 0))
+        tries = [
+            np.nan_to_num(_distance(values, x, groups, self._draw)[rows], nan=np.inf) for x, groups in ways
+        ]
+        room = NEAR * self._off[rows]
+        return max(float((x <= room).mean()) for x in tries), min(float(np.median(x)) for x in tries)
 
 
 def _numbered(codes: IntArray) -> IntArray:
     return np.unique(codes, return_inverse=True)[1].astype(np.int64).ravel()
 
 
-def _near(values: Floats, kept: Floats, groups: IntArray, room: Floats) -> BoolArray:
-    """Whether a row before or after in the kept number, or the line between them, gives each value within its room."""
-    order = np.lexsort((kept, groups))
+def _distance(values: Floats, kept: Floats, groups: IntArray, draw: Floats) -> Floats:
+    """How near a row before or after in the kept number, or the line between them, comes to each value.
+
+    Equal ones stand in an order that is drawn: the file's own does not leave.
+    """
+    order = np.lexsort((draw, kept, groups))
     x, y, g = kept[order], values[order], groups[order]
     same = np.concatenate([[False], g[1:] == g[:-1], [False]])
     before = np.where(same[:-1], np.concatenate([[np.nan], y[:-1]]), np.nan)
@@ -221,6 +285,6 @@ def _near(values: Floats, kept: Floats, groups: IntArray, room: Floats) -> BoolA
     with np.errstate(divide="ignore", invalid="ignore"):
         between = before + np.where(high > low, (x - low) / (high - low), 0.5) * (after - before)
         off = np.fmin(np.fmin(np.abs(y - before), np.abs(y - after)), np.abs(y - between))
-        found = np.zeros(len(order), bool)
-        found[order] = off <= room[order] + 1e-12 * np.abs(y)
+    found = np.empty(len(order))
+    found[order] = np.where(off <= 1e-12 * np.abs(y), 0.0, off)
     return found

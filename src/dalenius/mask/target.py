@@ -58,7 +58,7 @@ class Target:
         codes = KeyCodes.of(table, there)
         ids, size = codes.groups()
         groups = Groups(
-            ids.astype(np.int32), np.ones(table.rows, np.int64), codes.units.owners(ids, size),
+            ids.astype(np.int32), np.ones(table.rows, np.int64), codes.units.owners(ids, size).astype(np.int64),
             column_values(table, None, Role.WEIGHT),
             {criterion.target: coded(table[criterion.target])} if criterion.target else {},
         )  # fmt: skip
