@@ -112,6 +112,7 @@ def test_commands_are_listed_without_loading_them():
 def test_rooms_do_not_load_what_few_calls_need():
     heavy = ("altair", "duckdb", "fastapi", "pandas", "scipy.stats", "sklearn", "statsmodels")
     assert loaded_by("import dalenius.release, dalenius.tables, dalenius.dp", heavy) == []
+    assert loaded_by("from dalenius.synth import METHODS; METHODS['cart']", heavy) == []
 
 
 def test_every_command_loads_and_says_what_its_listing_says():

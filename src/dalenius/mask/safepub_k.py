@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom
 
 from dalenius.core.errors import OptionError
+from dalenius.core.later import stats
 from dalenius.data.vector import IntArray
 from dalenius.mask.neighbours import Floats
 
@@ -54,7 +54,7 @@ def tails(sizes: Sequence[int] | IntArray, beta: float, epsilon: float) -> Float
     [0.5, 0.25, 0.125, 0.0625, 0.1875]
     """
     n = np.asarray(sizes, np.int64)
-    found: Floats = binom.sf(_most_fine(n, gamma(beta, epsilon)), n, beta)
+    found: Floats = stats.binom.sf(_most_fine(n, gamma(beta, epsilon)), n, beta)
     return found
 
 
@@ -158,8 +158,8 @@ def exact_delta(k: int, beta: float, epsilon: float, most: int) -> float:
         if np.exp(-n * rate) < worst:  # no larger group tells more (Chernoff)
             break
         j = np.arange(k - 1, n + 1)
-        p, q = binom.pmf(j, n, beta), binom.pmf(j, n - 1, beta)
-        p[0], q[0] = binom.cdf(k - 1, n, beta), binom.cdf(k - 1, n - 1, beta)
+        p, q = stats.binom.pmf(j, n, beta), stats.binom.pmf(j, n - 1, beta)
+        p[0], q[0] = stats.binom.cdf(k - 1, n, beta), stats.binom.cdf(k - 1, n - 1, beta)
         worst = max(
             worst, float(np.maximum(p - grown * q, 0).sum()), float(np.maximum(q - grown * p, 0).sum())
         )
@@ -205,4 +205,4 @@ def seen_chance(size: int, beta: float, k: int) -> float:
     >>> round(seen_chance(50, 0.3, 8), 3)
     0.993
     """
-    return float(binom.sf(k - 1, size, beta))
+    return float(stats.binom.sf(k - 1, size, beta))

@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom
 
 from dalenius.core.errors import DataError, OptionError, counted
+from dalenius.core.later import stats
 from dalenius.core.option import at_least, whole_number
 from dalenius.core.random import Seed, generator
 from dalenius.core.result import WHOLE, Result, figure
@@ -158,7 +158,7 @@ def replication_audit(
     rate = float(found["share"].mean() or 0.0) if len(found) else 0.0  # type: ignore[arg-type]
     base = float(outside["share"].mean() or 0.0) if len(outside) else 0.0  # type: ignore[arg-type]
     hits = np.rint(found["share"].to_numpy() * len(runs)) if len(found) else np.zeros(0)
-    p = binom.sf(hits - 1, len(runs), min(max(base, 1e-9), 1 - 1e-9))
+    p = stats.binom.sf(hits - 1, len(runs), min(max(base, 1e-9), 1 - 1e-9))
     order = np.argsort(p)
     fine = p[order] <= FALSE * np.arange(1, len(p) + 1) / max(len(p), 1)
     flagged = np.zeros(len(p), bool)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 from scipy.spatial import ConvexHull, QhullError, cKDTree
-from scipy.stats import norm, spearmanr
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.intervals import wilson
+from dalenius.core.later import stats
 from dalenius.core.result import WHOLE, Result, figure
 from dalenius.data.vector import IntArray
 from dalenius.mask.geo.earth import Unit, apart, in_metres
@@ -139,7 +139,7 @@ def average_nearest_neighbour(points: Floats, area: float | None = None) -> dict
     z = (observed - expected) / (0.26136 / np.sqrt(n**2 / size))
     return {
         "observed": observed, "expected": float(expected), "ratio": float(observed / expected), "z": float(z),
-        "p": float(2 * norm.sf(abs(z))), "area": size,
+        "p": float(2 * stats.norm.sf(abs(z))), "area": size,
     }  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def zone_proportions(
     frame = frame.with_columns(difference=pl.col("after") - pl.col("before"))
     both = frame.drop_nans()
     off = float(np.abs(both["difference"].to_numpy()).mean()) if len(both) else float("nan")
-    kept = float(spearmanr(both["before"], both["after"]).statistic) if len(both) > 2 else float("nan")
+    kept = float(stats.spearmanr(both["before"], both["after"]).statistic) if len(both) > 2 else float("nan")
     return Result(
         "zone-proportions",
         off,
