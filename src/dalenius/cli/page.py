@@ -24,6 +24,15 @@ def serve(
     ),
     port: Annotated[int, typer.Option("--port", help="Port; 0 takes a free one.", min=0, max=65535)] = 0,
     limit: Annotated[int, typer.Option("--largest", help="Largest file to accept, in MB.", min=1)] = 500,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--file",
+            help="Large file of this computer (Parquet, CSV, Arrow) to read in parts, where it is.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Serve the page: open data, run methods, see the map, download a pack. Nothing leaves this computer."""
@@ -49,5 +58,5 @@ def serve(
     )
     workspace.mkdir(parents=True, exist_ok=True)
     tempfile.tempdir = str(workspace.absolute())  # large uploads are spooled here and nowhere else
-    page = make_app(workspace, token, number, limit)
+    page = make_app(workspace, token, number, limit, [path.absolute() for path in files or ()])
     uvicorn.Server(uvicorn.Config(page, log_level="warning", access_log=False)).run(sockets=[listener])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -236,6 +236,48 @@ class PolarsStream:
         for part in found:
             arrow = part.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
             yield from arrow.to_batches()
+
+
+@dataclass(eq=False)
+class WatchedStream:
+    """A stream that tells how many of its rows have gone by.
+
+    Examples
+    --------
+    >>> seen = WatchedStream(ArrowStream(pa.table({"a": [1, 2, 3]}), rows=2), print)
+    >>> sum(batch.num_rows for batch in seen.batches(["a"]))
+    2 rows read
+    3 rows read
+    3
+    """
+
+    stream: Stream
+    tell: Callable[[str], None]
+    what: str = ""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types as they are stored."""
+        return self.stream.schema
+
+    @property
+    def decimal(self) -> str | None:
+        """Decimal mark when every value comes as text."""
+        return self.stream.decimal
+
+    @property
+    def where(self) -> str:
+        """What messages call the source."""
+        return self.stream.where
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """These columns of all rows, in order."""
+        all_rows = f" of {self.stream.count:,}" if isinstance(self.stream, ParquetStream) else ""
+        rows = 0
+        for batch in self.stream.batches(columns):
+            yield batch
+            rows += batch.num_rows
+            self.tell(f"{self.what}{rows:,}{all_rows} rows read")
 
 
 LOOK = 100_000

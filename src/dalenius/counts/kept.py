@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.counts.batches import CsvStream, ParquetStream, Stream
+from dalenius.counts.batches import CsvStream, ParquetStream, Stream, WatchedStream
 from dalenius.counts.counts import Counts
 from dalenius.counts.stream import count_stream
 from dalenius.data.atomic import private_folder, replacing
@@ -91,6 +91,8 @@ class KeptCounts:
 
 def _paths(stream: Stream) -> tuple[str, ...]:
     """Files whose content says all there is; others are counted anew."""
+    if isinstance(stream, WatchedStream):
+        stream = stream.stream
     if isinstance(stream, ParquetStream):
         return stream.paths
     return (stream.path,) if isinstance(stream, CsvStream) else ()

@@ -275,7 +275,7 @@ def _sample(
     if not rows:
         raise DataError(f"{stream.where}: there are no rows")
     kept, marks, _ = _smallest(kept, marks, size)
-    return _frame(kept[0], stream, known), rows
+    return as_frame(kept[0], stream, known), rows
 
 
 def _smallest(
@@ -297,7 +297,7 @@ def row_marks(numbers: AnyArray, seed: int) -> AnyArray:
         return x ^ (x >> np.uint64(31))
 
 
-def _frame(rows: pa.Table, stream: Stream, known: Mapping[str, Column]) -> Any:
+def as_frame(rows: pa.Table, stream: Stream, known: Mapping[str, Column]) -> Any:
     """Rows as a frame, or as a table where text has to be typed by our own rules."""
     if stream.decimal is None:
         stored = stream.schema

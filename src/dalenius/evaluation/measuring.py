@@ -18,7 +18,7 @@ from dalenius.core.progress import telling
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import Result
 from dalenius.core.small_cells import THRESHOLD
-from dalenius.counts.batches import open_stream
+from dalenius.counts.batches import WatchedStream, open_stream
 from dalenius.counts.measure import MEASURES, chosen_measures, full_name, masked_measures, needs
 from dalenius.counts.pair import Pair
 from dalenius.counts.source_pair import SAMPLE, SourcePair
@@ -206,9 +206,16 @@ def evaluate_files(
     >>> evaluate_files(file, file, measures=["two-way-utility"])["two-way-utility"].value
     0.0
     """
-    third = None if holdout is None else open_stream(holdout)
+    files = {"original": original, "protected": protected, "holdout": holdout}
+    opened = {
+        what: open_stream(file)
+        if progress is None
+        else WatchedStream(open_stream(file), progress, f"{what}: ")
+        for what, file in files.items()
+        if file is not None
+    }
     pair = SourcePair(
-        open_stream(original), open_stream(protected), third, schema=schema, keys=keys, targets=targets,
+        opened["original"], opened["protected"], opened.get("holdout"), schema=schema, keys=keys, targets=targets,
         threshold=threshold, sample=sample, seed=seed, keep=keep,
     )  # fmt: skip
     return evaluate_pair(pair, measures=measures, options=options, name=name, progress=progress)

@@ -10,7 +10,7 @@ from typing import Any
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DataError, OptionError, names
 from dalenius.core.random import DEFAULT_SEED, Seed, sequence
-from dalenius.counts.batches import ArrowStream, Stream, first_rows, open_stream
+from dalenius.counts.batches import ArrowStream, Stream, WatchedStream, first_rows, open_stream
 from dalenius.counts.survey import survey
 from dalenius.data.files.chunks import write_in_chunks
 from dalenius.data.rules import rules_for
@@ -140,8 +140,9 @@ def synthesize_file(
     with write_in_chunks(target) as add:
         tell("counting")
         stream = open_stream(source) if isinstance(source, (str, Path)) else source
+        watched = stream if progress is None else WatchedStream(stream, progress)
         model = fit_stream(
-            made, stream, schema=schema, columns=columns, seed=sequence(sequence(seed), "fit", 0)
+            made, watched, schema=schema, columns=columns, seed=sequence(sequence(seed), "fit", 0)
         )
         written = 0
         for block in model.blocks(rows, seed=sequence(seed, "draw", 0), size=BLOCK):

@@ -49,7 +49,9 @@ class Guard:
         elif not hmac.compare_digest(_cookie(headers.get("cookie", "")).encode(), self.cookie.encode()):
             await _answer(send, 401, "open the address that 'dalenius app' printed")
         elif _length(headers) > self.limit:
-            await _answer(send, 413, "the file is larger than the page accepts; use the command line")
+            await _answer(
+                send, 413, "the file is larger than the page accepts; start the page with --file FILE"
+            )
         else:
             await self.app(scope, _limited(receive, self.limit), _with_headers(send))
 

@@ -38,7 +38,7 @@ def routes(shell: Shell) -> APIRouter:
             {"run": r, "state": r.state["state"], "words": STATES[r.state["state"]], "facts": r.facts}
             for r in shell.place.runs()
         ]
-        return shell.page("start", title="Your runs", runs=runs, limit=shell.limit_mb)
+        return shell.page("start", title="Your runs", runs=runs, limit=shell.limit_mb, large=shell.large)
 
     @router.post("/example")
     def example() -> Response:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from dalenius.core.errors import DaleniusError
 from dalenius.release import read_plan, run_plan, write_pack
-from dalenius.web.workspace import note_state
+from dalenius.web.large import carry_out_large
+from dalenius.web.workspace import Run, note_state
 
 
 def carry_out(folder: Path) -> None:
@@ -19,6 +20,9 @@ def carry_out(folder: Path) -> None:
         note_state(folder, state="running", done=done, of=of, now=name, pid=me)
 
     try:
+        if Run(folder).large:
+            carry_out_large(Run(folder), me)
+            return
         release = run_plan(read_plan(folder / "plan.yaml"), None, progress)
         of = len(release.judged)
         if release.chosen is None:

@@ -11,6 +11,7 @@ from dalenius.core.errors import DaleniusError
 from dalenius.core.kernels import COMPILING
 from dalenius.release import read_plan
 from dalenius.release.run import stages
+from dalenius.web.large import show_large
 from dalenius.web.result_view import outcome, result_facts
 from dalenius.web.setting import setup_page
 from dalenius.web.several import tables_page
@@ -27,6 +28,8 @@ def routes(shell: Shell) -> APIRouter:
     @router.get("/run/{name}")
     def show(name: str, s: int = 0) -> Response:
         run = shell.run(name)
+        if run.large:
+            return show_large(shell, run)
         state = run.state
         facts = {"title": run.facts["title"], "run": run, "state": state}
         if state["state"] in ("done", "refused"):
@@ -40,6 +43,8 @@ def routes(shell: Shell) -> APIRouter:
         run = shell.run(name)
         found = run.state
         shown = {k: v for k, v in found.items() if k != "pid"}
+        if run.large:
+            return JSONResponse({**shown, "note": _note(run)})
         return JSONResponse({**shown, "jobs": _jobs(run, found), "note": _note(run)})
 
     @router.post("/run/{name}/cancel")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,14 @@ from dalenius.web import (
     tabling,
     taking,
 )
+from dalenius.web import (
+    large as large_files,
+)
 from dalenius.web.guard import Guard, TooLargeError
 from dalenius.web.shell import NoSuchRunError, Shell
 
 
-def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any:
+def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500, large: Sequence[Path] = ()) -> Any:
     """The guarded application for one workspace.
 
     Examples
@@ -35,11 +39,12 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
     >>> make_app(Path(tempfile.mkdtemp()), "secret", 8123).limit == 500 << 20
     True
     """
-    shell = Shell(workspace, limit_mb)
+    shell = Shell(workspace, limit_mb, large)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     for subject in (
         assets,
         opening,
+        large_files,
         several,
         setting,
         running,
@@ -54,7 +59,8 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500) -> Any
 
     async def told(request: Request, error: Exception) -> Response:
         if isinstance(error, TooLargeError):
-            status, text = 413, f"The file is larger than the {limit_mb} MB the page accepts."
+            status = 413
+            text = f"The file is larger than the {limit_mb} MB the page accepts; start the page with --file FILE."
         else:
             status, text = (404 if isinstance(error, NoSuchRunError) else 400), str(error)
         return shell.page("error", status, title="That did not work", text=text)

@@ -12,6 +12,7 @@ from dalenius.core.cost import duration
 from dalenius.core.errors import DaleniusError
 from dalenius.release import forecast, read_plan
 from dalenius.web.choices import Choices
+from dalenius.web.large import large_page
 from dalenius.web.planning import as_chosen, corrected, first_choices, keep_choices, write_plan
 from dalenius.web.previewing import preview
 from dalenius.web.setup_view import setup_facts
@@ -27,6 +28,8 @@ def routes(shell: Shell) -> APIRouter:
     @router.get("/run/{name}/setup")
     def show(name: str) -> Response:
         run = shell.run(name)
+        if run.large:
+            return large_page(shell, run)
         return tables_page(shell, run) if run.several else setup_page(shell, run)
 
     @router.post("/run/{name}/start")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ class Shell:
     True
     """
 
-    def __init__(self, workspace: Path, limit_mb: int) -> None:
+    def __init__(self, workspace: Path, limit_mb: int, large: Sequence[Path] = ()) -> None:
+        self.large = tuple(large)
         self.place = Workspace(workspace)
         self.limit_mb = limit_mb
         self.limit = limit_mb * MEGABYTE

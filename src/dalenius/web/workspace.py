@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,11 @@ class Run:
     def several(self) -> bool:
         """Whether the run is about several tables."""
         return self.data.is_dir()
+
+    @property
+    def large(self) -> bool:
+        """Whether the data stay where they are and are read in parts."""
+        return bool(self.facts.get("large"))
 
     def base(self) -> Database:
         """The tables, with keys and links as guessed and corrected."""
@@ -199,6 +204,16 @@ class Workspace:
             raise
         return Run(folder)
 
+    def open_large(self, source: Path, rows: int, head: Table) -> Run:
+        """A new run about a file that stays where it is; its first rows say what the columns are."""
+        folder = private_folder(self.folder / "runs" / secrets.token_hex(6))
+        open_domains = tuple(replace(column, levels=None, bounds=None) for column in head.schema)
+        Schema(open_domains).to_yaml(folder / "schema.yaml")
+        size = {"rows": rows, "columns": len(head.names), "large": True}
+        facts = {"file": str(source.resolve()), "title": source.name[:120], "opened": _now(), **size}
+        write_text(folder / "run.json", json.dumps(facts))
+        return Run(folder)
+
     def open_folder(self, sources: Sequence[Path], title: str) -> Run:
         """A new run from the files of several tables; rows without a parent are kept, so that they can be seen."""
         folder = private_folder(self.folder / "runs" / secrets.token_hex(6))
@@ -227,7 +242,7 @@ class Workspace:
         try:
             if run.several:
                 shutil.copytree(run.data, folder / run.data.name, copy_function=os.link)
-            else:
+            elif not run.large:
                 os.link(run.data, folder / run.data.name)
         except OSError:  # a file system without links
             if run.several:

@@ -95,11 +95,12 @@ def _draw_levels(
         tags[rows] = [names.get((a, b), PLAIN) for a, b in ranges[rows].tolist()]
     lost = hidden & (tags == PLAIN)
     if len(public):
-        near = _nearest(public, ranks, first, last)
-        before = public[np.maximum(place - 1, 0)]
-        anywhere = np.where(np.abs(ranks - before) <= np.abs(public[place] - ranks), before, public[place])
-        inside = np.isin(near, public)
-        ranks = np.where(lost, np.where(inside, near, anywhere), ranks)
+        few = np.flatnonzero(lost)
+        held, at = ranks[few], place[few]
+        near = _nearest(public, held, first[few], last[few])
+        before = public[np.maximum(at - 1, 0)]
+        anywhere = np.where(np.abs(held - before) <= np.abs(public[at] - held), before, public[at])
+        ranks[few] = np.where(np.isin(near, public), near, anywhere)
         return axis.encode(ranks), tags
     return np.where(lost, NOTHING, axis.encode(ranks)), tags
 
