@@ -136,3 +136,61 @@ def test_a_killed_worker_is_survived(session: Any, tmp_path: Any):
     got = count(through, ["town", "age"])
     assert os.path.exists(flag)
     assert got.same_as(count(people(500).select("town", "age"), ["town", "age"]))
+
+
+CLUSTER = """
+import itertools, os, sys
+import polars as pl
+import psutil
+from pyspark.sql import SparkSession
+from dalenius.counts import count_all
+
+flag = sys.argv[1]
+builder = SparkSession.builder.master("local-cluster[2,1,600]").config("spark.ui.enabled", "false")
+for name, value in {
+    "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "2",
+    "spark.executor.memory": "600m",
+}.items():
+    builder = builder.config(name, value)
+session = builder.getOrCreate()
+session.sparkContext.setLogLevel("OFF")
+rows = 20_000
+frame = pl.DataFrame({f"c{j}": [(i * (2 * j + 3) + i // 7) % (j + 3) for i in range(rows)] for j in range(10)})
+
+def kills_its_executor_once(batches):
+    try:
+        os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        pass
+    else:
+        above = psutil.Process().parents()
+        executor = next(p for p in above if "CoarseGrainedExecutorBackend" in " ".join(p.cmdline()))
+        with open(flag + ".pid", "w") as note:
+            note.write(str(executor.pid))
+        executor.kill()
+    yield from batches
+
+held = session.createDataFrame(frame.to_arrow()).repartition(4)
+found = count_all(held.mapInArrow(kills_its_executor_once, held.schema), 2)
+known = count_all(frame, 2)
+assert len(found) == 45 and all(found[names].same_as(known[names]) for names in known)
+assert session.range(3).count() == 3
+session.stop()
+print("survived", open(flag + ".pid").read())
+"""
+
+
+def test_a_killed_executor_is_survived(tmp_path: Any):
+    """One of two executors of a local cluster is killed by the part it works on; the 45 tables are those of memory."""
+    import os
+    import subprocess
+    import sys
+
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "killed")],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=900,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout.startswith("survived"), done.stderr[-2000:]
