@@ -13,6 +13,7 @@ from dalenius.cli import _graph_options as graphs
 from dalenius.cli import _model_options as models
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed, shown_table, write_chart
+from dalenius.cli._federate import app as federate_app
 from dalenius.core.errors import OptionError
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import figure
@@ -27,6 +28,7 @@ from dalenius.models.graphs import GraphService, Noise, link_audit, train_networ
 app = typer.Typer(
     name="models", help="Models that are to leave: what they hold, what they tell, what attacks find."
 )
+app.add_typer(federate_app, name="federate")
 
 Exposed = Annotated[
     Path | None,

@@ -1,0 +1,58 @@
+"""Options of `dalenius models agree`, `client`, `merge` and `federate`, and the files that go between them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dalenius.core.errors import DataError, FileError
+from dalenius.data.atomic import replacing
+from dalenius.models.federated import Agreement
+
+SchemaArgument = Annotated[
+    Path, typer.Argument(help="Schema that declares ends of numbers and levels (YAML).")
+]
+AgreementFile = Annotated[Path, typer.Argument(help="What the holders agreed on (`dalenius models agree`).")]
+Own = Annotated[Path, typer.Argument(help="The holder's own file.")]
+Messages = Annotated[list[Path], typer.Argument(help="One message of each holder.")]
+Holders = Annotated[list[Path], typer.Argument(help="One file of each holder; or one to be dealt out.")]
+Written = Annotated[Path, typer.Option("--output", "-o", help="File or folder to write.")]
+Tree = Annotated[Path | None, typer.Option("--output", "-o", help="File or folder to write.")]
+OwnSeed = Annotated[
+    int | None, typer.Option("--seed", "-s", help="Seed: the same seed gives the same result.")
+]
+Depth = Annotated[
+    int, typer.Option("--depth", help="Questions that a tree asks at most, one after another.", min=1)
+]
+Theta = Annotated[float, typer.Option("--theta", help="How much is changed at random: 0 nothing, below 1.")]
+Smallest = Annotated[int, typer.Option("--smallest", help="People that a leaf rests on at least.", min=1)]
+ProtectLabel = Annotated[bool, typer.Option("--protect-class", help="Change the class at random too.")]
+VoteOption = Annotated[str, typer.Option("--vote", help="tree: one vote a tree; count: people in leaves.")]
+Deal = Annotated[int | None, typer.Option("--deal", help="Deal one file out to so many holders.", min=2)]
+Skew = Annotated[
+    float | None, typer.Option("--skew", help="How unlike the holders are: small is unlike (Dirichlet's α).")
+]
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file; an error that names it where it is none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from None
+    except ValueError:
+        raise DataError(f"{path} holds no JSON") from None
+
+
+def read_agreement(path: Path) -> Agreement:
+    """The agreement of a file."""
+    return Agreement.from_json(read_json(path))
+
+
+def write_json(data: Any, path: Path) -> None:
+    """All of a JSON file or nothing."""
+    with replacing(path) as temporary:
+        Path(temporary).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
