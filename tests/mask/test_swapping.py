@@ -107,3 +107,20 @@ def test_same_seed_same_bytes_and_faults(population: Table) -> None:
         SwapHouseholds(("town",), ("sex",), household="home").apply(split)
     with pytest.raises(DataError, match="no keys"):
         SwapHouseholds(("town",)).apply(split)
+
+
+def test_it_is_told_where_no_household_of_the_size_is_left() -> None:
+    """One family of five and couples everywhere: it is protected, and two areas change by three people."""
+    homes = [0] * 5 + [i for i in range(1, 40) for _ in range(2)]
+    areas = ["a" if home < 20 else "b" for home in homes]
+    ages = ["old" if home == 0 else "young" for home in homes]
+    table = Table.from_frame({"home": homes, "area": areas, "age": ages})
+    made = SwapHouseholds(("area",), ("age",), k=6, household="home").apply(table, 1)
+    assert made.figures["households at risk left"] == 0
+    assert made.figures["households swapped with another size"] == 2
+    assert made.figures["people counted in another area"] == 3
+    assert "3 people are counted in another area" in made.notes[0]
+    couples = table.take(np.arange(5, table.rows))
+    even = SwapHouseholds(("area",), ("age",), k=60, household="home").apply(couples, 1)
+    assert even.figures["people counted in another area"] == 0
+    assert "every area has as many people as before" in even.notes[0]

@@ -144,6 +144,7 @@ class SwapHouseholds(Step):
         source = np.arange(table.rows)
         moved = partner[homes.of] >= 0
         source[moved] = homes.first[partner[homes.of[moved]]]
+        figures |= _uneven(homes, partner, areas[-1][homes.of], source)
         names = [*self.hierarchy, *self.carry]
         vectors = [replace(v, data=v.data[source], state=None if v.state is None else v.state[source])
                    for v in (table[name] for name in names)]  # fmt: skip
@@ -226,9 +227,25 @@ def _level(
     return int(pair_up(rng.permutation(asking), pool, begins, members, area, partner))
 
 
+def _uneven(homes: _Homes, partner: IntArray, area: IntArray, source: IntArray) -> dict[str, float]:
+    """Households that changed places with one of another size, and by how many people areas are off for it."""
+    size = np.bincount(homes.of, minlength=homes.count)
+    swapped = np.flatnonzero(partner >= 0)
+    uneven = np.count_nonzero(size[swapped] != size[partner[swapped]])
+    off = np.abs(np.bincount(area) - np.bincount(area[source], minlength=int(area.max(initial=-1)) + 1)).sum()
+    return {"households swapped with another size": float(uneven), "people counted in another area": off / 2}
+
+
 def _told(figures: dict[str, float], left: int) -> str:
     swapped = (
         f"{figures['households swapped']:,.0f} of {figures['households']:,.0f} households changed places"
     )
     rest = "all that were at risk among them" if not left else f"{left:,} at risk found no partner"
-    return f"{swapped}, {rest}."
+    uneven = figures["households swapped with another size"]
+    if not uneven:
+        return f"{swapped}, {rest}; every area has as many people as before."
+    return (
+        f"{swapped}, {rest}. For {uneven:,.0f} no household of the same size was left to change places with: "
+        f"{figures['people counted in another area']:,.0f} people are counted in another area than before. Protecting "
+        "every household at risk and leaving the numbers of people as they are exclude each other here."
+    )
