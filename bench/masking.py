@@ -1,6 +1,6 @@
 """Masking: speed and loss, against sdcMicro (measured before on the same machine) and peers from PyPI (measured here).
 
-Run: ``python bench/masking.py [suppress mdav growth one swap peers]``. UCI Adult comes out of the wheel of
+Run: ``python bench/masking.py [suppress bound mdav growth one swap peers]``. UCI Adult comes out of the wheel of
 python-synthpop. ``peers`` needs pycanon and anjana, ``one`` compares with microagg1d where it is installed; all three
 belong into an environment of their own. CPU seconds throughout; the first call of each piece of work, which loads
 compiled code, is not counted.
@@ -13,6 +13,8 @@ import tracemalloc
 
 import numpy as np
 import polars as pl
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
 
 from _shared import adult_file, cpu
 from dalenius.data import examples
@@ -60,6 +62,64 @@ def suppress() -> None:
                 f"people whom one row fits {(fit == 1).sum():,}, fewer than 3 {(fit < 3).sum():,}, fewest {fit.min()}; "
                 f"by its own reading over all subsets {bad}"
             )
+
+
+def bound(k: int = 3, seconds: float = 240.0) -> None:
+    """The fewest cells that can be emptied so that every row looks like k: what an integer program proves.
+
+    Rows of a combination that fewer than k have must go into cells with gaps, each used by k rows or by none. Frequent
+    combinations may lend as many rows as a cell lacks: more than they can, so that the bound holds all the more.
+    """
+    rows, count = np.unique(
+        np.column_stack([Table.from_frame(adult())[name].categories.codes for name in KEYS]), axis=0, return_counts=True
+    )  # fmt: skip
+    rare = np.flatnonzero(count < k)
+    cells: dict[tuple[int, ...], int] = {}
+    at, cost, owner, lends = [], [], [], []
+    for emptied in range(1, 2 ** len(KEYS)):
+        gone = [bool(emptied >> i & 1) for i in range(len(KEYS))]
+        seen = np.where(gone, -1, rows)
+        values, place = np.unique(seen, axis=0, return_inverse=True)
+        held = np.bincount(place.ravel(), count, len(values))
+        frequent = np.bincount(place.ravel(), count * (count >= k), len(values)) > 0
+        for row in rare:
+            cell = int(place.ravel()[row])
+            if held[cell] >= k:
+                key = (emptied, cell)
+                if key not in cells:
+                    cells[key] = len(cells)
+                    lends.append((sum(gone), bool(frequent[cell])))
+                at.append(cells[key])
+                owner.append(int(np.searchsorted(rare, row)))
+                cost.append(sum(gone))
+    print(f"{len(rare):,} rare combinations, {len(cells):,} cells they could go to, {len(at):,} ways")
+    n, m, c = len(at), len(cells), len(rare)
+    # unknowns: rows of a combination in a cell (n), whether a cell is used (m), rows lent to it (m)
+    ways, used = np.arange(n), n + np.arange(m)
+    lent = n + m + np.arange(m)
+    all_placed = csr_array((np.ones(n), (owner, ways)), shape=(c, n + 2 * m))
+    enough = csr_array(
+        (np.r_[np.ones(n), -k * np.ones(m), np.ones(m)], (np.r_[at, range(m), range(m)], np.r_[ways, used, lent])),
+        shape=(m, n + 2 * m),
+    )  # fmt: skip
+    only_used = csr_array(
+        (np.r_[np.ones(n), -count[rare][owner]], (np.r_[ways, ways], np.r_[ways, used[at]])),
+        shape=(n, n + 2 * m),
+    )
+    size = count[rare].astype(float)
+    found = milp(
+        np.r_[cost, np.zeros(m), [width for width, _ in lends]],
+        constraints=[
+            LinearConstraint(all_placed, size, size), LinearConstraint(enough, 0, np.inf),
+            LinearConstraint(only_used, -np.inf, 0),
+        ],
+        integrality=np.r_[np.ones(n + m), np.zeros(m)],
+        bounds=Bounds(0, np.r_[size[owner], np.ones(m), [k if can else 0 for _, can in lends]]),
+        options={"time_limit": seconds, "disp": False},
+    )  # fmt: skip
+    print(
+        f"no way takes fewer than {np.ceil(found.mip_dual_bound - 1e-6):,.0f} cells; {found.message}; found {found.fun}"
+    )
 
 
 def scaled_adult() -> np.ndarray:
@@ -181,7 +241,8 @@ def peers() -> None:
 
 if __name__ == "__main__":
     works = {
-        "suppress": suppress, "mdav": mdav_adult, "growth": growth, "one": one_column, "swap": swap, "peers": peers,
+        "suppress": suppress, "bound": bound, "mdav": mdav_adult, "growth": growth, "one": one_column, "swap": swap,
+        "peers": peers,
     }  # fmt: skip
     for chosen in sys.argv[1:] or works:
         works[chosen]()

@@ -45,12 +45,15 @@ def spectral() -> None:
         told = []
         for way in ("sign", "permutation", "orthogonal"):
             found = []
-            for turn in range(20):
+            for turn in range(60):
                 rng = np.random.default_rng(turn)
                 axes = np.linalg.qr(rng.normal(size=(width, width)))[0]
                 y = rng.normal(size=(rows, width)) * np.sqrt(np.arange(width, 0, -1)) @ axes.T
                 found.append(sign_attack(anonymised(y, way, seed=turn)[0], y).value)
-            told.append(f"{way} {np.mean(found):.1f} % ({np.min(found):.0f}-{np.max(found):.0f})")
+            error = np.std(found, ddof=1) / np.sqrt(len(found))
+            told.append(
+                f"{way} {np.mean(found):.1f} +- {error:.1f} % (single files {np.min(found):.0f}-{np.max(found):.0f})"
+            )
         print(f"  rows found by signs, p = {width}, n = {rows}: {', '.join(told)}; guessing {100 / rows:g} %")
 
 

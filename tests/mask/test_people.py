@@ -48,6 +48,63 @@ def test_a_generalisation_keeps_k_people(limit: float) -> None:
         Generalise(keys=("age", "sex"), levels={"age": [5, 10]}, k=61).apply(table)
 
 
+def panel(role: str) -> Table:
+    """A hundred people with twelve rows each: a height and a sex that stay, a reading that does not."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"who": np.repeat(np.arange(100), 12), "height": np.repeat(rng.normal(170, 10, 100).round(1), 12),
+         "sex": np.repeat(rng.choice(["f", "m"], 100), 12), "reading": rng.normal(0, 1, 1200).round(2)}
+    )  # fmt: skip
+    table = Table.from_frame(frame)
+    return Table.from_frame(frame, table.schema.with_roles(**{role: "who"}))
+
+
+@pytest.mark.parametrize("role", ["entity", "household"])
+@pytest.mark.parametrize("step", [{"do": "add-noise", "variables": ["height"], "amount": 0.5},
+                                  {"do": "add-noise", "variables": ["height", "reading"], "method": "correlated"},
+                                  {"do": "rank-swap", "variables": ["height"]}])  # fmt: skip
+def test_noise_does_not_average_out_over_the_rows_of_a_person(step: dict[str, object], role: str) -> None:
+    table = panel(role)
+    made = Candidate("recipe", {"steps": [step]}).make(table, seed=1)
+    lens = made.lens()
+    assert lens.links is not None
+    who, old = table["who"].data[lens.links], table["height"].data[lens.links]
+    new = made.table["height"].data
+    row = np.abs(new - old).mean()
+    person = np.abs(np.bincount(who, new - old) / 12).mean()
+    assert row > 0.1
+    assert person == pytest.approx(row)
+    assert len(np.unique(made.table["reading"].data)) > 300
+
+
+def test_a_vote_over_the_rows_of_a_person_tells_no_more_than_one() -> None:
+    table = panel("entity")
+    made = Candidate("recipe", {"steps": [{"do": "pram", "variables": ["sex"]}]}).make(table, seed=1)
+    lens = made.lens()
+    assert lens.links is not None
+    same = made.table["sex"].categories.codes == table["sex"].categories.codes[lens.links]
+    votes = np.bincount(table["who"].data[lens.links], same)
+    assert set(votes) == {0, 12}
+    with pytest.raises(DaleniusError, match="a person has up to 12 rows"):
+        Candidate("random-response", {"variables": ["sex"], "epsilon": 1.0, "domain": "from-data"}).make(
+            table
+        )
+
+
+@pytest.mark.parametrize("method", ["mdav", "varying", "optimal", "each"])
+def test_means_are_of_k_people(method: str) -> None:
+    table = panel("entity")
+    step = {"do": "microaggregate", "variables": ["height"], "k": 3, "method": method}
+    made = Candidate("recipe", {"steps": [step], "ghosts": False}).make(table, seed=1)
+    lens = made.lens()
+    assert lens.links is not None
+    frame = pl.DataFrame({"mean": made.table["height"].data, "who": table["who"].data[lens.links]})
+    assert frame.group_by("mean").agg(pl.col("who").n_unique())["who"].min() >= 3
+    assert any("3 people or more" in note for note in made.notes)
+    with pytest.raises(DaleniusError, match=r"k = 101 times 12"):
+        Candidate("recipe", {"steps": [{**step, "k": 101}]}).make(table, seed=1)
+
+
 def test_texts_and_numbers_give_masked_columns_back() -> None:
     rng = np.random.default_rng(1)
     age, place = rng.integers(20, 80, 1500), rng.integers(0, 400, 1500)

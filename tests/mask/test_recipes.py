@@ -145,3 +145,14 @@ def test_a_synthesizer_ends_in_a_recipe() -> None:
         Candidate("round", {"column": "age"}, then=then).check()
     read = Candidate.from_mapping({"then": then, "minbucket": 20}, "cart")
     assert read[0].then == then
+
+
+def test_what_a_trail_releases_has_no_order_and_no_identifiers() -> None:
+    table = Table.from_frame(examples.survey(300, seed=1), examples.survey_schema())
+    trail = Trail.of(table, KEYS).do("recode", column="age", width=10)
+    made = trail.release()
+    assert trail.table["wealth"].data.tolist() == table["wealth"].data.tolist()
+    assert {"person_id", "household_id"} <= {*trail.table.names} - {*made.table.names}
+    assert made.table["wealth"].data.tolist() != table["wealth"].data.tolist()
+    assert np.sort(made.table["wealth"].values).tolist() == np.sort(table["wealth"].values).tolist()
+    assert "birth_date" not in made.table.names

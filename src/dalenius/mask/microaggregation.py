@@ -19,7 +19,7 @@ from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, BoolArray, IntArray, Vector, compact
 from dalenius.mask.grouping import GAIN, Way, best_of_one, cut, grouped
-from dalenius.mask.needs import number_faults, weights_of
+from dalenius.mask.needs import number_faults, rows_each, weights_of
 from dalenius.mask.neighbours import Distance, Floats, Points, spread
 
 Grouping = Literal["mdav", "varying", "pca", "clusters", "sorted", "each", "optimal"]
@@ -97,11 +97,13 @@ class Microaggregate(Step):
             else [_complete(table, self.variables)]
         ):
             held = np.bincount(stratum[full], minlength=strata)
-            short = int(np.count_nonzero(held < self.k))
+            each = rows_each(table)
+            short = int(np.count_nonzero(held < self.k * each))
             if short:
                 place = f"{short} of {strata} strata have" if self.strata else "the file has"
+                whose = "" if each == 1 else f" times {each} (rows of the person with most)"
                 return [
-                    f"{place} fewer than k = {self.k} rows with all values; use a smaller k or fewer strata"
+                    f"{place} fewer than k = {self.k}{whose} rows with all values; use a smaller k or fewer strata"
                 ]
         return []
 
@@ -112,12 +114,13 @@ class Microaggregate(Step):
     def _apply(self, table: Table, seed: Seed) -> Masked:
         stratum, strata = strata_of(table, self.strata)
         weights = weights_of(table, self.weight)
+        each = rows_each(table)  # k people have at most this many times k rows
         sets = [[name] for name in self.variables] if self.method in ALONE else [list(self.variables)]
         made: list[Vector] = []
         loss, sizes = [], []
         for names in sets:
             vectors = [table[name] for name in names]
-            labels, near = self._labels(vectors, stratum, strata, weights, seed)
+            labels, near = self._labels(vectors, stratum, strata, weights, seed, self.k * each)
             new = [_aggregated(vector, labels, weights, self.aggregate, self.exact) for vector in vectors]
             made += [joined(old, vector, labels, near) for old, vector in zip(vectors, new, strict=True)]
             sizes += np.bincount(labels[labels >= 0]).tolist()
@@ -132,10 +135,16 @@ class Microaggregate(Step):
         if loss:
             figures["variance lost in %"] = 100 * float(np.mean(loss))
         return Masked.of(table, table.with_vectors(*made), perturbed=self.variables, figures=figures,
-                         notes=[_told(figures, self.k)])  # fmt: skip
+                         notes=[_told(figures, self.k, "rows" if each == 1 else "people")])  # fmt: skip
 
     def _labels(
-        self, vectors: Sequence[Vector], stratum: IntArray, strata: int, weights: Floats | None, seed: Seed
+        self,
+        vectors: Sequence[Vector],
+        stratum: IntArray,
+        strata: int,
+        weights: Floats | None,
+        seed: Seed,
+        k: int,
     ) -> tuple[IntArray, Points]:
         """Group of each row, -1 where a cell is empty; and the points of all rows, NaN where a cell is empty."""
         nominal = np.array([not v.is_number and v.column.kind is not Kind.ORDERED for v in vectors])
@@ -146,17 +155,17 @@ class Microaggregate(Step):
         for s in range(strata):
             here = np.flatnonzero(full & (stratum == s)) if strata > 1 else np.flatnonzero(full)
             mine = None if weights is None else weights[here]
-            labels[here] = base + self._groups(points.some(here), values[here], mine, seed)
+            labels[here] = base + self._groups(points.some(here), values[here], mine, seed, k)
             base = int(labels[here].max()) + 1
         return labels, spread(values, "standard", nominal, full) if self.distance == "robust" else points
 
-    def _groups(self, points: Points, values: Floats, weights: Floats | None, seed: Seed) -> IntArray:
+    def _groups(self, points: Points, values: Floats, weights: Floats | None, seed: Seed, k: int) -> IntArray:
         if self.method == "optimal":
-            return best_of_one(values[:, 0], self.k, weights)
+            return best_of_one(values[:, 0], k, weights)
         if self.method == "each":
-            return cut(np.argsort(values[:, 0], kind="stable"), self.k)
+            return cut(np.argsort(values[:, 0], kind="stable"), k)
         way: Way = self.method
-        return grouped(points, self.k, way, weights=weights, gain=self.gain, seed=seed)
+        return grouped(points, k, way, weights=weights, gain=self.gain, seed=seed)
 
 
 def strata_of(table: Table, names: Sequence[str]) -> tuple[IntArray, int]:
@@ -275,8 +284,8 @@ def lost_variance(old: Vector, new: Vector) -> list[float]:
     return [float(((before - after) ** 2).sum()) / total] if total > 0 else []
 
 
-def _told(figures: dict[str, float], k: int) -> str:
+def _told(figures: dict[str, float], k: int, whom: str) -> str:
     groups = counted(int(figures["groups"]), "group")
     lost = figures.get("variance lost in %")
     more = "" if lost is None else f"; {lost:.2g} % of the variance was lost"
-    return f"Values are means of {groups} of {k} rows or more{more}."
+    return f"Values are means of {groups} of {k} {whom} or more{more}."

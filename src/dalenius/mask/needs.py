@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from dalenius.data.schema import Role
 from dalenius.data.table import Table
-from dalenius.data.units import units_of
+from dalenius.data.units import kept_together, units_of
+from dalenius.data.vector import Vector
 from dalenius.mask.neighbours import Floats
 
 
@@ -50,3 +51,30 @@ def rows_each(table: Table) -> int:
     1
     """
     return units_of(table, "entity").most_rows if table.schema.by_role(Role.ENTITY) else 1
+
+
+def one_draw_each(table: Table, changed: Sequence[Vector]) -> list[Vector]:
+    """Changed columns in which all rows of a person or home that had the same value have the same one again.
+
+    Else whoever puts the rows together that belong together averages the noise away: of twelve rows with a height and
+    noise of their own the mean is within a third of it.
+
+    Examples
+    --------
+    >>> data = {"who": [1, 1, 2, 2], "height": [170, 170, 180, 181]}
+    >>> table = Table.from_frame(data)
+    >>> table = table.with_schema(table.schema.with_roles(entity="who"))
+    >>> noisy = Table.from_frame({"height": [168, 171, 183, 177]})["height"]
+    >>> one_draw_each(table, [noisy])[0].data.tolist()
+    [168, 168, 183, 177]
+    """
+    owners = kept_together(table)
+    if owners.codes is None or owners.count == table.rows:
+        return list(changed)
+    made = []
+    for vector in changed:
+        column = table[vector.column.name].categories
+        ids = owners.codes.astype(np.int64) * column.size + column.codes
+        _, first, which = np.unique(ids, return_index=True, return_inverse=True)
+        made.append(vector.take(first[which.ravel()]))
+    return made

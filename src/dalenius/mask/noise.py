@@ -14,7 +14,7 @@ from dalenius.core.registry import MethodInfo
 from dalenius.data.schema import Kind
 from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
-from dalenius.mask.needs import number_faults
+from dalenius.mask.needs import number_faults, one_draw_each
 from dalenius.mask.neighbours import Floats, spread
 
 BLOCK = 50
@@ -108,7 +108,7 @@ class AddNoise(Step):
             else:
                 data = np.rint(new).astype(vector.data.dtype)
             made.append(replace(vector, column=replace(vector.column, bounds=None), data=data))
-        return Masked.of(table, table.with_vectors(*made), perturbed=self.variables,
+        return Masked.of(table, table.with_vectors(*one_draw_each(table, made)), perturbed=self.variables,
                          notes=[f"Noise of {self.amount:g} standard deviations ({self.method})."])  # fmt: skip
 
     def _together(self, values: Floats, rng: np.random.Generator) -> Floats:

@@ -23,6 +23,7 @@ from dalenius.data.vector import IntArray, Vector, compact
 from dalenius.dp.budget import Budget
 from dalenius.dp.ledger import open_ledger
 from dalenius.mask.microaggregation import strata_of
+from dalenius.mask.needs import one_draw_each, rows_each
 from dalenius.mask.neighbours import Floats
 from dalenius.synth.joint.base import READ_OFF
 
@@ -240,6 +241,7 @@ class Pram(Step):
             f"Expected shares of changed cells: {_shares(figures, self.variables)}. The local ε of all would be "
             f"{total:.3g} if the chances were fixed and public; they are read off the data, so it is no guarantee."
         )
+        made = one_draw_each(table, made)
         return Masked.of(table, table.with_vectors(*made), perturbed=self.variables, notes=[note],
                          figures={**figures, "epsilon": total})  # fmt: skip
 
@@ -320,6 +322,12 @@ class RandomResponse(Step):
     def faults(self, table: Table) -> list[str]:
         """Categories without gaps, with public levels."""
         wrong = super().faults(table) + category_faults(table, self.variables)
+        most = rows_each(table)
+        if most > 1:
+            wrong.append(
+                f"a person has up to {most} rows, each told with an ε of its own: the promise would be of a row, not "
+                "of a person; keep one row of each"
+            )
         for name in [] if wrong else self.variables:
             if self.domain == "declared" and table[name].column.domain != "declared":
                 wrong.append(

@@ -16,6 +16,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import IntArray
 from dalenius.mask._kernels.swaps import rank_partners
 from dalenius.mask.microaggregation import strata_of
+from dalenius.mask.needs import one_draw_each
 
 
 @step
@@ -88,6 +89,7 @@ class RankSwap(Step):
                 data[here] = self._swapped(vector.data[here], seed, name, s)
             made.append(replace(vector, data=data))
         note = f"Values changed places with others at most {100 * self.share:g} % of the ranks away."
+        made = one_draw_each(table, made)
         return Masked.of(table, table.with_vectors(*made), perturbed=self.variables, notes=[note])
 
     def _swapped(self, values: IntArray, seed: Seed, name: str, stratum: int) -> IntArray:

@@ -16,6 +16,8 @@ from dalenius.data.steps.step import Masked, Step, step_from
 from dalenius.data.table import Table
 from dalenius.mask.ghosts import without_ghosts
 from dalenius.mask.log import Logged, log_frame, run
+from dalenius.synth.candidate import Candidate
+from dalenius.synth.made import Made
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Trail:
     >>> trail.log.select("step", "cells changed", pl.col("after").round(6)).rows()
     [('recode', 80, 4.0), ('round', 80, 4.0)]
     >>> trail.undo().undo().table.to_frame() == people
+    True
+    >>> sorted(trail.release().table.to_frame()["pay"]) == sorted(trail.table.to_frame()["pay"])
     True
     >>> born = Trail.of({"age": people["age"], "born": [2020 - age for age in people["age"]]})
     >>> born.do("recode", column="age", width=10).masked.notes
@@ -70,8 +74,14 @@ class Trail:
 
     @property
     def table(self) -> Table:
-        """The file after the steps."""
+        """The file after the steps, to look at: whole, in the order of the source. What may leave is `release`."""
         return self.masked.table
+
+    def release(self) -> Made:
+        """The file as it may leave: without identifiers and ghosts, in an order of its own, with notes and lens."""
+        keys = [] if self.keys is None else list(self.keys)
+        options = {"steps": [step.to_dict() for step in self.steps], "keys": keys, "ghosts": self.ghosts}
+        return Candidate("recipe", options).make(self.source, seed=self.seed)
 
     @property
     def masked(self) -> Masked:
