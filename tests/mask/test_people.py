@@ -12,6 +12,7 @@ from dalenius.counts.measure import MEASURES
 from dalenius.data.lens import Lens
 from dalenius.data.schema import Column, Kind
 from dalenius.data.table import Table
+from dalenius.mask.geo.donut import Donut
 from dalenius.mask.lattice.generalise import Generalise
 from dalenius.mask.mondrian import Mondrian
 
@@ -103,6 +104,27 @@ def test_means_are_of_k_people(method: str) -> None:
     assert any("3 people or more" in note for note in made.notes)
     with pytest.raises(DaleniusError, match=r"k = 101 times 12"):
         Candidate("recipe", {"steps": [{**step, "k": 101}]}).make(table, seed=1)
+
+
+def test_robin_hood_refuses_people_with_several_rows() -> None:
+    step = {"do": "robin-hood", "keys": ["sex", "height"], "fairness": "sex", "k": 5}
+    with pytest.raises(DaleniusError, match="make one row a person"):
+        Candidate("recipe", {"steps": [step]}).make(panel("entity"), seed=1)
+
+
+@pytest.mark.parametrize("role", ["entity", "household"])
+def test_nobody_hides_among_rows_of_his_own(role: str) -> None:
+    """Thirty homes far from each other, twelve rows each: every spatial k is 1, not 12."""
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame(
+        {"who": np.repeat(np.arange(30), 12), "x": np.repeat(np.arange(30) * 9000.0, 12),
+         "y": np.repeat(rng.uniform(0, 90_000, 30).round(), 12)}
+    )  # fmt: skip
+    table = Table.from_frame(frame)
+    table = Table.from_frame(frame, table.schema.with_roles(**{role: "who"}))
+    made = Donut("x", "y", unit="metres").apply(table, 1)
+    assert made.figures["spatial k, mean"] == 1
+    assert made.figures["spatial k below 3 in %"] == 100
 
 
 def test_texts_and_numbers_give_masked_columns_back() -> None:

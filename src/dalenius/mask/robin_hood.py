@@ -23,6 +23,7 @@ from dalenius.data.steps.step import Masked, Step, chosen, step
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray, IntArray, emptied
 from dalenius.mask.microaggregation import strata_of
+from dalenius.mask.needs import rows_each
 from dalenius.mask.neighbours import Floats
 
 LARGE, FINE, FAILED = "large", "ok", "not possible"
@@ -244,6 +245,10 @@ class RobinHood(Step):
             [] if self.fairness in keys else [f"{self.fairness!r} is not one of the keys; name it among them"]
         )
         wrong += [] if table.rows else ["the file has no rows; there is nobody to protect"]
+        if rows_each(table) > 1:
+            wrong.append(
+                "people have several records each, and one may show what is emptied in another; make one row a person"
+            )
         gaps = int(np.count_nonzero(~table[self.fairness].present))
         if gaps:
             wrong.append(f"column {self.fairness!r} has {counted(gaps, 'empty cell')}, which could not be told from "

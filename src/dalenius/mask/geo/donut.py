@@ -16,6 +16,7 @@ from dalenius.core.registry import MethodInfo
 from dalenius.data.places import place_columns
 from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
+from dalenius.data.units import kept_together
 from dalenius.data.vector import IntArray
 from dalenius.mask.geo.areas import Areas
 from dalenius.mask.geo.earth import Places, Unit, apart, moved, place_faults
@@ -206,8 +207,7 @@ class Donut(Step):
         vectors = places.vectors(table, new)
         shown = np.column_stack([vector.floats() for vector in vectors])
         names = place_columns(table.schema, self.longitude, self.latitude)
-        cells = strata_of(table, self.cells)[0] if self.cells else None
-        report = k_report(spatial_k(places.points, shown, cells, self.unit))
+        report = k_report(self._spatial_k(table, places.points, shown, ids))
         gaps = apart(places.points, shown, self.unit)
         figures = {
             "nearest move in m": float(gaps.min()), "farthest move in m": float(gaps.max()),
@@ -220,6 +220,15 @@ class Donut(Step):
                 "A second release with fresh draws would let their mean show the true points; use a key."
             )
         return Masked.of(table, table.with_vectors(*vectors), perturbed=names, notes=notes, figures=figures)
+
+    def _spatial_k(self, table: Table, points: Floats, shown: Floats, ids: IntArray) -> IntArray:
+        """Spatial k of each row, in people and homes: nobody hides among rows of his own."""
+        cells, _ = strata_of(table, self.cells)
+        owners = kept_together(table).owners_of_rows
+        _, some, back = np.unique(
+            np.column_stack([owners, ids, cells]), axis=0, return_index=True, return_inverse=True
+        )
+        return spatial_k(points[some], shown[some], cells[some], self.unit)[back.ravel()]
 
     def _homes(self, table: Table, places: Places) -> tuple[Floats, IntArray]:
         """Places that move as one, and which each row belongs to: a household is where its first row is."""
