@@ -468,3 +468,53 @@ def test_a_long_file_is_read_as_a_short_one(
             except FileError as error:
                 seen.append(str(error))
     assert repr(seen[0]) == repr(seen[1]) == repr(seen[2])
+
+
+def test_texts_that_share_their_first_sixteen_bytes_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files_cells, "SHORT", 0)
+    texts = ["sixteen letters!", "sixteen letters!!", "sixteen letters", "sixteen letters!?"] * 3
+    path = put(tmp_path / "alike.csv", "a,b\n" + "".join(f"{text},{i}\n" for i, text in enumerate(texts)))
+    assert cells(path)["a"] == texts
+
+
+def test_a_hundred_thousand_names_stay_as_they_are(file: Path, tmp_path: Path) -> None:
+    """Levels of a column whose texts all differ are not made one by one before somebody asks for them."""
+    texts = [f"N{i * 7919 % 100_003:06d}" for i in range(100_003)]
+    texts[5] = "=1+1"
+    put(file, "name,sex\n" + "".join(f"{text},{'fm'[i % 2]}\n" for i, text in enumerate(texts)))
+    table = read(file)
+    held = table.schema["name"].levels
+    assert not isinstance(held, tuple)
+    assert len(held) == len(texts)
+    assert table["name"].levels == tuple(sorted(texts)) == held
+    assert table.to_frame("polars")["name"].to_list() == texts
+    write(table, tmp_path / "again.csv")
+    assert "'=1+1,m\n" in (tmp_path / "again.csv").read_text()
+    assert read(tmp_path / "again.csv").to_frame("polars").equals(table.to_frame("polars"))
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.none(), st.floats(-1e9, 1e9), st.decimals(-999, 999, places=2).map(float), st.just(-0.0)
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    st.integers(0, 6),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_numbers_are_written_with_their_decimals_as_python_writes_them(
+    tmp_path: Path, numbers: list[float | None], decimals: int
+) -> None:
+    """Exact ones are written by Polars, others by their text; nobody sees which."""
+    schema = Schema(
+        (Column("x", Kind.CONTINUOUS, decimals=decimals), Column("y", Kind.INTEGER, missing=(-8,)))
+    )
+    whole = [-8 if i % 3 == 0 else i for i in range(len(numbers))]
+    write(Table.from_frame({"x": numbers, "y": whole}, schema), tmp_path / "x.csv")
+    wanted = ["" if number is None else f"{number:.{decimals}f}" for number in numbers]
+    lines = (tmp_path / "x.csv").read_text().splitlines()[1:]
+    assert lines == [f"{x},{y}" for x, y in zip(wanted, whole, strict=True)]

@@ -177,7 +177,8 @@ def _categories(raw: Raw, column: Column) -> Vector:
         column = replace(column, domain="from-data")
     if not special and (levels is None or levels is found):
         # Nothing to translate, which matters for a column of a million different names.
-        return Vector(replace(column, levels=tuple(found)), compact(codes, len(found)), raw.state)
+        held = tuple(found) if raw.levels is None else raw.levels
+        return Vector(replace(column, levels=held), compact(codes, len(found)), raw.state)
     if levels is None:
         levels = tuple(value for value in found if level_key(value) not in special)
     position = {level_key(value): i for i, value in enumerate(levels)}

@@ -113,7 +113,7 @@ def _shared_name(raw: Raw) -> Role | None:
     named = IDENTIFIER_NAMES.search(raw.name)
     if not named or raw.storage not in ("integer", "text"):
         return None
-    values = raw.data[raw.present]
+    values = raw.values
     distinct = len(distinct_whole(values))
     if distinct < ENOUGH_ROWS or not distinct > len(values) / FEW_ROWS_EACH:
         return None
@@ -234,7 +234,7 @@ def _dates_one_by_one(levels: Sequence[str], pattern: str) -> bool:
 
 
 def _integer(raw: Raw) -> _Guess:
-    data = raw.data[raw.present]
+    data = raw.values
     if len(data) == 0:
         return _Guess(Kind.INTEGER, "whole numbers, none present")
     codes = _special_codes(data)
@@ -273,12 +273,12 @@ def _integer(raw: Raw) -> _Guess:
 
 
 def _float(raw: Raw) -> _Guess:
-    data = raw.data[raw.present]
-    finite = data[np.isfinite(data)]
+    data = raw.values
     extra: dict[str, Any]
     if len(data) == 0:
         return _Guess(Kind.CONTINUOUS, "numbers, none present")
-    whole = len(finite) == len(data) and np.all(finite == np.round(finite)) and np.all(np.abs(finite) < 2**53)
+    finite = data if np.isfinite((data.min(), data.max())).all() else data[np.isfinite(data)]
+    whole = len(finite) == len(data) and _whole(finite[:PEEK]) and _whole(finite)
     if whole and not np.any(np.signbit(finite) & (finite == 0)):  # a whole number has no minus zero
         if raw.decimals:
             extra = {"decimals": raw.decimals, "bounds": (float(finite.min()), float(finite.max()))}
@@ -300,11 +300,16 @@ def _float(raw: Raw) -> _Guess:
     return _Guess(Kind.CONTINUOUS, f"decimal numbers{endless}{shown}", extra)
 
 
+def _whole(numbers: AnyArray) -> bool:
+    """Whether all are whole numbers that a double holds exactly."""
+    return bool(np.all(numbers == np.round(numbers)) and np.all(np.abs(numbers) < 2**53))
+
+
 def _special_codes(data: AnyArray) -> list[int]:
     """Negative survey codes among otherwise non-negative, wide-ranging numbers, each used more than once."""
-    negative = data[data < 0]
-    if len(negative) == 0 or len(data) < ENOUGH_ROWS:
+    if len(data) < ENOUGH_ROWS or data.min() >= 0:
         return []
+    negative = data[data < 0]
     values, times = np.unique(negative, return_counts=True)
     known = NOT_APPLICABLE_CODES | MISSING_CODES
     if not all(float(v).is_integer() and int(v) in known for v in values) or np.any(times < 2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dalenius.core.errors import DataError
+from dalenius.data.names import MANY, Names
 from dalenius.data.schema import Level
 from dalenius.data.vector import MISSING, NAN, VALUE, AnyArray, compact
 
 Storage = Literal["integer", "float", "boolean", "datetime", "text", "category", "mixed", "null"]
 TURN = "turn it into text, numbers or dates"
+
+
+def _names(texts: pl.Series) -> tuple[Level, ...]:
+    """Texts as levels; long ones stand in for a tuple, as which `Vector.levels` gives them."""
+    return cast("tuple[Level, ...]", Names(texts)) if len(texts) >= MANY else tuple(texts.to_list())
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,11 @@ class Raw:
     def present(self) -> npt.NDArray[np.bool_]:
         """Rows that hold a value."""
         return np.ones(len(self.data), bool) if self.state is None else self.state == VALUE
+
+    @property
+    def values(self) -> AnyArray:
+        """What the rows hold that hold a value."""
+        return self.data if self.state is None else self.data[self.state == VALUE]
 
     def take(self, rows: AnyArray) -> Raw:
         """These rows, in this order, each as often as it is named."""
@@ -99,13 +110,14 @@ def text_raw(name: str, texts: pl.Series) -> Raw:
     """
     gaps = texts.is_null().to_numpy() if texts.null_count() else None
     if gaps is None and len(texts) > 1 and _rising(texts):  # as identifiers often are
-        return Raw(name, "text", compact(np.arange(len(texts)), len(texts)), None, tuple(texts.to_list()))
+        codes = np.arange(len(texts), dtype=np.int32 if len(texts) < 2**31 else np.int64)
+        return Raw(name, "text", compact(codes, len(texts)), None, _names(texts))
     distinct = texts.drop_nulls().unique()
     if gaps is None and len(distinct) == len(texts) > 1:
         order = texts.arg_sort()  # all differ: sorting them once gives codes and levels
         codes = np.empty(len(texts), np.int64)
         codes[order.to_numpy()] = np.arange(len(texts))
-        return Raw(name, "text", compact(codes, len(texts)), None, tuple(texts.gather(order).to_list()))
+        return Raw(name, "text", compact(codes, len(texts)), None, _names(texts.gather(order)))
     distinct = distinct.sort()
     if not len(distinct):
         return Raw(name, "null" if len(texts) else "text", np.zeros(len(texts), np.uint8), _state(gaps), ())

@@ -158,10 +158,11 @@ class Column:
             low, high = self.bounds
             if low > high:  # type: ignore[operator]
                 faults.append(f"{where}: lower bound is above upper bound")
-        fitting = ("nearest", "missing") if self.kind.is_number else ("missing", *(self.levels or ()))
-        if self.outside is not None and self.outside not in fitting:
+        if self.outside not in (None, "missing"):
+            fitting = ("nearest",) if self.kind.is_number else self.levels or ()
             rule = "nearest or missing" if self.kind.is_number else "missing, or one of its levels"
-            faults.append(f"{where}: outside must be {rule}")
+            if self.outside not in fitting:
+                faults.append(f"{where}: outside must be {rule}")
         if self.decimals is not None and not 0 <= self.decimals <= 15:
             faults.append(f"{where}: decimals must be between 0 and 15")
         if set(map(typed, self.missing)) & set(map(typed, self.not_applicable)):

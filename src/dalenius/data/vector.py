@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalenius.core.errors import DataError
+from dalenius.data.names import Names
 from dalenius.data.schema import Column, Level
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -89,7 +90,8 @@ class Vector:
     @property
     def levels(self) -> tuple[Level, ...]:
         """Levels of a category column."""
-        return self.column.levels or ()
+        levels = self.column.levels or ()
+        return levels.all if isinstance(levels, Names) else levels
 
     @cached_property
     def present(self) -> BoolArray:

@@ -200,7 +200,7 @@ def read_cells(
         np.cumsum([len(word) for word in held], dtype=np.int64),
         POWERS,
         *(room.codes, room.tables, room.starts, room.sizes, room.forms, room.found),
-        *(room.bits, room.gaps, room.used, room.decimals, room.wrong),
+        *(room.bits, room.gaps, room.used, room.decimals, room.wrong, room.lacking),
     )
     if fault >= 0:
         raise NotRecords
@@ -228,6 +228,7 @@ class _Room:
         self.gaps = np.zeros((numbers, most), np.uint8)
         self.used = np.zeros((numbers, words), np.bool_)
         self.decimals, self.wrong = np.zeros(numbers, np.int64), np.zeros(numbers, np.int64)
+        self.lacking = np.zeros(numbers, np.bool_)
 
     def column(
         self, number: int, rows: int, body: memoryview, dialect: Dialect, words: Sequence[str]
@@ -246,7 +247,7 @@ class _Room:
         met = tuple(word for word, there in zip(words, self.used[k], strict=True) if there)
         return Numbers(
             data if mode == WHOLE else data.view(np.float64),
-            gaps if gaps.any() else None,
+            gaps if self.lacking[k] else None,
             int(self.decimals[k]),
             met,
         )
@@ -256,7 +257,7 @@ def _series(body: memoryview, starts: AnyArray, sizes: AnyArray, forms: AnyArray
     """The texts at some places of a file, with what quotes mean in them."""
     ends = np.empty(len(starts) + 1, np.int64)
     _kernels().ends_of(sizes, ends)
-    out = np.empty(int(ends[-1]), np.uint8)
+    out = np.empty(int(ends[-1]) + 8, np.uint8)
     _kernels().gather(np.frombuffer(body, np.uint8), starts, sizes, ends, out)
     array = pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(ends), pa.py_buffer(out))
     try:

@@ -19,8 +19,9 @@ from dalenius.data.files.cells import Cells, Census, NotRecords, Numbers, Texts,
 from dalenius.data.files.dialect import Dialect, header_of, sniff_csv
 from dalenius.data.files.encoding import MARKS
 from dalenius.data.files.first_line import refuse_record
-from dalenius.data.files.formulas import as_meant, as_text
+from dalenius.data.files.formulas import as_meant, as_text, as_texts
 from dalenius.data.files.gaps import gap_words, without, words_for_gaps
+from dalenius.data.files.plain import plain_numbers
 from dalenius.data.files.texts import raw_from_text, text_from_vector, ungrouped
 from dalenius.data.frames import Origin, Raw
 from dalenius.data.schema import Column, Kind, Schema
@@ -331,19 +332,22 @@ def write_csv(
         raise DataError(f"{path}: a table without columns cannot be written as CSV; use Parquet")
     dialect = dialect or Dialect()
     zoned = {name for name, dtype in table.origin.dtypes.items() if _has_zone(dtype)}
-    columns = [
-        text_from_vector(
-            vector, dialect.decimal, name in zoned, str if formulas else as_text,
-            dialect.thousands if name in dialect.grouped else "",
+    written = None if formulas else as_texts
+    columns = []
+    for name, vector in table.vectors.items():
+        thousands = dialect.thousands if name in dialect.grouped else ""
+        whole = vector.column.kind is Kind.INTEGER
+        plain = plain_numbers(vector) if not thousands and (whole or dialect.decimal == ".") else None
+        columns.append(
+            text_from_vector(vector, dialect.decimal, name in zoned, written, thousands)
+            if plain is None
+            else plain
         )
-        for name, vector in table.vectors.items()
-    ]  # fmt: skip
     if not formulas:
         columns = [column.alias(as_text(column.name)) for column in columns]
     if len(columns) == 1:
-        columns = [
-            columns[0].fill_null(dialect.missing)
-        ]  # written as "", since many readers skip an empty line
+        # Written as "", since many readers skip an empty line.
+        columns = [columns[0].cast(pl.String).fill_null(dialect.missing)]
     frame = pl.DataFrame(columns)
     mark = next((m for m, name in MARKS if name == dialect.encoding), b"") if dialect.mark else b""
     with replacing(path) as temporary, temporary.open("wb") as stream:

@@ -29,6 +29,20 @@ def as_text(cell: str) -> str:
     return MARK + cell if runs else cell
 
 
+def as_texts(cells: pl.Series) -> pl.Series:
+    """`as_text` for all cells of a column at once.
+
+    Examples
+    --------
+    >>> as_texts(pl.Series(["=HYPERLINK(1)", "-8", "-", "'=1+1", "x", None])).to_list()
+    ["'=HYPERLINK(1)", '-8', '-', "''=1+1", 'x', None]
+    """
+    runs = cells.str.contains(rf"(?s)^{START}.") & ~cells.str.contains(rf"^{NUMBER}$")
+    if not runs.any():
+        return cells
+    return pl.select(pl.when(runs).then(MARK + cells).otherwise(cells)).to_series().alias(cells.name)
+
+
 def as_meant(cells: pl.Series) -> pl.Series:
     """Text cells without the mark that `as_text` put in front.
 

@@ -67,15 +67,17 @@ def without(raw: Raw, words: tuple[str, ...], column: Column | None = None) -> R
     >>> without(text_raw("smokes", pl.Series(["yes", "NA", "no"])), ("NA",)).levels
     ('no', 'yes')
     """
-    levels = raw.levels or ()
-    gone = [i for i, v in enumerate(levels) if v in words and v not in _declared(column)]
-    rest = [v for i, v in enumerate(levels) if i not in set(gone)]
-    if not gone or raw.storage not in ("text", "mixed"):
+    levels, kept_words = raw.levels or (), _declared(column)
+    if raw.storage not in ("text", "mixed"):
         return raw
+    gone = {i for i, v in enumerate(levels) if v in words and v not in kept_words}
+    if not gone:
+        return raw
+    rest = [v for i, v in enumerate(levels) if i not in gone]
     if column is None and rest and pl.Series([str(v) for v in rest]).str.contains(COUNTRY).all():
         return raw
     state = np.full(len(raw.data), VALUE, np.uint8) if raw.state is None else raw.state.copy()
-    state[np.isin(raw.data, gone) & (state == VALUE)] = MISSING
+    state[np.isin(raw.data, sorted(gone)) & (state == VALUE)] = MISSING
     kept = np.array([i not in gone for i in range(len(levels))], bool)
     codes = np.where(state == VALUE, (np.cumsum(kept) - 1)[raw.data], 0)
     storage = raw.storage if rest else "null"

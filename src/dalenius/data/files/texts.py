@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from dalenius.data.distinct import distinct_whole, places_of
 from dalenius.data.encode import EPOCH, MICROSECOND, level_key
 from dalenius.data.frames import Raw, text_raw
+from dalenius.data.names import Names
 from dalenius.data.schema import Column, Kind, Level
 from dalenius.data.vector import MISSING, NAN, SPECIAL, VALUE, AnyArray, Vector
 
@@ -30,6 +32,8 @@ PEEK = 200
 ZONE_END = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 
 
+DAY = 86_400_000_000
+"""Microseconds of a day."""
 GROUPED = r"^[+-]?(?:[0-9]{{1,3}}(?:{0}[0-9]{{3}})+|[0-9]+)(?:{1}[0-9]*)?$"
 """A number with a sign between thousands, as the dialect has it."""
 
@@ -270,12 +274,12 @@ def text_from_vector(
     vector: Vector,
     decimal: str = ".",
     zoned: bool = False,
-    text: Callable[[str], str] = str,
+    written: Callable[[pl.Series], pl.Series] | None = None,
     thousands: str = "",
 ) -> pl.Series:
     """One column as it is written to a text file; null where the cell stays empty.
 
-    ``text`` says how a value is written that is text itself, ``thousands`` what stands between groups of digits.
+    ``written`` says how values are written that are text themselves, ``thousands`` what stands between digits.
 
     Examples
     --------
@@ -287,35 +291,55 @@ def text_from_vector(
         return pl.Series(vector.column.name, vector.data).cast(pl.String)
     if vector.is_number:
         values = vector.values
-        # By their bits: 0 and -0 are equal, but written differently.
-        distinct, codes = np.unique(
-            values.view(np.int64) if values.dtype == np.float64 else values, return_inverse=True
-        )
-        texts = _number_texts(distinct.view(values.dtype), vector.column, decimal, zoned)
+        distinct, codes = _distinct(values, vector.column)
+        texts = _number_texts(distinct, vector.column, decimal, zoned)
         if thousands:
             texts = [_in_groups(text, decimal, thousands) for text in texts]
+        cells = pl.Series(texts, dtype=pl.String)
         positions = np.zeros(len(vector), np.int64)
         positions[vector.present] = codes
     else:
-        texts = [_cell(value, text) for value in vector.levels]
-        if decimal == ",":
-            texts = [
-                _commas(t) if isinstance(v, (float, Decimal)) else t
-                for t, v in zip(texts, vector.levels, strict=True)
-            ]
-        positions = vector.data.astype(np.int64)
-    special = [_cell(code, text) for code in vector.column.special]
-    lookup = pl.Series("", [*texts, *special, "NaN", None], dtype=pl.String)
+        cells = _level_cells(vector.column.levels or (), decimal, written)
+        positions = vector.data
+    size, special = len(cells), len(vector.column.special)
     if vector.state is not None:
-        targets = np.full(256, len(texts) + len(special) + 1, np.int64)
-        targets[SPECIAL : SPECIAL + len(special)] = len(texts) + np.arange(len(special))
-        targets[NAN] = len(texts) + len(special)
+        others = [
+            _level_cells(vector.column.special, ".", written),
+            pl.Series(["NaN", None], dtype=pl.String),
+        ]
+        cells = pl.concat([cells, *others])
+        targets = np.full(256, size + special + 1, np.int64)
+        targets[SPECIAL : SPECIAL + special] = size + np.arange(special)
+        targets[NAN] = size + special
         positions = np.where(vector.present, positions, targets[vector.state])
-    return lookup.gather(pl.Series(positions)).alias(vector.column.name)
+    return cells.gather(pl.Series(positions)).alias(vector.column.name)
 
 
-def _cell(value: Any, text: Callable[[str], str]) -> str:
-    return text(value) if isinstance(value, str) else level_text(value)
+def _level_cells(
+    levels: Sequence[Level], decimal: str, written: Callable[[pl.Series], pl.Series] | None
+) -> pl.Series:
+    """How levels are written, those that are text as ``written`` says."""
+    if isinstance(levels, Names):
+        return levels.texts if written is None else written(levels.texts)
+    comma = decimal == ","
+    texts = [
+        _commas(level_text(v)) if comma and isinstance(v, (float, Decimal)) else level_text(v) for v in levels
+    ]
+    cells = pl.Series(texts, dtype=pl.String)
+    if written is None:
+        return cells
+    own = pl.Series([isinstance(level, str) for level in levels], dtype=pl.Boolean)
+    return pl.select(pl.when(own).then(written(cells)).otherwise(cells)).to_series()
+
+
+def _distinct(values: AnyArray, column: Column) -> tuple[AnyArray, AnyArray]:
+    """Different numbers, and where each row's is among them; by their bits: 0 and -0 are written differently."""
+    bits = values.view(np.int64) if values.dtype == np.float64 else values
+    whole_days = column.kind is Kind.DATETIME and column.decimals != 9 and not (bits % DAY).any()
+    step = DAY if whole_days else 1  # days are so few that a table finds them
+    bits = bits // step if whole_days else bits
+    distinct = distinct_whole(bits)
+    return (distinct * step).view(values.dtype), places_of(bits, distinct)
 
 
 def _number_texts(distinct: AnyArray, column: Column, decimal: str, zoned: bool) -> list[str]:
