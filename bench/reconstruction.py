@@ -5,6 +5,7 @@ python bench/reconstruction.py --ranked 5 ranked reconstruction alone (5 runs), 
 python bench/reconstruction.py FOLDER     also the public programs of the Census Bureau in FOLDER (model_*.lp.gz)
 python bench/reconstruction.py --extract rhdf_bt_0solvar_extract.xlsx   the Bureau's own reconstruction of 28 tracts
 python bench/reconstruction.py --survey sd2011.csv   what all two-way and all three-way counts of SD2011 prove
+python bench/reconstruction.py --trial sd2011.csv    RAP-RANK on the same people, its audit, and the shapes of the paper
 """
 
 from __future__ import annotations
@@ -299,17 +300,85 @@ def extract(file: str) -> None:
     print({"people": frame.height, "unique": unique_share(frame, keys), **rates})
 
 
+SURVEY = ["sex", "agegr", "marital", "placesize", "edu", "smoke"]
+
+
+def region(file: str):
+    """Complete rows of one region of SD2011: 566 people by six columns."""
+    import polars as pl
+
+    data = pl.read_csv(file, infer_schema_length=0, null_values=["NA", ""])
+    return data.filter(pl.col("region").str.contains("(?i)mazowieckie")).select(SURVEY).drop_nulls()
+
+
+def trial(file: str) -> None:
+    """Rebuild 566 people from two-way counts, audit the ranking, and print both sides of every shape of the paper."""
+    import polars as pl
+
+    from dalenius.data.table import Table
+    from dalenius.risk.reconstruction import (
+        Ranking,
+        Workload,
+        audit_ranking,
+        prototype_profile,
+        rebuild,
+    )
+    from dalenius.risk.reconstruction.workload import encoded
+
+    people = region(file)
+    domains = {name: sorted(people[name].unique()) for name in SURVEY}
+
+    def attacked(rows, columns=SURVEY, ways=(2,), reference=None, runs=20, steps=300):
+        held = rows.select(columns)
+        codes = encoded(Table.from_frame(held), columns, domains)[0]
+        work = Workload.margins(held, ways=list(ways), domains={name: domains[name] for name in columns})
+        known = {}
+        if reference is not None:
+            others = encoded(Table.from_frame(reference.select(columns)), columns, domains)[0]
+            known = {"start": "baseline", "reference": others}
+        start = time.process_time()
+        made = rebuild(work, runs=runs, rows=200, steps=steps, seed=1, **known)
+        return codes, audit_ranking(Ranking.of(codes, made)), len(work.answers), time.process_time() - start
+
+    def line(name, found):
+        v = found.values
+        print(f"{name}: r {v['correlation']:.3f}, top 20 real {v['top 20 real %']:.0f} %, invented "
+              f"{v['invented %']:.1f} %, missed {v['missed %']:.2f} %", flush=True)  # fmt: skip
+
+    codes, found, asked, seconds = attacked(people)
+    profile = prototype_profile(codes)
+    print(f"{people.height} people, {profile['prototypes']:.0f} kinds, {profile['unique records %']:.1f} % alone, "
+          f"{asked} counts, {found.values['rebuilt']:.0f} kinds rebuilt, {seconds:.1f} CPU s")  # fmt: skip
+    line("all two-way counts, 20 runs", found)
+    print("rare for rare", [round(found.values[f"rare for rare {a} %"], 2) for a in (1, 2, 3)])
+    print(found.table)
+    print(found.sentence)
+    for columns in (SURVEY[:3], SURVEY[:4], SURVEY[:5]):
+        line(f"{len(columns)} columns", attacked(people, columns)[1])
+    line("two- and three-way counts", attacked(people, ways=(2, 3), runs=5)[1])
+    line("two-way counts, as few runs", attacked(people, runs=5)[1])
+    for steps in (300, 1000, 3000):
+        line(
+            f"the full joint of three columns, {steps} steps",
+            attacked(people, SURVEY[:3], (3,), steps=steps)[1],
+        )
+    order = np.random.default_rng(0).permutation(people.height)
+    half, other = people[order[::2].tolist()], people[order[1::2].tolist()]
+    line("half of the people, random start", attacked(half)[1])
+    line("half of the people, start from the others", attacked(half, reference=other)[1])
+    codes, twice, *_ = attacked(pl.concat([half, half]))
+    line(f"every record twice ({prototype_profile(codes)['unique records %']:.0f} % alone)", twice)
+    print(f"identity: {twice.value:g} {twice.unit}. {twice.sentence}")
+
+
 def survey(file: str) -> None:
     """All two-way and all three-way counts of 566 people by six columns: which cells they prove."""
     from itertools import combinations
 
-    import polars as pl
-
     from dalenius.published import Published, fit
 
-    columns = ["sex", "agegr", "marital", "placesize", "edu", "smoke"]
-    data = pl.read_csv(file, infer_schema_length=0, null_values=["NA", ""])
-    people = data.filter(pl.col("region").str.contains("(?i)mazowieckie")).select(columns).drop_nulls()
+    columns = SURVEY
+    people = region(file)
     for ways, bounds in ((3, False), (2, False), (3, True)):
         out = Published.count(people, list(combinations(columns, ways)))
         start = cpu()
@@ -333,6 +402,8 @@ if __name__ == "__main__":
         milp_peer(words[1], int(words[2]))
     elif words[:1] == ["--extract"]:
         extract(words[1])
+    elif words[:1] == ["--trial"]:
+        trial(words[1])
     elif words[:1] == ["--survey"]:
         survey(words[1])
     elif words[:1] == ["--ranked"]:
