@@ -140,9 +140,14 @@ def test_two_variances_with_one_person_fewer(desk):
 
 
 def test_what_is_declared_must_be_a_number(desk):
-    assert desk.declare("gini", 0.3, n=5000).status == "pass"
-    assert desk.declare("gini", "Meier earns 731905", n=5000).status == "review"
-    assert desk.declare("gini", np.arange(400.0), n=5000).status == "review"
+    for value, told in (
+        (0.3, "not the data"),
+        ("Meier earns 731905", "no number"),
+        (np.arange(400.0), "no number"),
+    ):
+        out = desk.declare("gini", value, n=5000)
+        assert out.status == "review"
+        assert told in out.record.checks["figure"]["sentence"]
 
 
 def test_a_column_times_a_person(desk):
@@ -231,4 +236,9 @@ def test_a_share_that_is_taken_out_would_follow_from_the_others(desk, way):
 
 
 def test_the_limit_of_degrees_of_freedom_is_the_fewest_that_pass():
-    assert [Desk().declare("t test", 1.2, dof=dof).status for dof in (9, 10)] == ["fail", "pass"]
+    assert [
+        Desk().declare("t test", 1.2, dof=dof).record.checks["min_dof"]["verdict"] for dof in (9, 10)
+    ] == [
+        "fail",
+        "pass",
+    ]

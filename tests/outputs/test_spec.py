@@ -133,7 +133,13 @@ def test_i_concentration():
     assert round(herfindahl(np.array([90.0, 5, 5])), 9) == 0.815
     share = (1 + np.sqrt(2 * 0.58 - 1)) / 2  # two firms: the index gives their shares away
     assert round(float(share), 9) == 0.7
-    assert Desk().declare("gini", 0.46, n=5).status == "pass"
+    told = Desk().declare("gini", 0.46, n=5)
+    assert told.record.checks["hhi_gini_n"]["verdict"] == "pass"
+    assert told.status == "review"  # nobody saw what it was computed of
+    assert (
+        Desk().concentration(np.array([50.0, 30, 10, 5, 5]), "gini").record.checks["hhi_gini_n"]["verdict"]
+        == "pass"
+    )
     assert Desk().declare("herfindahl", 0.58, n=2).status == "fail"
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,19 +16,30 @@ from dalenius.outputs._kernels import joint
 from dalenius.outputs.checks import Finding, finding
 from dalenius.outputs.contributions import Contributions, shared
 from dalenius.outputs.differencing import (
-    Atoms,
     Found,
     atoms_of,
     finer,
-    given_away,
+    fresh_groups,
     moved_groups,
     pair_groups,
     small_groups,
+    whole_columns,
 )
+from dalenius.outputs.disguise import (
+    FORMS,
+    MOST_PAIRS,
+    RENAMED,
+    forms_of_one,
+    renamed,
+    rounded_apart,
+    strangers,
+)
+from dalenius.outputs.guarding import guards_fall
 from dalenius.outputs.partition import Partition, fineness
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools, Floats, Ints
 from dalenius.outputs.remainder import alike, shape_of, telling
+from dalenius.outputs.told import Beside, Told
 from dalenius.tables import Dominance, PPercent
 from dalenius.tables._largest import largest_in_rows
 
@@ -42,7 +53,6 @@ MOST_CELLS = 20_000
 """Cells of outputs that are looked at all together."""
 MOST_WORK = 300_000_000
 """Units times outputs that are tried for the look at all together."""
-MOST_PAIRS = 20_000_000
 MOST_KINDS = 200_000
 """Kinds of people, told apart by two outputs of units with several rows, up to which all combinations are looked at."""
 
@@ -65,8 +75,12 @@ def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
     for each in earlier:
         looked.with_one(each)
     looked.all_together()
+    looked.beside(earlier)
     if not looked.lines and looked.doubts:
-        words = f"without fewer than {policy.threshold} people it is an earlier output: take the same people in both"
+        words = (
+            looked.reason
+            or f"without fewer than {policy.threshold} people it is an earlier output: take the same people in both"
+        )
         found = finding("differencing", evidence, np.ones(1, np.bool_), words, verdict="review")
         object.__setattr__(found.result, "sentence", "\n".join(dict.fromkeys(looked.doubts)))
         return found
@@ -88,6 +102,7 @@ class Comparison:
     def __init__(self, memory: Memory, out: Output, part: Partition, policy: Policy, flagged: Bools) -> None:
         self.memory, self.out, self.part, self.policy, self.flagged = memory, out, part, policy, flagged
         self.held: Contributions | None = memory.contributed(out, part)
+        self.told, self.reason = memory.told(out), ""
         self.digest = Partition.digest(part.body)
         self.lines: list[str] = []
         self.doubts: list[str] = []
@@ -110,6 +125,8 @@ class Comparison:
 
     def with_one(self, earlier: Earlier) -> None:
         """Compare with one earlier output, by one joint count."""
+        if self._disguised(earlier):
+            return
         linear = earlier.held is not None and self.held is not None
         if self.form or earlier.form:
             if linear:
@@ -128,13 +145,47 @@ class Comparison:
             if linear:
                 self._same_cells(earlier, old)
         else:
-            table = self._joint(old)
+            table = self.joint(old)
             self.near.append((np.count_nonzero(table) / max(table.shape), earlier))
             hit = self._sets(earlier, old, table)
             self._remainders(earlier, table, old)
             if linear:
                 self._changes(earlier, table, old)
+            if renamed(self, earlier, table, old):
+                self._doubt(earlier, RENAMED)
         self.seen[earlier.digest] = hit
+
+    def _disguised(self, earlier: Earlier) -> bool:
+        """Look for an earlier output in another dress; whether there is nothing else to compare."""
+        if not earlier.digest:
+            self._doubt(earlier, "its records cannot be told again; name the column of the unit")
+            return True
+        more = Told.read(earlier.more)
+        if strangers(self, earlier, more):
+            self._doubt(earlier, RENAMED)
+        if not (self.told.rounded or more.rounded):
+            return False
+        if rounded_apart(self, earlier):
+            few = self.policy.threshold
+            words = f"it and rounded counts differ by fewer than {few} people: take the same in both"
+            self._doubt(earlier, words)
+        return True
+
+    def _doubt(self, earlier: Earlier, words: str) -> None:
+        self.doubts.append(f"with {earlier.told}: {words}")
+        self.reason = self.reason or words
+
+    def beside(self, earlier: Sequence[Earlier]) -> None:
+        """What it tells beyond who is in its cells, beside all earlier ones."""
+        if forms_of_one(self, earlier):
+            self.doubts.append(FORMS)
+            self.reason = self.reason or FORMS
+        found = Beside(self.told, self.out, self.part, self.policy).look(earlier, self._same_outcome)
+        self.lines += found.lines
+        self.flagged[found.marked] = True
+        for words, line in found.doubts:
+            self.doubts.append(line)
+            self.reason = self.reason or words
 
     def _with_form(self, earlier: Earlier) -> None:
         """Compare models and tests: one of the same form about few people more or less gives them away.
@@ -178,13 +229,13 @@ class Comparison:
         """Compare the people behind two outputs, by one joint count if each is in one cell only."""
         if not (old.simple and self.part.simple) or (self.part.cells + 1) * (old.cells + 1) > MOST_PAIRS:
             return self._several([(earlier, old)])
-        table = self._joint(old) if table is None else table
+        table = self.joint(old) if table is None else table
         groups, whole = pair_groups(table, self.policy.threshold)
         self.complete &= whole
-        groups = [group for group in groups if not _whole_columns(group, table)]
+        groups = [group for group in groups if not whole_columns(group, table)]
         if self.fine > 1:  # small parts of a cell that its own checks allow
             turned = [[(b, a) for a, b in group] for group in groups]
-            groups = [g for g, back in zip(groups, turned, strict=True) if not _whole_columns(back, table.T)]
+            groups = [g for g, back in zip(groups, turned, strict=True) if not whole_columns(back, table.T)]
         self._mark_places(groups, table)
         if groups:
             self.lines.append(self._line(earlier))
@@ -222,7 +273,8 @@ class Comparison:
         self.groups |= bool(named)
         return bool(named)
 
-    def _joint(self, old: Partition) -> Ints:
+    def joint(self, old: Partition) -> Ints:
+        """How many people are in each pair of cells; row and column 0 are people in none."""
         counts = np.zeros((self.part.cells + 1) * (old.cells + 1), np.int64)
         joint(self.part.layers[0], old.layers[0], old.cells + 1, counts)
         return counts.reshape(self.part.cells + 1, old.cells + 1)
@@ -230,41 +282,39 @@ class Comparison:
     def _several(self, others: Sequence[tuple[Earlier, Partition]]) -> bool:
         """Compare with some earlier outputs all together."""
         parts = [self.part, *(old for _, old in others)]
-        sums = [self.held is not None, *(earlier.held is not None for earlier, _ in others)]
-        layers, start, of_sums = [], 0, []
-        for part, is_sum in zip(parts, sums, strict=True):
+        layers, start = [], 0
+        for part in parts:
             layers += [(layer, start) for layer in part.layers]
-            of_sums += [is_sum] * part.cells
             start += part.cells
-        guards = [
-            (part.guarded, is_sum)
-            for part, is_sum in zip(parts, sums, strict=True)
-            if part.guarded is not None
-        ]
-        atoms, atom = _guarded(layers, [guard for guard, _ in guards], start)
+        atoms, _ = atoms_of(layers, start)
         if len(atoms.counts) > MOST_KINDS:
             self.complete = False
-            return any(tuple(self._nested_cells(earlier, old) for earlier, old in others))
+            return any(tuple(self.nested_cells(earlier, old) for earlier, old in others))
         found: Found = small_groups(atoms, self.policy.threshold)
         self.complete &= found.complete
         own = sp.csc_matrix(atoms.matrix)[:, : self.part.cells]
-        groups = _fresh(atoms, found.groups, slice(self.part.cells, None))
+        groups = fresh_groups(atoms, found.groups, slice(self.part.cells, None))
         if self.fine > 1:
-            groups = _fresh(atoms, groups, slice(0, self.part.cells))
+            groups = fresh_groups(atoms, groups, slice(0, self.part.cells))
         for group in groups:
             self._mark((np.flatnonzero(own[np.flatnonzero(group)].sum(axis=0)) + 1).tolist())
-        hit = bool(groups)
-        for guard, is_sum in guards:  # counts of a group tell nothing about its sum
-            seen = np.array(of_sums) if is_sum else np.ones(start, np.bool_)
-            before = seen & (np.arange(start) >= self.part.cells)
-            hit |= _guard_falls(atoms, atom, guard, seen) and not _guard_falls(atoms, atom, guard, before)
+        hit = bool(groups) or self._guards(others)
         if hit:
             self.lines.append(f"with {_who([e for e, _ in others])}: {self._words()}")
             if not self.flagged.any():
                 self._mark((np.flatnonzero(self.part.counts) + 1).tolist())
         return hit
 
-    def _nested_cells(self, earlier: Earlier, old: Partition) -> bool:
+    def _guards(self, others: Sequence[tuple[Earlier, Partition]]) -> bool:
+        """Whether a total that was taken out follows from all of these."""
+        parts = [self.part, *(old for _, old in others)]
+        if all(part.guarded is None for part in parts):
+            return False
+        kinds = [self.out.query.variable if self.held is not None else None]
+        kinds += [earlier.variable if earlier.held is not None else None for earlier, _ in others]
+        return guards_fall(parts, kinds)
+
+    def nested_cells(self, earlier: Earlier, old: Partition) -> bool:
         """Of very many kinds of people only cells that lie within another are compared."""
         shared_by = (self.part.incidence().T @ old.incidence()).tocoo()
         own, others = self.part.counts[shared_by.row], old.counts[shared_by.col]
@@ -278,7 +328,7 @@ class Comparison:
 
     def all_together(self) -> None:
         """Compare with earlier outputs at once, the nearest first, as long as kinds of people are few enough."""
-        if self.lines or self.doubts or len({e.digest for _, e in self.near}) < 2:
+        if self.lines or self.doubts or self.told.rounded or len({e.digest for _, e in self.near}) < 2:
             return
         chosen: dict[str, tuple[Earlier, Partition]] = {}
         kinds, number = self.part.layers[0].astype(np.int64), self.part.cells + 1
@@ -325,6 +375,8 @@ class Comparison:
         if groups:
             self.lines.append(f"with {earlier.told}: {self._sum_words()}")
         self._dominated(earlier, table, (own, others), before.resized(units).amounts)
+        if self._guards([(earlier, old)]):
+            self.lines.append(f"with {earlier.told}: a total that was taken out follows by subtraction")
 
     def _one_variable(self, earlier: Earlier, same: int, common: int) -> bool:
         """Whether two sums are of one variable: by name, or because most people have the same in both."""
@@ -440,47 +492,7 @@ def _who(outputs: Sequence[Earlier]) -> str:
     return " and ".join(told) or "its own margins"
 
 
-def _fresh(atoms: Atoms, groups: list[Bools], alone: slice) -> list[Bools]:
-    """Groups that do not follow from some of the cells alone: what earlier outputs tell is not the new one's doing."""
-    rest = sp.csc_matrix(atoms.matrix)[:, alone]
-    if not groups or not rest.nnz:
-        return groups
-    known = given_away(Atoms(atoms.counts, rest), sp.csc_matrix(np.array(groups, np.int64).T))
-    return [group for group, before in zip(groups, known, strict=True) if not before]
-
-
-def _whole_columns(group: Sequence[tuple[int, int]], table: Ints) -> bool:
-    """Whether a group is made of whole cells of the earlier output, which tells it alone (it left by exception)."""
-    held: dict[int, int] = {}
-    for row, column in group:
-        held[column] = held.get(column, 0) + int(table[row, column])
-    return 0 not in held and all(number == table[:, column].sum() for column, number in held.items())
-
-
-def _guard_falls(atoms: Atoms, atom: Ints, guard: Any, seen: Bools) -> bool:
-    """Whether a cell that must stay unknown follows from those that are seen."""
-    if not seen.any():
-        return False
-    size = int(guard.max()) + 1
-    targets = sp.csr_matrix((np.ones(len(guard)), (atom, guard)), shape=(len(atoms.counts), size))
-    shown = Atoms(atoms.counts, sp.csc_matrix(atoms.matrix)[:, np.flatnonzero(seen)])
-    known = given_away(shown, sp.csc_matrix(targets.minimum(1).astype(np.int64))[:, 1:])
-    held = np.bincount(guard, minlength=size)[1:] > 0
-    return bool((known & held).any())
-
-
 def _nested(table: Ints, row: int) -> bool:
     """Whether the columns that a row touches lie in it altogether."""
     touched = np.flatnonzero(table[row, 1:]) + 1
     return bool((table[:, touched].sum(axis=0) == table[row, touched]).all())
-
-
-def _guarded(layers: Any, guards: Any, cells: int) -> tuple[Any, Ints]:
-    """Atoms by layers and guarded cells; the guarded ones are not known."""
-    start, more = cells, []
-    for guard in guards:
-        more.append((guard, start))
-        start += int(guard.max()) + 1
-    atoms, atom = atoms_of([*layers, *more], start)
-    matrix = sp.csr_matrix(atoms.matrix)[:, :cells]
-    return type(atoms)(atoms.counts, matrix), atom

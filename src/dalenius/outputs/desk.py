@@ -20,6 +20,7 @@ from dalenius.data.schema_yaml import read_schema
 from dalenius.outputs.checks import Finding, file_type, finding
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.judge import Judged, examined, judge
+from dalenius.outputs.made import Base
 from dalenius.outputs.memory import Memory
 from dalenius.outputs.output import Output, Values
 from dalenius.outputs.policy import Policy, policy_of
@@ -85,6 +86,7 @@ class Desk:
         self.outputs: list[Output] = []
         self.frames: list[Any] = []
         self.seen: list[Any] = []
+        self.base: list[Base] = []
         self._numbered = 0
         self._recognise(anew.strip())
 
@@ -228,22 +230,22 @@ class Desk:
     def declare(self, statistic: str, value: Any = None, command: str = "", **facts: Any) -> Output:
         """Check a figure that was computed elsewhere by what is said about it (``n``, ``dof``, ``rank``, ``patterns``).
 
+        It never passes: the desk did not see what it was computed of, so that a person looks.
+
         Examples
         --------
-        >>> Desk().declare("gini", 0.2, n=2).summary
-        'fail: hhi_gini_n (Fewer than 3 units stand behind the index).'
+        >>> Desk().declare("gini", 0.2, n=2).record.checks["hhi_gini_n"]["sentence"]
+        'Fewer than 3 units stand behind the index.'
         >>> Desk().declare("odds ratio", 1.7).status, Desk().declare("horoscope").status
         ('review', 'review')
         """
         query = Query(statistic, facts=facts, command=command or f"declare({statistic})")
         evidence = _declared(facts)
         judged = examined([register().lookup(s.strip()) for s in statistic.split(",")], evidence, self.policy)
-        strange = "" if value is None else _strange(value, judged)
-        if strange:
-            words = strange
-            judged = judged.with_findings(
-                finding("figure", evidence, np.ones(1, np.bool_), words, verdict="review")
-            )
+        words = "only what was said about it is known, not the data it was computed of"
+        words = ("" if value is None else _strange(value, judged)) or words
+        found = finding("figure", evidence, np.ones(1, np.bool_), words, verdict="review")
+        judged = judged.with_findings(found)
         frame = pl.DataFrame({"statistic": [statistic], "value": [None if value is None else str(value)]})
         return self.take(query, judged=judged, frame=frame, shown=value)
 
@@ -312,7 +314,9 @@ class Desk:
     def looked_back(self, out: Output) -> list[Finding]:
         """What an output gives away together with earlier ones."""
         wanted = any("differencing" in barn.checks for barn in out.judged.statbarns)
-        if not wanted or not self.policy.differencing or not out.exact or not out.query.rows:
+        if not wanted or not self.policy.differencing or not out.query.rows:
+            return []
+        if not out.exact and not out.rounded:
             return []
         return [self.memory.compared(self.name, out, self.policy)]
 

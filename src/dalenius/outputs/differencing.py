@@ -340,3 +340,20 @@ def given_away(atoms: Atoms, targets: Any) -> Bools:
     """Which sums of atoms (atoms × targets) follow from the cells."""
     known = sp.csc_matrix(atoms.matrix)
     return NullSpace(known, vectors=2).computable(sp.csc_matrix(targets))
+
+
+def whole_columns(group: Sequence[tuple[int, int]], table: Ints) -> bool:
+    """Whether a group is made of whole cells of the earlier output, which tells it alone (it left by exception)."""
+    held: dict[int, int] = {}
+    for row, column in group:
+        held[column] = held.get(column, 0) + int(table[row, column])
+    return 0 not in held and all(number == table[:, column].sum() for column, number in held.items())
+
+
+def fresh_groups(atoms: Atoms, groups: list[Bools], alone: slice) -> list[Bools]:
+    """Groups that do not follow from some of the cells alone: what earlier outputs tell is not the new one's doing."""
+    rest = sp.csc_matrix(atoms.matrix)[:, alone]
+    if not groups or not rest.nnz:
+        return groups
+    known = given_away(Atoms(atoms.counts, rest), sp.csc_matrix(np.array(groups, np.int64).T))
+    return [group for group, before in zip(groups, known, strict=True) if not before]

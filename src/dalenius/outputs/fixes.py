@@ -41,7 +41,9 @@ class Attempt:
     merged
         The question that is answered instead, where categories were merged.
     exact
-        Whether what is shown is exact: only then differences tell something.
+        Whether what is shown is exact.
+    primary
+        Cells that were taken out because checks mark them.
     price
         Share of what is lost, in percent.
     """
@@ -53,6 +55,7 @@ class Attempt:
     told: str
     merged: Query | None = None
     exact: bool = True
+    primary: Bools | None = None
     facts: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -114,12 +117,8 @@ def repair(out: Output, way: str = "auto", **options: Any) -> Output:
     if way not in FIXES:
         raise OptionError(f"no fix {way!r}; this output can have {listed(ways_of(out)) or 'none'}")
     attempt = FIXES[way](out, **options)
-    out.judged, out.values, out.merged, out.exact = (
-        attempt.judged,
-        attempt.values,
-        attempt.merged or out.merged,
-        attempt.exact,
-    )
+    out.judged, out.values, out.merged = attempt.judged, attempt.values, attempt.merged or out.merged
+    out.exact, out.rounded, out.primary = attempt.exact, way == "round", attempt.primary
     if way == "noise":
         out.desk.memory.drawn.pay(out, attempt.facts["epsilon"], options.get("ledger") is not None)
     out.record.fix, out.record.loss = way, {"price_percent": round(attempt.price, 4), **attempt.facts}
@@ -141,9 +140,13 @@ def _tried(out: Output, way: str) -> Attempt | None:
         return None
 
 
-def _looked_back(out: Output, judged: Judged, values: Values, merged: Query | None = None) -> Judged:
+def _looked_back(
+    out: Output, judged: Judged, values: Values, merged: Query | None = None, **how: Any
+) -> Judged:
     """Findings with what earlier outputs add, were this the output."""
-    trial = Output(out.desk, out.record, out.query, judged, values, original=out.original, merged=merged)
+    trial = Output(
+        out.desk, out.record, out.query, judged, values, original=out.original, merged=merged, **how
+    )
     return judged.with_findings(*out.desk.looked_back(trial))
 
 
@@ -169,7 +172,7 @@ def suppress(out: Output) -> Attempt:
     for _ in range(ROUNDS):
         hidden = primary | _secondary(out, primary)
         shown = {name: np.where(hidden, np.nan, v) for name, v in values.items()}
-        judged = _looked_back(out, without(out.judged, hidden), shown)
+        judged = _looked_back(out, without(out.judged, hidden), shown, primary=primary.copy())
         fresh = _marked_by(judged, "differencing") & ~hidden
         if not fresh.any():
             break
@@ -181,7 +184,8 @@ def suppress(out: Output) -> Attempt:
     held = np.abs(np.nan_to_num(out.judged.evidence.figures["rows"]))
     inner = slice(0, max(out.query.cells, 1))
     price = 50.0 * (held[inner][hidden[inner]].sum() / max(held[inner].sum(), 1) + hidden[inner].mean())
-    return Attempt("suppress", judged, shown, float(price), told, facts={"cells_lost": float(hidden.sum())})
+    facts = {"cells_lost": float(hidden.sum())}
+    return Attempt("suppress", judged, shown, float(price), told, primary=primary, facts=facts)
 
 
 def _instead(out: Output, fresh: Bools, hidden: Bools) -> Bools:
@@ -350,6 +354,8 @@ def _changed(out: Output, way: str, altered: Altered, places: Any, told: str, do
     if doubt:
         found = finding(way, evidence, np.ones(1, np.bool_), doubt, verdict="review")
     again = replace(judged, findings=(*kept, found))
+    if way == "round":
+        again = _looked_back(out, again, {name: shown}, exact=False, rounded=True)
     change = np.abs(shown - truth)[: out.query.cells]
     price = 100.0 * change.sum() / max(np.abs(truth[: out.query.cells]).sum(), 1.0)
     facts = {"mean_change": float(change.mean()), "largest_change": float(change.max(initial=0.0))}

@@ -87,14 +87,14 @@ def unit_words(ids: Sequence[Any], key: bytes) -> Words:
     """
     held = np.arange(ids.start, ids.stop) if isinstance(ids, range) else np.asarray(ids)
     if held.dtype.kind in "iu":
-        return siphash(held.astype(np.int64), _part(key, "units"))
+        return siphash(held.astype(np.int64), part_of(key, "units"))
     if held.dtype.kind == "f" and bool((held == np.rint(held)).all()) and bool((np.abs(held) < 2**53).all()):
-        return siphash(held.astype(np.int64), _part(key, "units"))
+        return siphash(held.astype(np.int64), part_of(key, "units"))
     texts = [_plain(x) for x in held.tolist()]
     found = keyed_words(texts, key)
     whole = [i for i, text in enumerate(texts) if text.lstrip("-").isdecimal() and text == _canonical(text)]
     if whole:
-        found[whole] = siphash(np.array([int(texts[i]) for i in whole], np.int64), _part(key, "units"))
+        found[whole] = siphash(np.array([int(texts[i]) for i in whole], np.int64), part_of(key, "units"))
     return found
 
 
@@ -120,13 +120,14 @@ def value_words(units: Words, values: Any, key: bytes) -> npt.NDArray[np.uint32]
     (True, True)
     """
     amounts = np.asarray(values, np.float64) + 0.0  # -0.0 is 0
-    words = siphash(amounts, _part(key, "values"))
+    words = siphash(amounts, part_of(key, "values"))
     words ^= units
-    mixed = siphash(words, _part(key, "both")).astype(np.uint32)
+    mixed = siphash(words, part_of(key, "both")).astype(np.uint32)
     return np.maximum(mixed, np.uint32(1))
 
 
-def _part(key: bytes, what: str) -> bytes:
+def part_of(key: bytes, what: str) -> bytes:
+    """A key of its own for each use."""
     return hashlib.blake2b(what.encode(), key=key[:32], digest_size=16).digest()
 
 

@@ -27,11 +27,12 @@ from dalenius.outputs.checks import Finding
 from dalenius.outputs.comparison import compared
 from dalenius.outputs.contributions import Contributions
 from dalenius.outputs.drawn import Drawn
-from dalenius.outputs.hashing import unit_words
+from dalenius.outputs.hashing import Words, unit_words
 from dalenius.outputs.history import History
 from dalenius.outputs.partition import Partition
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools, Ints
+from dalenius.outputs.told import Told, told_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.output import Output
@@ -49,7 +50,7 @@ create table if not exists partitions (digest text primary key, cells integer, b
 create table if not exists contributions (name text primary key, variable text, body blob);
 create table if not exists outputs (
   id integer primary key, session text, desk text, uid text, command text, variable text, labels text, digest text,
-  held text, form integer not null default 0, outcome text, unique (session, uid));
+  held text, form integer not null default 0, outcome text, more text, unique (session, uid));
 """
 
 
@@ -68,6 +69,7 @@ class Earlier:
     held: str | None
     form: bool = False
     outcome: str | None = None
+    more: str | None = None
 
     @property
     def told(self) -> str:
@@ -99,7 +101,7 @@ class Memory:
                 self.store.execute("pragma journal_mode = wal")
             self.store.executescript(TABLES)
             there = [row[1] for row in self.store.execute("pragma table_info(outputs)")]
-            for name, kind in (("form", "integer not null default 0"), ("outcome", "text")):
+            for name, kind in (("form", "integer not null default 0"), ("outcome", "text"), ("more", "text")):
                 if name not in there:  # a memory of an earlier version
                     self.store.execute(f"alter table outputs add column {name} {kind}")
             self.history = History(self.store, self.key)
@@ -111,6 +113,7 @@ class Memory:
         self._batches = 0
         self._made: tuple[Any, tuple[bytes, bytes], Partition] | None = None
         self._held: tuple[Partition, Contributions] | None = None
+        self._more: tuple[Any, tuple[bytes, bytes], Told] | None = None
         self._cache: dict[str, Contributions] = {}
 
     @contextmanager
@@ -187,11 +190,9 @@ class Memory:
             return self._made[2].resized(self.units)
         hidden = self._hidden(out)
         guarded = None
-        if out.merged is None and hidden.any():
-            guarded = out.judged.evidence.number >= out.desk.policy.threshold
-        part = Partition.of(
-            query, hidden, rows, self.units, None if guarded is None else guarded & hidden & out.flagged
-        )
+        if out.merged is None and out.primary is not None:
+            guarded = out.primary & hidden & (out.judged.evidence.number >= out.desk.policy.threshold)
+        part = Partition.of(query, hidden, rows, self.units, guarded)
         self._made = (query, _shown(out), part)
         return part
 
@@ -202,8 +203,7 @@ class Memory:
         if query.value is None or not linear or rows is None:
             return None
         if self._held is None or self._held[0] is not part:
-            words = self._hashes[: self.units]
-            self._held = (part, Contributions.of(query, part, self._hidden(out), rows, words, self.key))
+            self._held = (part, Contributions.of(query, part, self._hidden(out), rows, self.words, self.key))
         return self._held[1]
 
     def outcome(self, out: Output, part: Partition) -> Contributions | None:
@@ -212,7 +212,21 @@ class Memory:
         if value is None or rows is None or value.ndim != 1:
             return None
         query = replace(out.query, value=value)
-        return Contributions.of(query, part, self._hidden(out), rows, self._hashes[: self.units], self.key)
+        return Contributions.of(query, part, self._hidden(out), rows, self.words, self.key)
+
+    def told(self, out: Output) -> Told:
+        """What an output tells beyond who is in its cells."""
+        query, rows = out.merged or out.query, self.rows_of(out)
+        shown = _shown(out)
+        if self._more is None or self._more[0] is not query or self._more[1] != shown or out.rounded:
+            known = np.zeros(0, np.int64) if rows is None else rows
+            self._more = (query, shown, told_of(self, out, self._hidden(out), known, out.desk.policy))
+        return self._more[2]
+
+    @property
+    def words(self) -> Words:
+        """Keyed hashes of all units, by number."""
+        return self._hashes[: self.units]
 
     @staticmethod
     def _hidden(out: Output) -> Bools:
@@ -227,37 +241,52 @@ class Memory:
         self.forget(desk, out.record.uid)
         barns = out.judged.statbarns
         looked = any("differencing" in barn.checks for barn in barns)
-        if not looked or not out.exact or (out.status == "fail" and not out.record.exception):
+        if (
+            not looked
+            or not (out.exact or out.rounded)
+            or (out.status == "fail" and not out.record.exception)
+        ):
             return
         part = self.partition(out)
         if part is None:
+            if out.query.rows:  # nobody is known again, and that is to be known
+                with self.change():
+                    self._insert(desk, out, "", None, None, "")
             return
         body = part.body
         digest, held, outcome = Partition.digest(body), self.contributed(out, part), self.outcome(out, part)
-        labels = self.labels((out.merged or out.query).frame())
         with self.change():
             name = None if held is None else self._put(out.query.variable, held)
             target = None if outcome is None else self._put(f"outcome of {out.query.variable}", outcome)
             self.store.execute(
                 "insert or ignore into partitions values (?, ?, ?)", (digest, part.cells, body)
             )
-            self.store.execute(
-                "insert into outputs (session, desk, uid, command, variable, labels, digest, held, form, outcome) "
-                "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    self.session,
-                    desk,
-                    out.record.uid,
-                    out.query.command,
-                    out.query.variable,
-                    labels,
-                    digest,
-                    name,
-                    out.form,
-                    target,
-                ),
-            )
-            self.history.add("kept", self.session, out.record.uid, digest)
+            self._insert(desk, out, digest, name, target, self.told(out).text())
+
+    def _insert(
+        self, desk: str, out: Output, digest: str, held: str | None, target: str | None, more: str
+    ) -> None:
+        uid, query = out.record.uid, out.query
+        labels = self.labels((out.merged or query).frame())
+        row = (
+            self.session,
+            desk,
+            uid,
+            query.command,
+            query.variable,
+            labels,
+            digest,
+            held,
+            out.form,
+            target,
+            more,
+        )
+        self.store.execute(
+            "insert into outputs (session, desk, uid, command, variable, labels, digest, held, form, outcome, more) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            row,
+        )
+        self.history.add("kept", self.session, uid, digest)
 
     @staticmethod
     def labels(frame: pl.DataFrame) -> str:
@@ -327,7 +356,7 @@ class Memory:
     def earlier(self, uid: str | None = None) -> list[Earlier]:
         """All outputs kept, but the one that is being looked at."""
         rows = self.store.execute(
-            "select id, session, desk, uid, command, variable, labels, digest, held, form, outcome "
+            "select id, session, desk, uid, command, variable, labels, digest, held, form, outcome, more "
             "from outputs order by id"
         ).fetchall()
         # A fix of an output is made of the same table: it tells nothing beyond the version handed over.
@@ -347,7 +376,11 @@ class Memory:
 
 def _shown(out: Output) -> tuple[bytes, bytes]:
     """What of an output decides who stands behind its shown cells."""
-    return (b"", b"") if out.merged is not None else (out.hidden.tobytes(), out.flagged.tobytes())
+    return (
+        (b"", b"")
+        if out.merged is not None
+        else (out.hidden.tobytes(), b"" if out.primary is None else out.primary.tobytes())
+    )
 
 
 def _placed(known: Any, hashes: Any) -> tuple[Ints, Any]:

@@ -41,6 +41,10 @@ class Output:
         Makes the usual object of the researcher's library out of (changed) values.
     exact
         False once noise or rounding is on it: differences then tell nothing exactly.
+    rounded
+        Whether its counts were rounded. One person less may still change what is shown.
+    primary
+        Cells that a fix took out because checks mark them, not to protect others.
     """
 
     desk: Desk
@@ -52,6 +56,8 @@ class Output:
     render: Callable[[Values], Any] | None = None
     shown: Any = None
     exact: bool = True
+    rounded: bool = False
+    primary: Bools | None = None
     merged: Query | None = None
     chart: Callable[[pl.DataFrame], Any] | None = None
     original: Values | None = field(default=None)

@@ -51,8 +51,8 @@ class Partition:
 
     @property
     def simple(self) -> bool:
-        """Whether every unit is in one cell at most, and no cell is guarded."""
-        return len(self.layers) == 1 and self.guarded is None
+        """Whether every unit is in one cell at most."""
+        return len(self.layers) == 1
 
     @property
     def counts(self) -> Ints:

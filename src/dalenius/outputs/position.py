@@ -20,7 +20,12 @@ def asked(query: Query) -> list[float]:
     return sorted({float(q) for q in query.facts.get("quantiles", ())})
 
 
-def cuts(value: Floats, quantiles: Sequence[float]) -> Ints:
+def between(query: Query) -> Any:
+    """How a quantile between two values is computed."""
+    return query.facts.get("interpolation", "linear")
+
+
+def cuts(value: Floats, quantiles: Sequence[float], way: Any = "linear") -> Ints:
     """How many of sorted values lie before each cut; those that share the value at a cut stay together.
 
     They go to the smaller side: a value that many have is nobody's.
@@ -30,7 +35,7 @@ def cuts(value: Floats, quantiles: Sequence[float]) -> Ints:
     >>> cuts(np.arange(10.0), [0.5]).tolist(), cuts(np.array([0.0] * 8 + [1, 2]), [0.1, 0.5]).tolist()
     ([5], [8, 8])
     """
-    at = np.quantile(value, quantiles)
+    at = np.quantile(value, quantiles, method=way)
     before, through = np.searchsorted(value, at, "left"), np.searchsorted(value, at, "right")
     return np.where(before < len(value) - through, through, before).astype(np.int64)
 
@@ -48,7 +53,7 @@ def intervals(query: Query, cell: Codes) -> Codes:
     found = np.zeros(query.rows, np.int16 if len(asked(query)) < 2**15 else np.int32)
     for _, at in rows_by_cell(cell, query.value):
         at = at[np.argsort(query.value[at], kind="stable")]  # noqa: PLW2901
-        ends = cuts(query.value[at], asked(query))
+        ends = cuts(query.value[at], asked(query), between(query))
         found[at] = np.searchsorted(ends, np.arange(len(at)), "right")
     return found
 
@@ -72,14 +77,14 @@ def fewest_between(query: Query, cell: Codes, cells: int) -> Floats:
     held = np.bincount(place, minlength=cells * width).reshape(cells, width)
     fewest = np.asarray(np.where(held > 0, held, np.inf).min(axis=1), np.float64)
     for code, at in rows_by_cell(cell, query.value):
-        fewest[code] = min(fewest[code], _told_twice(np.sort(query.value[at]), asked(query)))
+        fewest[code] = min(fewest[code], _told_twice(np.sort(query.value[at]), asked(query), between(query)))
     return fewest
 
 
-def _told_twice(value: Floats, quantiles: Sequence[float]) -> float:
+def _told_twice(value: Floats, quantiles: Sequence[float], way: Any) -> float:
     """Fewest people who have a value that two figures between the same two of sorted values give away."""
     after = np.floor((len(value) - 1) * np.asarray(quantiles)).astype(np.int64)
-    same = after[:-1][(np.diff(after) == 0) & (np.diff(np.quantile(value, quantiles)) > 0)]
+    same = after[:-1][(np.diff(after) == 0) & (np.diff(np.quantile(value, quantiles, method=way)) > 0)]
     ends = value[np.concatenate([same, same + 1])]
     people = np.searchsorted(value, ends, "right") - np.searchsorted(value, ends, "left")
     return float(people.min(initial=len(value)))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def each(
     desk: Desk, data: Any, keys: Sequence[tuple[str, Any]], wanted: Sequence[Any], stats: Sequence[str], raw: Any,
     index: int, call: str, fix: str | None, margins: str | None = None, gaps: bool = False,
-    shares: Sequence[int] | None = None,
+    shares: Sequence[int] | None = None, way: str = "linear",
 ) -> Any:  # fmt: skip
     """One output for each column of values; fixes are put into the one pandas object they share."""
     dims = [dimension(column, name, keep_missing=gaps) for name, column in keys]
@@ -49,7 +49,7 @@ def each(
         query = Query(
             ", ".join(register_name(s) for s in stats), tuple(dims), len(data), values,
             None if name is None else str(name),
-            unit[0], unit[1], margins is not None, facts=form_facts(stats), command=f"{call}({told}{of})",
+            unit[0], unit[1], margins is not None, facts=form_facts(stats, way), command=f"{call}({told}{of})",
         )  # fmt: skip
         grid = Grid(query, index, margins or ALL, shown, only=name if len(wanted) > 1 else None)
         if shares is not None:

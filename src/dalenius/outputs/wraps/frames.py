@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import pandas as pd
 import polars as pl
 
@@ -19,6 +18,7 @@ from dalenius.outputs.wraps.grouped import Grouped
 from dalenius.outputs.wraps.reductions import REDUCTIONS, aggregated, reduced
 from dalenius.outputs.wraps.registered import registered
 from dalenius.outputs.wraps.sources import kept, keyed, listed, name_of, units_of
+from dalenius.outputs.wraps.tables import percentiles
 from dalenius.outputs.wraps.traced import Traced, TracedDtype, bare, held, traced
 
 if TYPE_CHECKING:
@@ -65,8 +65,13 @@ class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
 
     def quantile(self, q: Any = 0.5, interpolation: str = "linear") -> Any:
         """``quantile``, checked."""
-        stats = [f"p{100 * x:g}" for x in np.atleast_1d(q)]
-        return aggregated(self._desk, self, stats, lambda: pd.Series(self).quantile(q, interpolation))
+        return aggregated(
+            self._desk,
+            self,
+            percentiles(q),
+            lambda: pd.Series(self).quantile(q, interpolation),
+            interpolation,
+        )
 
     def agg(self, func: Any = None, *given: Any, **options: Any) -> Any:
         """``agg``, checked."""
@@ -223,8 +228,10 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
     def quantile(self, q: Any = 0.5, *given: Any, **options: Any) -> Any:
         """``quantile``, checked."""
         options.setdefault("numeric_only", True)
-        stats = [f"p{100 * x:g}" for x in np.atleast_1d(q)]
-        return self._columns(lambda: kept(self._desk, self).quantile(q, *given, **options), stats)
+        way = options.get("interpolation", given[2] if len(given) > 2 else "linear")
+        return self._columns(
+            lambda: kept(self._desk, self).quantile(q, *given, **options), percentiles(q), str(way)
+        )
 
     def agg(self, func: Any = None, axis: Any = 0, *given: Any, **options: Any) -> Any:
         """``agg``, checked."""
@@ -255,8 +262,11 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         made = getattr(kept(self._desk, self), name)(*given, **options)
         return correlations(self._desk, self, made, "correlation" if name == "corr" else "covariance")
 
-    def _columns(self, usual: Callable[[], Any], stats: list[str] | None = None) -> Any:
-        return described(self._desk, self, units_of(self._desk, self), usual, stats)
+    def _columns(
+        self, usual: Callable[[], Any], stats: list[str] | None = None, interpolation: str = "linear"
+    ) -> Any:
+        owner = units_of(self._desk, self)
+        return described(self._desk, self, owner, usual, stats, interpolation=interpolation)
 
 
 def bare_class(given: Any) -> Any:

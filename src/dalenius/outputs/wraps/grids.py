@@ -205,6 +205,7 @@ def described(
     usual: Callable[[], Any],
     stats: Sequence[str] | None = None,
     command: str = "",
+    interpolation: str = "linear",
 ) -> Any:
     """``describe`` and the like of whole columns: one cell a column; ``owner`` is what `units_of` says of them."""
     raw, (unit, notes) = usual(), owner
@@ -221,8 +222,8 @@ def described(
     ids = unit[1] if unit[0] is not None or unit[1] is None else np.tile(np.asarray(unit[1]), len(names))
     query = Query(
         ", ".join(register_name(s) for s in asked), (Dimension("column", codes, tuple(map(str, names))),),
-        len(values), values, str(names[0]) if len(names) == 1 else None, again, ids, facts=form_facts(asked),
-        command=command or f"describe({', '.join(map(str, names))})",
+        len(values), values, str(names[0]) if len(names) == 1 else None, again, ids,
+        facts=form_facts(asked, interpolation), command=command or f"describe({', '.join(map(str, names))})",
     )  # fmt: skip
     evidence = collect(query, max(desk.policy.nk_n, 2), desk.policy.threshold)
     judged = judge(query, desk.policy, evidence)

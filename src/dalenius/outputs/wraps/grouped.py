@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dalenius.outputs.wraps.asked import each
 from dalenius.outputs.wraps.sources import functions, keyed, listed, stat_of
+from dalenius.outputs.wraps.tables import percentiles
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -95,7 +94,8 @@ class Grouped:
 
     def quantile(self, q: Any = 0.5, **options: Any) -> Any:
         """``quantile``, checked."""
-        return self._take(self._groups.quantile(q, **options), [f"p{100 * x:g}" for x in np.atleast_1d(q)])
+        raw = self._groups.quantile(q, **options)
+        return self._take(raw, percentiles(q), way=str(options.get("interpolation", "linear")))
 
     def value_counts(self, *given: Any, **options: Any) -> Any:
         """``value_counts``, checked: a table by the groups and the column."""
@@ -117,7 +117,9 @@ class Grouped:
         stats = ["count", "mean", "std", "min", "p25", "median", "p75", "max"]
         return self._take(self._groups.describe(**options), stats)
 
-    def _take(self, raw: Any, stats: Sequence[str], columns: list[Any] | None = None) -> Any:
+    def _take(
+        self, raw: Any, stats: Sequence[str], columns: list[Any] | None = None, way: str = "linear"
+    ) -> Any:
         keys = keyed(self._frame, self._by)
         if not keys:
             self._desk.declare("table by computed groups", command="groupby")
@@ -131,4 +133,6 @@ class Grouped:
             )
             wanted = list(dict.fromkeys(known)) or [None]
         gaps = not getattr(self._groups, "dropna", True)
-        return each(self._desk, self._frame, keys, wanted, stats, raw, len(keys), "groupby", None, gaps=gaps)
+        return each(
+            self._desk, self._frame, keys, wanted, stats, raw, len(keys), "groupby", None, gaps=gaps, way=way
+        )

@@ -13,6 +13,7 @@ import polars as pl
 
 from dalenius.outputs.query import Bools, Ints
 from dalenius.outputs.wraps.columns import dimension, units
+from dalenius.outputs.wraps.registered import based
 from dalenius.outputs.wraps.traced import bare
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ SEEN = 20
 def remember(desk: Desk, data: Any) -> None:
     """Keep in sight the data that a table was made of, as long as the researcher has them."""
     if isinstance(data, pd.DataFrame | pl.DataFrame):
+        if not desk.base:
+            based(desk, data)
         desk.seen = [*desk.seen[1 - SEEN :], weakref.ref(data)]
 
 

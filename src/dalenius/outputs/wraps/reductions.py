@@ -37,7 +37,9 @@ def reduced(desk: Desk, source: Any, asked: Any, usual: Callable[[], Any]) -> An
     return aggregated(desk, source, stats, usual)
 
 
-def aggregated(desk: Desk, source: Any, stats: Sequence[str], usual: Callable[[], Any]) -> Any:
+def aggregated(
+    desk: Desk, source: Any, stats: Sequence[str], usual: Callable[[], Any], interpolation: str = "linear"
+) -> Any:
     """The same for numbers; figures of texts are for a person, but for how many there are."""
     frame = pd.DataFrame({name_of(source): pd.Series(source)}) if source.ndim == 1 else pd.DataFrame(source)
     if set(stats) <= {"count", "nunique"}:
@@ -47,7 +49,8 @@ def aggregated(desk: Desk, source: Any, stats: Sequence[str], usual: Callable[[]
         desk.declare("mode with ties", command=f"mode({', '.join(map(str, frame.columns))})")
         return raw
     name = f"{'/'.join(stats)}({', '.join(str(c) for c in frame.columns if c != desk.unit)})"
-    return described(desk, frame, units_of(desk, source), usual, stats, command=name)
+    owner = units_of(desk, source)
+    return described(desk, frame, owner, usual, stats, command=name, interpolation=interpolation)
 
 
 def _condition(

@@ -9,18 +9,26 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 
+from dalenius.outputs.made import Base
+from dalenius.outputs.wraps.columns import units
 from dalenius.outputs.wraps.traced import Traced, TracedDtype, bare, held, traced
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
 
+FIRST, KEPT = 1, 3
+"""Frames whose columns are kept in sight: the first, and the newest others."""
+
 
 def registered(desk: Desk, frame: pd.DataFrame, *, sure: bool) -> pd.DataFrame:
     """A frame as data of a desk; ``sure`` where nobody made it at the desk."""
     unit = desk.unit
+    if unit is None and not desk.base:
+        based(desk, frame)
     if unit is None or list(frame.columns).count(unit) != 1:
         return frame
     if not sure and desk.frames and not known(desk, frame):
@@ -30,7 +38,34 @@ def registered(desk: Desk, frame: pd.DataFrame, *, sure: bool) -> pd.DataFrame:
     names = bare(pd.DataFrame(frame)[unit])
     pd.DataFrame.isetitem(made, place, Traced(held(names)))
     desk.frames.append(weakref.ref(made))
+    based(desk, frame)
     return made
+
+
+def based(desk: Desk, data: Any) -> None:
+    """Keep the columns of numbers as they came: what is made of them later is known by them.
+
+    They are those of the frame, not copies: pandas and Polars write into columns of their own.
+    """
+    frame = pd.DataFrame(data) if isinstance(data, pd.DataFrame) else data
+    names = [c for c in frame.columns if isinstance(c, str) and c != desk.unit]
+    if len(set(frame.columns)) < len(frame.columns) or not len(frame):
+        return
+    held = {c: frame[c].to_numpy() for c in names if _plain_numbers(frame[c])}
+    if desk.unit is not None and desk.unit in frame.columns:
+        unit, ids = units(frame[desk.unit])
+    elif isinstance(frame, pd.DataFrame) and desk.unit is None and frame.index.is_unique:
+        unit, ids = None, frame.index
+    else:
+        return
+    desk.base = [*desk.base[:FIRST], *desk.base[FIRST:][1 - KEPT :], Base(held, unit, ids)]
+
+
+def _plain_numbers(column: Any) -> bool:
+    """Whether a column is an array of numbers without a copy."""
+    if isinstance(column, pl.Series):
+        return column.dtype.is_numeric() and not column.null_count()
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb"
 
 
 def known(desk: Desk, data: Any) -> bool:

@@ -145,7 +145,15 @@ def model_output(desk: Desk, fitted: Any, data: Any) -> Output:
     facts |= _people(looked, target, desk)
     judged = judge(query, desk.policy, _form(facts)).with_findings(*noted(notes, _form(facts)))
     judged = judged.with_findings(*made_of_few(desk, [("the outcome", target)], unit))
-    query = replace(query, facts={**facts, "outcome": target})
+    if name == "quantile regression":  # as a quantile it says how many lie on either side
+        facts["parts"] = (
+            (target - design @ np.asarray(fitted.params) > 1e-9 * np.ptp(target)).astype(np.int64),
+            2,
+        )
+    columns = np.column_stack([target, design, *([] if looked.weight is None else [looked.weight])])
+    query = replace(
+        query, facts={**facts, "outcome": target, "columns": columns if target.ndim == 1 else None}
+    )
     return desk.take(query, judged=judged, frame=frame, shown=fitted)
 
 
@@ -303,4 +311,5 @@ def together(
     )  # fmt: skip
     judged = judge(query, desk.policy, _form(facts)).with_findings(*noted(notes, _form(facts)))
     found = made_of_few(desk, [(f"column {n!r}", values[:, i]) for i, n in enumerate(names)], unit)
+    query = replace(query, facts={**facts, "columns": np.where(complete[:, None], values, np.nan)})
     return desk.take(query, judged=judged.with_findings(*found), frame=told, shown=shown)

@@ -113,8 +113,19 @@ def register_name(stat: str) -> str:
     return "percentile" if QUANTILE.fullmatch(stat) else {"50%": "median"}.get(stat, stat)
 
 
-def form_facts(stats: Iterable[str]) -> dict[str, Any]:
-    """What the checks must know of the form: which ends, which quantiles."""
+def percentiles(shares: Any) -> list[str]:
+    """Quantiles as statistics, to the last digit: 0.25 is p25.
+
+    Examples
+    --------
+    >>> percentiles([0.25, 1e-5])
+    ['p25', 'p0.001']
+    """
+    return [f"p{np.format_float_positional(100 * float(x), trim='-')}" for x in np.atleast_1d(shares)]
+
+
+def form_facts(stats: Iterable[str], interpolation: str = "linear") -> dict[str, Any]:
+    """What the checks must know of the form: which ends, which quantiles and how they lie between two values."""
     names = {ENDS.get(stat, stat) for stat in stats}
     facts: dict[str, Any] = {}
     if names & {"min", "max"} and not {"min", "max"} <= names:
@@ -125,6 +136,7 @@ def form_facts(stats: Iterable[str]) -> dict[str, Any]:
     found = [q for q in shares if q is not None]
     if found:
         facts["quantiles"] = found
+        facts |= {} if interpolation == "linear" else {"interpolation": interpolation}
     powers = [POWERS[n] for n in names if n in POWERS]
     return {**facts, "power": max(powers)} if powers else facts
 

@@ -1,0 +1,203 @@
+"""What an output tells beyond who is in its cells, as keyed hashes that the memory keeps beside it.
+
+Quantiles as equations (`gaps`), what columns are made of (`made`), columns of models, a sample of values by which they
+are known again under other names of units, and whether figures were rounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalenius.outputs.gaps import Gap, gaps_of, solved
+from dalenius.outputs.hashing import part_of, siphash
+from dalenius.outputs.made import MOST_COLUMNS, Made, made_of
+from dalenius.outputs.partition import Partition
+from dalenius.outputs.policy import Policy
+from dalenius.outputs.query import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from dalenius.outputs.memory import Earlier, Memory
+    from dalenius.outputs.output import Output
+
+SAMPLE = 64
+"""Values that are kept to know them again: those with the smallest hashes."""
+SAME_VALUES = 0.5
+"""Share of such values in common from which two columns are of the same people."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one output tells.
+
+    Attributes
+    ----------
+    gaps
+        Quantiles as equations, each with its cell.
+    made
+        What its columns are made of.
+    columns
+        Hashes of the regressors of a model.
+    sample
+        Smallest hashes of its values; empty where many share values.
+    rounded
+        Whether its counts were rounded.
+    """
+
+    gaps: tuple[tuple[int, Gap], ...] = ()
+    made: Made = field(default_factory=Made)
+    columns: tuple[str, ...] = ()
+    sample: tuple[int, ...] = ()
+    rounded: bool = False
+
+    def text(self) -> str:
+        """As text for the memory.
+
+        Examples
+        --------
+        >>> told = Told(((0, ("a", "", 0.0)),), Made(but=frozenset({"pay"})), rounded=True)
+        >>> Told.read(told.text()) == told
+        True
+        """
+        made = [sorted(self.made.of), sorted(self.made.but)]
+        return json.dumps([list(self.gaps), made, list(self.columns), list(self.sample), self.rounded])
+
+    @classmethod
+    def read(cls, text: str | None) -> Told:
+        """Read back what `text` wrote; nothing of a memory of an earlier version."""
+        if not text:
+            return cls()
+        gaps, (of, but), columns, sample, rounded = json.loads(text)
+        held = tuple((int(cell), (str(low), str(high), float(part))) for cell, (low, high, part) in gaps)
+        return cls(held, Made(frozenset(of), frozenset(but)), tuple(columns), tuple(sample), bool(rounded))
+
+
+def told_of(memory: Memory, out: Output, hidden: Bools, numbers: Ints, policy: Policy) -> Told:
+    """What an output tells, by its question."""
+    query, words = out.merged or out.query, memory.words
+    if out.rounded or query.value is None:
+        return Told(rounded=out.rounded)
+    columns = query.facts.get("columns")
+    made = _made(out, numbers, columns, policy.threshold)
+    regressors = () if columns is None else np.nan_to_num(columns[:, 1:]).T
+    hashes = tuple(_column(column, numbers, words) for column in regressors)
+    gaps = gaps_of(query, hidden, numbers, words, policy.threshold)
+    value = query.value if columns is None else columns[:, 0]
+    # Of people who are not known by their own names a person decides anyway.
+    lost = any(f.check == "unit" and f.verdict != "pass" for f in out.judged.findings)
+    return Told(tuple(gaps), made, hashes, () if lost else _sample(value, memory.key))
+
+
+def _made(out: Output, numbers: Ints, columns: Floats | None, few: int) -> Made:
+    """What the columns of an output are made of, by the data that are at hand."""
+    query, found = out.query, Made()
+    assert query.value is not None
+    values = [query.value] if columns is None else list(columns.T)
+    for base in reversed(out.desk.base):
+        rows = base.places(out.desk.memory, numbers) if len(np.unique(numbers)) == len(numbers) else None
+        if rows is None or (rows < 0).sum() * 2 > len(rows):
+            continue
+        known = np.flatnonzero(rows >= 0)
+        held = {name: np.asarray(c)[rows[known]] for name, c in list(base.columns.items())[:MOST_COLUMNS]}
+        for value in values:
+            found |= _known(query.variable, value[known], held, few)
+        break
+    return found
+
+
+def _known(name: str | None, value: Floats, held: dict[str, Any], few: int) -> Made:
+    """What one column is made of; itself, where it came with the data."""
+    if name in held and np.array_equal(value, np.asarray(held[name], np.float64), equal_nan=True):
+        return Made(frozenset({str(name)}))
+    return made_of(value, held, few)
+
+
+def _column(column: Floats, numbers: Ints, words: Any) -> str:
+    """A regressor as one number: a sum of its values weighted by hashes of the units."""
+    weights = words[numbers].astype(np.float64) / 2.0**64
+    return f"{float((column * weights).sum()):.9g}"
+
+
+def _sample(values: Floats, key: bytes) -> tuple[int, ...]:
+    """The smallest hashes of values; none where fewer than half of them are different."""
+    there = values[~np.isnan(values)]
+    hashes = np.unique(siphash(np.asarray(there, np.float64) + 0.0, part_of(key, "values known again")))
+    if len(hashes) < max(SAMPLE, len(there) // 2):
+        return ()
+    return tuple(int(x) for x in hashes[:SAMPLE])
+
+
+def same_values(one: Sequence[int], two: Sequence[int]) -> bool:
+    """Whether two columns have most values in common, by their smallest hashes (Broder 1997).
+
+    Examples
+    --------
+    >>> same_values([1, 2, 3, 4], [1, 2, 3, 5]), same_values([1, 2, 3, 4], [5, 6, 7, 8]), same_values([], [])
+    (True, False, False)
+    """
+    if not one or not two:
+        return False
+    smallest = set(sorted({*one, *two})[: min(len(one), len(two))])
+    return len(smallest & set(one) & set(two)) >= SAME_VALUES * len(smallest)
+
+
+class Beside:
+    """What a new output tells beside the earlier ones: failures, doubts with their reason, and marked cells."""
+
+    def __init__(self, told: Told, out: Output, part: Partition, policy: Policy) -> None:
+        self.told, self.out, self.part, self.policy = told, out, part, policy
+        self.lines: list[str] = []
+        self.doubts: list[tuple[str, str]] = []
+        self.marked: list[int] = []
+
+    def look(self, earlier: Sequence[Earlier], same_outcome: Callable[[Earlier], bool]) -> Beside:
+        """Compare with all earlier outputs."""
+        known = [(each, Told.read(each.more)) for each in earlier]
+        self._gaps(known)
+        for each, old in known:
+            self._made(each, old)
+        self._parameters([(e, o) for e, o in known if o.columns], same_outcome)
+        return self
+
+    def _gaps(self, known: Sequence[tuple[Earlier, Told]]) -> None:
+        if not self.told.gaps:
+            return
+        self.marked = solved(self.told.gaps, [gap for _, old in known for _, gap in old.gaps])
+        if self.marked:
+            with_these = [each for each, old in known if solved(self.told.gaps, [g for _, g in old.gaps])]
+            who = " and ".join(each.told for each in with_these[:6]) or "other quantiles"
+            self.lines.append(
+                f"with {who}: values of single people follow from quantiles between the same two"
+            )
+
+    def _made(self, each: Earlier, old: Told) -> None:
+        """A column that few people have otherwise, beside another of the same columns of the data."""
+        mine, theirs = self.told.made, old.made
+        if not (mine.but & theirs.all or theirs.but & mine.all):
+            return
+        if mine == theirs and self.out.query.variable == each.variable:
+            return  # the same again; whether it changed, is seen by its values
+        few = self.policy.threshold
+        told = f"with {each.told}: both are made of the same columns, but for fewer than {few} people"
+        if mine.all == theirs.all:
+            self.lines.append(told)
+        else:
+            words = f"but for fewer than {few} people it is made of columns that earlier outputs are of"
+            self.doubts.append((words, told))
+
+    def _parameters(
+        self, known: Sequence[tuple[Earlier, Told]], same_outcome: Callable[[Earlier], bool]
+    ) -> None:
+        """Models of one outcome with nearly as many different regressors, all together, as there are people."""
+        people, mine = int((self.part.layers[0] > 0).sum()), set(self.told.columns)
+        most = people - self.policy.dof
+        if not mine or sum(len(old.columns) for _, old in known) + len(mine) <= most:
+            return
+        every = mine.union(*(old.columns for each, old in known if same_outcome(each)))
+        if len(every) > most and len(every) > len(mine):
+            words = "models of this outcome have, all together, nearly as many regressors as there are people"
+            self.doubts.append((words, f"with {len(known)} models: {words}"))
