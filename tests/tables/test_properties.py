@@ -313,3 +313,57 @@ def test_both_arithmetics_agree_on_every_question():
         plain.publish(j, row)
         for c in range(14):
             np.testing.assert_array_equal(compiled.column(c)[0], plain.column(c)[0])
+
+
+@pytest.mark.parametrize("listed", [0, 4, 9])
+def test_rows_without_a_list_give_the_same_answers(listed):
+    """Small rows have no list of their columns; blockers, pivots and columns must not depend on it."""
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        matrix = sp.csc_matrix(rng.integers(-1, 2, (9, 20)) * (rng.random((9, 20)) < 0.5))
+        some = Eliminator(matrix, 12, min(listed, 4), spare=4, listed=listed)
+        every = Eliminator(matrix, 12, min(listed, 4), spare=4)
+        for j in range(12):
+            assert some.is_empty(j) == every.is_empty(j)
+            if some.is_empty(j):
+                continue
+            row = some.pivot(j)
+            assert (row, some.blocker(j, row)) == (every.pivot(j), every.blocker(j, row))
+            if j % 5 == 4:
+                assert some.protect(j) == every.protect(j)
+                some.drop(j)
+                every.drop(j)
+                continue
+            some.publish(j, row)
+            every.publish(j, row)
+            for c in range(some.size):
+                np.testing.assert_array_equal(np.stack(some.column(c)), np.stack(every.column(c)))
+
+
+def test_an_arena_that_is_full_again_and_again_keeps_its_columns(monkeypatch):
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(6)
+    matrix = sp.csc_matrix(rng.integers(0, 2, (60, 90)))
+    tight, plain = Eliminator(matrix, 60, 60), BigEliminator.from_matrix(matrix, 60, 60)
+    tight.rows, tight.vals = tight.rows[: matrix.nnz].copy(), tight.vals[: matrix.nnz].copy()
+    monkeypatch.setattr("dalenius.tables.elimination.MOST_STALE", 0)
+    for j in range(12):
+        row = tight.pivot(j)
+        tight.publish(j, row)
+        plain.publish(j, row)
+        for c in range(90):
+            mine, theirs = tight.column(c), plain.column(c)
+            np.testing.assert_array_equal(mine[0], theirs[0])
+            assert (
+                len(
+                    {
+                        a * theirs[1][0] - b * mine[1][0]
+                        for a, b in zip(*map(list, (mine[1], theirs[1])), strict=True)
+                    }
+                    - {0}
+                )
+                == 0
+            )

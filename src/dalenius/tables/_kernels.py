@@ -1,9 +1,10 @@
 """Sparse integer elimination, compiled.
 
 All columns live in one arena (``rows``, ``vals``) and are sorted by row. Column ``c`` occupies ``start[c]`` …
-``start[c] + length[c]``. A linked list per row names the columns that have, or once had, an entry there; readers
-check. Values stay below ``LIMIT`` so that they fit in 32 bits and no product leaves 64; the caller goes on with
-Python integers when they do not.
+``start[c] + length[c]`` and may grow up to ``room[c]`` entries where it stands. A linked list per row names the columns
+that have, or once had, an entry there; readers check. Rows from ``len(head)`` on have no list: they are seldom asked
+for, and hold most of the entries. Values stay below ``LIMIT`` so that they fit in 32 bits and no product leaves 64; the
+caller goes on with Python integers when they do not.
 """
 
 from __future__ import annotations
@@ -39,22 +40,22 @@ def locate(rows, begin, size, row):
 
 
 @njit(cache=True)
-def link(start, length, rows, count, capacity):
-    """Build the lists of columns per row from scratch."""
-    head = np.full(count, -1, np.int32)
-    after = np.empty(capacity, np.int32)
-    member = np.empty(capacity, np.int32)
-    degree = np.zeros(count, np.int64)
+def link(start, length, rows, head, after, member, degree):
+    """Build the lists of columns per row from scratch; returns their end."""
+    head[:] = -1
+    degree[:] = 0
     used = 0
     for c in range(len(start)):
         for p in range(start[c], start[c] + length[c]):
             r = rows[p]
+            if r >= len(head):
+                break
             after[used] = head[r]
             member[used] = c
             head[r] = used
             degree[r] += 1
             used += 1
-    return head, after, member, degree, used
+    return used
 
 
 @njit(cache=True)
@@ -72,8 +73,8 @@ def rarest(rows, begin, size, free, degree):
 
 @njit(cache=True)
 def touching(row, skip, head, after, member, start, length, rows, seen, stamp, out):
-    """Columns other than ``skip`` with an entry in ``row``; also the sum of their lengths."""
-    count, total = 0, 0
+    """Columns other than ``skip`` with an entry in ``row``; returns their number."""
+    count = 0
     p = head[row]
     while p >= 0:
         c = member[p]
@@ -81,9 +82,21 @@ def touching(row, skip, head, after, member, start, length, rows, seen, stamp, o
             seen[c] = stamp
             out[count] = c
             count += 1
-            total += length[c]
         p = after[p]
-    return count, total
+    return count
+
+
+@njit(cache=True)
+def crossing(row, skip, start, length, rows, out):
+    """The same for a row without a list: all columns are looked through."""
+    count = 0
+    for c in range(len(start)):
+        if c == skip or length[c] == 0 or rows[start[c] + length[c] - 1] < row:
+            continue
+        if locate(rows, start[c], length[c], row) >= 0:
+            out[count] = c
+            count += 1
+    return count
 
 
 @njit(cache=True)
@@ -110,108 +123,136 @@ def proportional(begin, size, offset, near, count, first, start, length, rows, v
 
 
 @njit(cache=True)
-def subtract(begin, size, c, row, start, length, rows, vals, end):
-    """Write column ``c`` minus the multiple of the pivot that clears ``row`` at ``end``; its length, or -1."""
+def divided(begin, end, vals, largest):
+    """Divide a stretch by the greatest common divisor of its values; returns the largest of them."""
+    divisor = np.int64(0)
+    for p in range(begin, end):
+        divisor = gcd(divisor, np.int64(vals[p]))
+        if divisor == 1:
+            return largest
+    for p in range(begin, end):
+        vals[p] //= divisor
+    return largest // divisor if end > begin else largest
+
+
+@njit(cache=True)
+def subtract(begin, size, c, row, start, length, rows, vals, end, head, after, member, degree, used):
+    """Write column ``c`` minus the multiple of the pivot that clears ``row`` at ``end``.
+
+    The lists of rows and their degrees are told of entries that come and go. Returns the new length, or -1 where values
+    grew too large, and the new end of the lists.
+    """
     a = np.int64(vals[locate(rows, begin, size, row)])
-    sc, lc = start[c], length[c]
-    b = np.int64(vals[locate(rows, sc, lc, row)])
+    k, last, listed = start[c], start[c] + length[c], len(head)
+    b = np.int64(vals[locate(rows, k, length[c], row)])
     g = gcd(a, b)
     fa, fb = a // g, b // g
     if fa < 0:
         fa, fb = -fa, -fb
-    i, k, e, divisor, largest = begin, sc, end, np.int64(0), np.int64(0)
-    while i < begin + size or k < sc + lc:
-        ri = rows[i] if i < begin + size else END
-        rk = rows[k] if k < sc + lc else END
-        v = np.int64(0)
-        if rk <= ri:
+    i, stop, e, largest = begin, begin + size, end, np.int64(0)
+    while i < stop:
+        ri = rows[i]
+        while k < last and rows[k] < ri:
+            v = fa * vals[k]
+            largest = max(largest, abs(v))
+            rows[e] = rows[k]
+            vals[e] = v
+            k += 1
+            e += 1
+        v = -fb * vals[i]
+        i += 1
+        if k < last and rows[k] == ri:
             v += fa * vals[k]
             k += 1
-        if ri <= rk:
-            v -= fb * vals[i]
-            i += 1
-        if v != 0:
-            largest = max(largest, abs(v))
-            if largest > MOST:
-                return -1
-            rows[e] = min(ri, rk)
-            vals[e] = v
-            e += 1
-            if divisor != 1:
-                divisor = gcd(divisor, v)
-    if divisor > 1:
-        largest //= divisor
-        for p in range(end, e):
-            vals[p] //= divisor
-    return -1 if largest > LIMIT else e - end
+            if v == 0:
+                if ri < listed:
+                    degree[ri] -= 1
+                continue
+        elif ri < listed:
+            degree[ri] += 1
+            after[used] = head[ri]
+            member[used] = c
+            head[ri] = used
+            used += 1
+        largest = max(largest, abs(v))
+        rows[e] = ri
+        vals[e] = v
+        e += 1
+    while k < last:
+        v = fa * vals[k]
+        largest = max(largest, abs(v))
+        rows[e] = rows[k]
+        vals[e] = v
+        k += 1
+        e += 1
+    if largest > MOST or divided(end, e, vals, largest) > LIMIT:
+        return -1, used
+    return e - end, used
 
 
 @njit(cache=True)
-def relink(c, old, old_size, new, new_size, rows, head, after, member, degree, used):
-    """Tell the row lists and degrees how column ``c`` changed from one stretch of the arena to another."""
-    i, k = old, new
-    while i < old + old_size or k < new + new_size:
-        ri = rows[i] if i < old + old_size else END
-        rk = rows[k] if k < new + new_size else END
-        if ri < rk:
-            degree[ri] -= 1
-        elif rk < ri:
-            degree[rk] += 1
-            after[used] = head[rk]
-            member[used] = c
-            head[rk] = used
-            used += 1
-        i += ri <= rk
-        k += rk <= ri
+def enlist(c, begin, size, rows, head, after, member, degree, used):
+    """Tell the row lists and degrees of a new column."""
+    for p in range(begin, begin + size):
+        r = rows[p]
+        if r >= len(head):
+            break
+        degree[r] += 1
+        after[used] = head[r]
+        member[used] = c
+        head[r] = used
+        used += 1
     return used
 
 
 @njit(cache=True)
-def eliminate(begin, size, row, near, count, first, prefix, start, length, rows, vals, end, head, after, member,
-              degree, used):  # fmt: skip
-    """Clear ``row`` in the near columns; protected ones see only the first ``prefix`` entries of the pivot.
+def eliminate(begin, size, row, near, done, count, first, prefix, start, length, room, rows, vals, end, head, after,
+              member, degree, used):  # fmt: skip
+    """Clear ``row`` in the near columns from ``done`` on; protected ones see the first ``prefix`` pivot entries only.
 
-    Returns the new end of the arena, the new end of the lists, and -1 or the place where values grew too large.
+    Returns the new end of the arena, the new end of the lists, how many columns are done, and whether it stopped
+    because values grew too large; otherwise, if some are left, the arena or the lists are full.
     """
-    for t in range(count):
+    for t in range(done, count):
         c = near[t]
         visible = prefix if c >= first else size
-        fresh = subtract(begin, visible, c, row, start, length, rows, vals, end)
+        most = length[c] + visible
+        if end + most + most // 4 > len(rows) or used + visible > len(after):
+            return end, used, t, False
+        fresh, used = subtract(
+            begin, visible, c, row, start, length, rows, vals, end, head, after, member, degree, used
+        )
         if fresh < 0:
-            return end, used, t
-        sc, lc = start[c], length[c]
-        used = relink(c, sc, lc, end, fresh, rows, head, after, member, degree, used)
-        if fresh <= lc:
+            return end, used, t, True
+        s = start[c]
+        if fresh <= room[c]:
             for p in range(fresh):
-                rows[sc + p] = rows[end + p]
-                vals[sc + p] = vals[end + p]
+                rows[s + p] = rows[end + p]
+                vals[s + p] = vals[end + p]
         else:
-            start[c] = end
-            end += fresh
+            start[c], room[c] = end, fresh + fresh // 4
+            end += room[c]
         length[c] = fresh
-    return end, used, -1
+    return end, used, count, False
 
 
 @njit(cache=True)
 def clear(c, start, length, rows, degree):
     """Empty a column."""
     for p in range(start[c], start[c] + length[c]):
+        if rows[p] >= len(degree):
+            break
         degree[rows[p]] -= 1
     length[c] = 0
 
 
 @njit(cache=True)
-def compact(start, length, rows, vals, new_rows, new_vals):
-    """Copy the living columns into a fresh arena; returns its end."""
-    end = 0
-    for c in range(len(start)):
-        s = start[c]
+def move(order, start, fresh, length, old, new):
+    """Copy the columns to their fresh starts, in an order in which the old and the new arena may be the same."""
+    for t in range(len(order)):
+        c = order[t]
         for p in range(length[c]):
-            new_rows[end + p] = rows[s + p]
-            new_vals[end + p] = vals[s + p]
-        start[c] = end
-        end += length[c]
-    return end
+            new[fresh[c] + p] = old[start[c] + p]
 
 
 @njit(cache=True)
@@ -277,7 +318,8 @@ def remove_rows(gone, near, count, start, length, rows, vals, degree):
         for p in range(length[c]):
             r = rows[s + p]
             if gone[r]:
-                degree[r] -= 1
+                if r < len(degree):
+                    degree[r] -= 1
             else:
                 rows[s + kept] = r
                 vals[s + kept] = vals[s + p]

@@ -29,6 +29,10 @@ class Columns(Protocol):
         """Rows and values of a column now."""
         ...
 
+    def is_empty(self, j: int) -> bool:
+        """Whether a column is a combination of published ones."""
+        ...
+
     def pivot(self, j: int) -> int:
         """The row that publishing ``j`` would use."""
         ...
@@ -62,6 +66,10 @@ class Columns(Protocol):
         ...
 
 
+MOST_STALE = 1 << 14
+"""Entries of the lists of rows that may always be out of date."""
+
+
 class GrowthError(Exception):
     """A value left the range of the compiled arithmetic."""
 
@@ -69,7 +77,9 @@ class GrowthError(Exception):
 class Eliminator:
     """Compiled columns (int64, checked).
 
-    ``limit`` hides rows from the protected columns: with the sub-space method they see only rows below it.
+    ``limit`` hides rows from the protected columns: with the sub-space method they see only rows below it. ``listed``
+    rows have lists of their columns; without one for a row all columns are looked through, which is cheap if it is
+    seldom a pivot.
 
     Examples
     --------
@@ -82,8 +92,9 @@ class Eliminator:
     """
 
     def __init__(
-        self, matrix: Any, candidates: int, free: int, limit: int | None = None, spare: int = 0
-    ) -> None:
+        self, matrix: Any, candidates: int, free: int, limit: int | None = None, spare: int = 0,
+        listed: int | None = None,
+    ) -> None:  # fmt: skip
         matrix = sp.csc_matrix(matrix)
         matrix.sort_indices()
         self.count = matrix.shape[0]
@@ -96,20 +107,25 @@ class Eliminator:
         self.start[: self.size] = matrix.indptr[:-1]
         self.length = np.zeros(width, np.int64)
         self.length[: self.size] = np.diff(matrix.indptr)
+        self.room = self.length.copy()
         self.end = matrix.nnz
-        capacity = max(3 * matrix.nnz, 1 << 12)
-        self.rows = np.zeros(capacity, np.int32)
+        capacity = max(2 * matrix.nnz, 1 << 12)
+        self.rows, self.vals = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
         self.rows[: self.end] = matrix.indices
-        self.vals = np.zeros(capacity, np.int32)
         self.vals[: self.end] = matrix.data
         self.seen = np.full(width, -1, np.int64)
         self.stamp = 0
-        self.near = np.zeros(width, np.int64)
+        self.near, self.count_near = np.zeros(width, np.int64), 0
+        self.asked, self.published = (-1, -1), 0
+        rows = self.count if listed is None else listed
+        self.head, self.degree = np.empty(rows, np.int32), np.empty(rows, np.int64)
         self._link(capacity)
 
     def _link(self, capacity: int) -> None:
-        self.head, self.after, self.member, self.degree, self.used = k.link(
-            self.start, self.length, self.rows, self.count, capacity
+        """Build the lists anew, with place for so many entries."""
+        self.after, self.member = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
+        self.used = k.link(
+            self.start, self.length, self.rows, self.head, self.after, self.member, self.degree
         )
 
     def column(self, j: int) -> tuple[Ints, Any]:
@@ -117,22 +133,39 @@ class Eliminator:
         part = slice(self.start[j], self.start[j] + self.length[j])
         return self.rows[part].astype(np.int64), self.vals[part]
 
+    def is_empty(self, j: int) -> bool:
+        """Whether a column is a combination of published ones."""
+        return not self.length[j]
+
     def pivot(self, j: int) -> int:
         """The free row shared with the fewest columns, else the top row."""
         offset = k.rarest(self.rows, self.start[j], self.length[j], self.free, self.degree)
         return int(self.rows[self.start[j] + offset])
 
-    def _near(self, j: int, rows: Ints) -> tuple[int, int]:
-        """Fill ``near`` with the columns that touch any of the rows."""
+    def _near(self, j: int, row: int) -> int:
+        """Fill ``near`` with the other columns that touch the row; whoever asks twice in a row gets the same answer."""
+        if self.asked != (j, row):
+            if row < len(self.head):
+                self.stamp += 1
+                self.count_near = k.touching(
+                    row, j, self.head, self.after, self.member, self.start, self.length, self.rows, self.seen,
+                    self.stamp, self.near,
+                )  # fmt: skip
+            else:
+                self.count_near = k.crossing(row, j, self.start, self.length, self.rows, self.near)
+            self.asked = (j, row)
+        return self.count_near
+
+    def _near_any(self, j: int, rows: Ints) -> int:
+        """Fill ``near`` with the columns that touch any of the rows, which must have lists."""
         self.stamp += 1
-        count = total = 0
+        self.asked, self.count_near = (-1, -1), 0
         for row in rows:
-            more, size = k.touching(
+            self.count_near += k.touching(
                 row, j, self.head, self.after, self.member, self.start, self.length, self.rows, self.seen, self.stamp,
-                self.near[count:],
+                self.near[self.count_near :],
             )  # fmt: skip
-            count, total = count + more, total + size
-        return count, total
+        return self.count_near
 
     def _visible(self, j: int) -> int:
         """How many entries of a candidate the protected columns can see."""
@@ -147,26 +180,21 @@ class Eliminator:
         size = self._visible(j)
         if size == 0:
             return -1
-        count, _ = self._near(j, np.array([row]))
+        if row < len(self.head):
+            near, count = self.near, self._near(j, row)
+        else:
+            near = self.first + np.flatnonzero(self.length[self.first : self.size] == size)
+            count = len(near)
         offset = k.locate(self.rows, self.start[j], size, row) - self.start[j]
         return int(
             k.proportional(
-                self.start[j],
-                size,
-                offset,
-                self.near,
-                count,
-                self.first,
-                self.start,
-                self.length,
-                self.rows,
-                self.vals,
+                self.start[j], size, offset, near, count, self.first, self.start, self.length, self.rows, self.vals
             )
-        )
+        )  # fmt: skip
 
     def reveals(self, j: int, row: int, owner: Ints, guarded: npt.NDArray[np.bool_], holder: Ints) -> int:
         """A guarded column that publishing ``j`` would leave with the rows of one other owner, or -1."""
-        count, _ = self._near(j, np.array([row]))
+        count = self._near(j, row)
         return int(
             k.revealed(
                 self.start[j], self.length[j], row, self.near, count, self.start, self.length, self.rows, self.vals,
@@ -176,58 +204,71 @@ class Eliminator:
 
     def covered(self, rows: Ints) -> int:
         """A protected column that lies wholly in the given rows, or -1."""
-        count, _ = self._near(-1, rows)
+        count = self._near_any(-1, rows)
         return int(k.inside(np.sort(rows), self.near, count, self.first, self.start, self.length, self.rows))
 
     def publish(self, j: int, row: int) -> None:
         """Clear the pivot row everywhere, then the column."""
-        count, total = self._near(j, np.array([row]))
-        size = int(self.length[j])
-        self._reserve(total + count * size, count * size)
-        prefix = self._visible(j)
-        self.end, self.used, grown = k.eliminate(
-            self.start[j], size, row, self.near, count, self.first, prefix, self.start, self.length, self.rows,
-            self.vals, self.end, self.head, self.after, self.member, self.degree, self.used,
-        )  # fmt: skip
-        if grown >= 0:
-            raise GrowthError
+        count = self._near(j, row)
+        size, prefix, done = int(self.length[j]), self._visible(j), 0
+        while done < count:
+            self.end, self.used, done, grown = k.eliminate(
+                self.start[j], size, row, self.near, done, count, self.first, prefix, self.start, self.length,
+                self.room, self.rows, self.vals, self.end, self.head, self.after, self.member, self.degree, self.used,
+            )  # fmt: skip
+            if grown:
+                raise GrowthError
+            if done < count:
+                self._reserve((int(self.length[self.near[done]]) + size) * 5 // 4, size)
         self.drop(j)
+        self.published += 1
+        if self.published % 512 == 0 and self.used > MOST_STALE + 3 * int(self.degree.sum()):
+            self._link(self.used // 2)  # mostly entries that are gone
 
     def _reserve(self, arena: int, links: int) -> None:
+        """Make place for so many further entries."""
         if self.end + arena > len(self.rows):
-            living = int(self.length.sum())
-            capacity = max(len(self.rows), 3 * (living + arena) // 2)
-            rows, vals = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
-            self.end = k.compact(self.start, self.length, self.rows, self.vals, rows, vals)
-            self.rows, self.vals = rows, vals
+            self._tidy(arena)
         if self.used + links > len(self.after):
-            self._link(max(len(self.after), 3 * (int(self.length.sum()) + links) // 2))
+            self._link(3 * (int(self.degree.sum()) + links) // 2 + MOST_STALE)
+
+    def _tidy(self, arena: int) -> None:
+        """Move the columns together where they are, or into a larger arena if that would not leave a quarter free.
+
+        Columns keep a little room, since those that grew will grow again. Rows and values go one after the other, so
+        that no more than one of them is there twice.
+        """
+        self.room = np.minimum(self.room, self.length + self.length // 4)
+        order = np.argsort(self.start, kind="stable")
+        fresh = np.zeros_like(self.start)
+        ends = np.cumsum(self.room[order])
+        fresh[order[1:]] = ends[:-1]
+        wanted = int(ends[-1]) + arena
+        size = len(self.rows) if wanted * 4 <= len(self.rows) * 3 else 2 * wanted
+        for name in ("rows", "vals"):
+            old = getattr(self, name)
+            new = old if size == len(old) else np.empty(size, np.int32)
+            k.move(order, self.start, fresh, self.length, old, new)
+            setattr(self, name, new)
+        self.start, self.end = fresh, int(ends[-1])
 
     def drop(self, j: int) -> None:
         """Take a column out of use."""
+        self.asked = (-1, -1)
         k.clear(j, self.start, self.length, self.rows, self.degree)
 
     def protect(self, j: int) -> int:
         """Add a copy of column ``j`` to the protected ones."""
         size = self._visible(j)
+        self.asked = (-1, -1)
         self._reserve(size, size)
         place, s = self.size, int(self.start[j])
         self.size += 1
         self.rows[self.end : self.end + size] = self.rows[s : s + size]
         self.vals[self.end : self.end + size] = self.vals[s : s + size]
-        self.start[place] = self.end
-        self.used = k.relink(
-            place,
-            self.end,
-            0,
-            self.end,
-            size,
-            self.rows,
-            self.head,
-            self.after,
-            self.member,
-            self.degree,
-            self.used,
+        self.start[place], self.room[place] = self.end, size
+        self.used = k.enlist(
+            place, self.end, size, self.rows, self.head, self.after, self.member, self.degree, self.used
         )
         self.length[place] = size
         self.end += size
@@ -235,7 +276,7 @@ class Eliminator:
 
     def remove(self, gone: Ints) -> None:
         """Delete rows from all columns."""
-        count, _ = self._near(-1, gone)
+        count = self._near_any(-1, gone)
         mark = np.zeros(self.count, np.bool_)
         mark[gone] = True
         k.remove_rows(mark, self.near, count, self.start, self.length, self.rows, self.vals, self.degree)
@@ -284,6 +325,10 @@ class BigEliminator:
         entries = self.columns[j]
         rows = sorted(entries)
         return np.array(rows, np.int64), np.array([entries[row] for row in rows], object)
+
+    def is_empty(self, j: int) -> bool:
+        """Whether a column is a combination of published ones."""
+        return not self.columns[j]
 
     def pivot(self, j: int) -> int:
         """The free row shared with the fewest columns, else the top row."""

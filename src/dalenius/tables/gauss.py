@@ -222,11 +222,16 @@ class Run:
         count = int((~small & (owners == 0)).sum())
         self.small_start = int((~small).sum()) if small.any() else matrix.shape[0]
         limit = self.small_start if strict else None
+        # Small rows are pivots only when nothing else is left, and nothing but `remove` asks for several at a time.
+        listed = matrix.shape[0] if self.method in PUBLISHES_ZEROS else self.small_start
         ranks = [rank]
         if self.rules.parallel and self.rules.within and owners.any():
             ranks.append(reversed_rank(rank, count, self.small_start))
         self.passes = [
-            _Pass(Eliminator(permuted(matrix, r), self.first, count, limit, len(front)), moved(owners, r))
+            _Pass(
+                Eliminator(permuted(matrix, r), self.first, count, limit, len(front), listed),
+                moved(owners, r),
+            )
             for r in ranks
         ]
         self.guarded = np.zeros(width, np.bool_)
@@ -313,7 +318,7 @@ class Run:
 
     def is_empty(self, place: int) -> bool:
         """Whether the cell is already a combination of published ones."""
-        return not len(self.passes[0].columns.column(place)[0])
+        return self.passes[0].columns.is_empty(place)
 
     def verdict(self, j: int) -> int:
         """PUBLISH, REMOVE, or the cause why column ``j`` must not be published."""
