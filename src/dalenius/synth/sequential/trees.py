@@ -20,6 +20,8 @@ from dalenius.synth.sequential.fitted import Job, Target, Tuning
 NONE: Floats = np.zeros(0)
 COMMON_LEVEL = 0.25
 """Chance gains that a split must earn for each level that many rows share (see `chance_gains`)."""
+LARGE = 1 << 17
+"""Rows above which a node is cut by a sample of so many, and below which its rows are copied to lie together."""
 CHUNK = 100_000
 NO_NUMBERS: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
@@ -69,7 +71,7 @@ class Tree:
         evidence = 0.0 if tested else tuning.evidence * chance_gains(job)
         limits = Limits(
             tuning.minbucket, 3 * tuning.minbucket, float(tuning.cp), float(evidence), float(critical),
-            tuning.diversity, tuning.depth, tries,
+            tuning.diversity, tuning.depth, tries, LARGE,
         )  # fmt: skip
         start = int(generator(seed, "tree").integers(1, 2**62)) if tries else 1
         predictors = Predictors(design.codes, np.array(job.use, np.int64), design.unordered, design.sizes)

@@ -34,6 +34,7 @@ class Limits(NamedTuple):
     diversity: Any
     depth: Any
     tries: Any
+    large: Any
 
 
 class Predictors(NamedTuple):
@@ -271,29 +272,69 @@ def _too_alike(left, right, response, wanted, found):
 
 
 @njit(cache=True, nogil=True)
-def _divide(predictors, f, rows, cut, codes_used, space, s):
-    """Put the rows that go left in front; returns how many they are."""
+def _divide(predictors, f, rows, looked, cut, codes_used, space, s):
+    """Put the rows that go left in front; returns how many they are. The cut was found on the rows looked at."""
     code = predictors.codes[f]
     sides(
-        code, predictors.unordered[f], predictors.sizes[f], rows, space.kept, cut, codes_used, s.times, space.goes_left
+        code, predictors.unordered[f], predictors.sizes[f], looked, space.kept, cut, codes_used, s.times,
+        space.goes_left,
     )  # fmt: skip
     return _partition(rows, code, space.goes_left, space.spare)
 
 
 @njit(cache=True, nogil=True)
-def grow(predictors, response, rows, limits, seed):
-    """Grow one tree over ``rows`` (which is put in leaf order).
+def _looked_at(rows, most, room, state):
+    """One row at random out of each of ``most`` equal parts; all rows where they are no more, or ``most`` is 0."""
+    if most == 0 or len(rows) <= most:
+        return rows
+    for i in range(most):
+        begin = i * len(rows) // most
+        room[i] = rows[begin + _next(state) % ((i + 1) * len(rows) // most - begin)]
+    return room
 
-    Returns the nodes and the table of cuts: for each code of a split's predictor one bit, set when it goes left.
+
+@njit(cache=True, nogil=True)
+def _cut(predictors, response, rows, limits, floor, kinds, space, s):
+    """Classes of some rows, and their best cut; see `_find_cut`."""
+    kinds, weight, base, impurity = _enter(rows, response, space, kinds)
+    if impurity <= 1e-12 * max(weight, 1.0):
+        return kinds, -1, 0, 0
+    best = base + max(floor, 1e-10 * abs(base))
+    f, cut, codes_used = _find_cut(
+        predictors, rows, response.classes, space.present[:kinds], limits, best, space, s
+    )
+    return kinds, f, cut, codes_used
+
+
+@njit(cache=True, nogil=True)
+def _noted(later, waiting, node, depth):
+    """Put a node on the list of those that are grown later, making room where needed."""
+    if waiting == len(later):
+        wider = np.zeros((2 * len(later), 2), np.int64)
+        wider[:waiting] = later
+        later = wider
+    later[waiting, 0], later[waiting, 1] = node, depth
+    return later
+
+
+@njit(cache=True, nogil=True)
+def _grow_on(predictors, response, rows, limits, floor, deep, seed, large):
+    """Grow over ``rows``, whose node stands so deep; returns nodes, cuts, the least gain, and nodes for later.
+
+    A node of more than ``large`` rows (0: none) is cut by a sample, if that finds a cut worth it; smaller ones are left
+    for later.
     """
     space, s = _work_space(predictors, response, len(rows), limits, seed)
+    room = np.zeros(large, np.int32)
     nodes = empty_nodes(64)
     nodes.last[0] = len(rows)
     cuts, cuts_used = np.zeros(1024, np.uint8), 0
     stack = np.zeros(
         (min(limits.depth, len(rows)) + 3, 2), np.int64
     )  # one waiting node per level, and two of the last
-    top, used, kinds, floor = 1, 1, 0, -1.0
+    stack[0, 1] = deep
+    later, waiting = np.zeros((64, 2), np.int64), 0
+    top, used, kinds = 1, 1, 0
     while top > 0:
         top -= 1
         node, depth = stack[top]
@@ -302,18 +343,23 @@ def grow(predictors, response, rows, limits, seed):
         small = size < max(limits.split_least, 2 * limits.least)
         if size == 0 or depth >= limits.depth or (small and floor >= 0.0):
             continue
-        kinds, weight, base, impurity = _enter(mine, response, space, kinds)
         if floor < 0.0:
+            kinds, _, _, impurity = _enter(mine, response, space, kinds)
             floor = max(limits.complexity, limits.evidence / size) * max(impurity, 0.0)
-        if small or impurity <= 1e-12 * max(weight, 1.0):
+            if small:
+                continue
+        if size <= large:
+            later = _noted(later, waiting, node, depth)
+            waiting += 1
             continue
-        best = base + max(floor, 1e-10 * abs(base))
-        f, cut, codes_used = _find_cut(
-            predictors, mine, response.classes, space.present[:kinds], limits, best, space, s
-        )
+        looked = _looked_at(mine, large, room, space.state)
+        kinds, f, cut, codes_used = _cut(predictors, response, looked, limits, floor, kinds, space, s)
+        if f < 0 and len(looked) < size:  # too little to be seen in a sample may be enough in all rows
+            looked = mine
+            kinds, f, cut, codes_used = _cut(predictors, response, mine, limits, floor, kinds, space, s)
         if f < 0:
             continue
-        went = _divide(predictors, f, mine, cut, codes_used, space, s)
+        went = _divide(predictors, f, mine, looked, cut, codes_used, space, s)
         if _too_alike(mine[:went], mine[went:], response, limits.diversity, space.found):
             continue
         nodes = add_children(nodes, used, node, f, cuts_used, went)
@@ -322,4 +368,69 @@ def grow(predictors, response, rows, limits, seed):
         stack[top + 1, 0], stack[top + 1, 1] = used, depth + 1
         top += 2
         used += 2
+    return copied(nodes, used, used), cuts[:cuts_used].copy(), floor, later[:waiting].copy()
+
+
+@njit(cache=True, nogil=True)
+def _together(predictors, response, rows):
+    """Predictors and response of some rows, copied to lie together: reading them scattered takes most of the time."""
+    codes = np.empty((predictors.codes.shape[0], len(rows)), predictors.codes.dtype)
+    for f in predictors.use:
+        _read_codes(predictors.codes[f], rows, codes[f])
+    number = np.empty(min(len(rows), len(response.number)), response.number.dtype)
+    label = np.empty(min(len(rows), len(response.label)), response.label.dtype)
+    w = np.empty(min(len(rows), len(response.w)))
+    for i in range(len(number)):
+        number[i] = response.number[rows[i]]
+    for i in range(len(label)):
+        label[i] = response.label[rows[i]]
+    for i in range(len(w)):
+        w[i] = response.w[rows[i]]
+    near = Predictors(codes, predictors.use, predictors.unordered, predictors.sizes)
+    return near, Response(number, label, response.classes, w)
+
+
+@njit(cache=True, nogil=True)
+def _appended(nodes, used, node, grown, cuts_used):
+    """Put a tree in the place of a leaf, making room where needed; its cuts stand after those in use."""
+    count = len(grown.feature)
+    while used + count > len(nodes.feature):
+        nodes = copied(nodes, used, 2 * len(nodes.feature))
+    begin, shift = nodes.first[node], used - 1
+    for i in range(count):
+        at = node if i == 0 else shift + i
+        nodes.feature[at] = grown.feature[i]
+        nodes.where[at] = grown.where[i] + cuts_used
+        nodes.left[at], nodes.right[at] = grown.left[i] + shift, grown.right[i] + shift
+        nodes.first[at], nodes.last[at] = begin + grown.first[i], begin + grown.last[i]
+    return nodes
+
+
+@njit(cache=True, nogil=True)
+def grow(predictors, response, rows, limits, seed):
+    """Grow one tree over ``rows`` (which is put in leaf order).
+
+    Returns the nodes and the table of cuts: for each code of a split's predictor one bit, set when it goes left. Of
+    many rows, nodes of more than ``limits.large`` come first; below them each tree is grown on rows copied together.
+    """
+    large = limits.large if len(rows) > limits.large and limits.tries <= 0 else 0
+    nodes, cuts, floor, later = _grow_on(predictors, response, rows, limits, -1.0, 0, seed, large)
+    used, cuts_used = len(nodes.feature), len(cuts)
+    for i in range(len(later)):
+        node = later[i, 0]
+        mine = rows[nodes.first[node] : nodes.last[node]]
+        near, told = _together(predictors, response, mine)
+        order = np.arange(len(mine)).astype(np.int32)
+        grown, more, _, _ = _grow_on(near, told, order, limits, floor, later[i, 1], seed, 0)
+        nodes = _appended(nodes, used, node, grown, cuts_used)
+        used += len(grown.feature) - 1
+        while cuts_used + len(more) > len(cuts):
+            wider = np.zeros(2 * len(cuts) + len(more), np.uint8)
+            wider[:cuts_used] = cuts[:cuts_used]
+            cuts = wider
+        cuts[cuts_used : cuts_used + len(more)] = more
+        cuts_used += len(more)
+        held = mine.copy()
+        for place in range(len(held)):
+            mine[place] = held[order[place]]
     return copied(nodes, used, used), cuts[:cuts_used].copy()
