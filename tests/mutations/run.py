@@ -1,6 +1,6 @@
 """Put every fault of the list into a copy of the house, one at a time, and see whether its tests notice.
 
-``python -m tests.mutations.run [--only TEXT] [--start N] [--jobs N]``; nothing in the working tree is touched.
+``python -m tests.mutations.run [--only TEXT] [--start N] [--stop N] [--jobs N]``; nothing in the working tree is touched.
 """
 
 from __future__ import annotations
@@ -110,9 +110,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="", help="Faults whose file contains this.")
     parser.add_argument("--start", type=int, default=1, help="Number in the list to begin with.")
+    parser.add_argument("--stop", type=int, default=len(FAULTS), help="Number in the list to end with.")
     parser.add_argument("--jobs", type=int, default=2, help="Copies of the house that are tried at once.")
     asked = parser.parse_args()
-    chosen = [fault for fault in FAULTS[asked.start - 1 :] if asked.only in fault.file]
+    chosen = [fault for fault in FAULTS[asked.start - 1 : asked.stop] if asked.only in fault.file]
     leave_out = shutil.ignore_patterns(".git", ".venv", "site", ".mypy_cache", ".ruff_cache", ".hypothesis")
     for name in LIBRARIES:
         importlib.import_module(name)
