@@ -53,6 +53,8 @@ demo: $(VENV)/.installed $(KERNELS)
 # Two workers on two cores: each with one thread for linear algebra, or they wait for one another.
 test slow: export OMP_NUM_THREADS := 1
 test slow: export OPENBLAS_NUM_THREADS := 1
+# What one worker or one program of a test has compiled the others need not compile again.
+test slow mutations: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/.installed-test $(KERNELS)
 	$(BIN)/python -m pytest -n 2 -m "not slow"

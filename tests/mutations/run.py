@@ -1,6 +1,6 @@
 """Put every fault of the list into a copy of the house, one at a time, and see whether its tests notice.
 
-``python -m tests.mutations.run [--only TEXT] [--start N] [--stop N] [--jobs N]``; nothing in the working tree is touched.
+``python -m tests.mutations.run [--only TEXT] [--start N] [--stop N] [--jobs N]``; the working tree stays as it is.
 """
 
 from __future__ import annotations

@@ -33,12 +33,14 @@ def risk_utility_map(points: pl.DataFrame, width: int = 620, height: int = 340) 
     line = base.transform_filter("datum.best").mark_line(color=RISK, strokeDash=[5, 4], opacity=0.5)
     layers.append(line.encode(x=frame.x("utility"), y=frame.y("risk"), order=alt.Order("utility:Q")))
     layers.append(
-        base.mark_rule(color=QUIET).encode(x=frame.x("utility"), y=frame.y("risk_low"), y2="risk_high:Q")
+        base.mark_rule(color=QUIET).encode(
+            x=frame.x("utility"), y=frame.y("risk_low"), y2=alt.Y2("risk_high:Q")
+        )
     )
     if "utility_low" in points.columns:
         layers.append(
             base.mark_rule(color=QUIET).encode(
-                x=frame.x("utility_low"), x2="utility_high:Q", y=frame.y("risk")
+                x=frame.x("utility_low"), x2=alt.X2("utility_high:Q"), y=frame.y("risk")
             )
         )
     layers.append(
@@ -48,7 +50,7 @@ def risk_utility_map(points: pl.DataFrame, width: int = 620, height: int = 340) 
             color=alt.condition("datum.best", alt.value(RISK), alt.value(QUIET)),
             fill=alt.condition("datum.best", alt.value(RISK), alt.value("white")),
             tooltip=[
-                "candidate",
+                alt.Tooltip("candidate"),
                 alt.Tooltip("risk:Q", format=".3g"),
                 alt.Tooltip("utility:Q", format=".3g"),
             ],
@@ -166,7 +168,7 @@ def _region(frame: Frame) -> list[alt.Chart]:
         low, high = (0.0, min(use, frame.far)) if frame.reverse else (min(use, frame.far), frame.far)
     data = pl.DataFrame({"low": [low], "high": [high], "bottom": [0.0], "top": [top]})
     box = alt.Chart(data.to_arrow()).mark_rect(fill=ALLOWED, fillOpacity=0.12)
-    return [box.encode(x=frame.x("low"), x2="high:Q", y=frame.y("bottom"), y2="top:Q")]
+    return [box.encode(x=frame.x("low"), x2=alt.X2("high:Q"), y=frame.y("bottom"), y2=alt.Y2("top:Q"))]
 
 
 def _limits(base: alt.Chart, frame: Frame) -> list[alt.Chart]:
@@ -204,8 +206,8 @@ def _labels(frame: Frame, marked: pl.DataFrame) -> list[alt.Chart]:
     leader = base.transform_filter("datum.far").mark_rule(color=QUIET, strokeWidth=0.8)
     text = base.mark_text(align="left", baseline="middle", fontSize=12, fontWeight=600)
     return [
-        leader.encode(x=frame.x("from_u"), y=frame.y("from_r"), x2="u:Q", y2="r:Q"),
-        text.encode(x=frame.x("u"), y=frame.y("r"), text="said:N"),
+        leader.encode(x=frame.x("from_u"), y=frame.y("from_r"), x2=alt.X2("u:Q"), y2=alt.Y2("r:Q")),
+        text.encode(x=frame.x("u"), y=frame.y("r"), text=alt.Text("said:N")),
     ]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalenius.core.plain import plain
-from dalenius.core.style import FONT, configured
+from dalenius.core.style import FONT, styled
 
 UNDRAWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that SVG cannot hold."""
@@ -37,7 +37,7 @@ def drawable(part: Any) -> Any:
 
 
 def picture(chart: Any, words: str) -> str:
-    """The chart as SVG text, with the look all charts share; ``words`` are read out in its place.
+    """The chart, or what a function draws, as SVG text in the common look; ``words`` are read out in its place.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def picture(chart: Any, words: str) -> str:
     """
     import vl_convert  # noqa: PLC0415 (half a second, and only when somebody looks)
 
-    spec = drawable(plain(configured(chart).to_dict(validate=False)))
+    spec = drawable(plain(styled(chart)))
     spec["config"]["font"] = WIDEST
     drawn = str(vl_convert.vegalite_to_svg(json.dumps(spec, default=str, allow_nan=False)))
     drawn = SPOKEN.sub("", drawn).replace(

@@ -262,7 +262,7 @@ class Result:
         head = f"<h4>{title}: {figure(self.value, self.unit)}{f' <small>({beside})</small>' if beside else ''}</h4>"
         warning = "" if self.trusted else "<p><strong>Not trusted:</strong> see the sentence below.</p>"
         rows = "" if self.shown is None else small_table(self.shown)
-        drawn = "" if self.chart is None else picture(self.chart(), self.sentence)
+        drawn = "" if self.chart is None else picture(self.chart, self.sentence)
         return f"<section>{head}{warning}<p>{html.escape(self.sentence)}</p>{drawn}{rows}</section>"
 
 

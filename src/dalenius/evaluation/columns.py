@@ -152,7 +152,7 @@ def column_chart(bars: Bars | Sequence[Bars], protected: str | Sequence[str], wi
             yOffset=alt.YOffset("file:N", sort=["original", *names]),
             x=alt.X("share:Q", title=None, axis=alt.Axis(format="%", tickCount=4)),
             color=alt.Color("file:N", title=None, scale=scale, legend=None),
-            tooltip=["value", "file", alt.Tooltip("share:Q", format=".1%")],
+            tooltip=[alt.Tooltip("value"), alt.Tooltip("file"), alt.Tooltip("share:Q", format=".1%")],
         )
         .properties(width=width, height={"step": step})
     )

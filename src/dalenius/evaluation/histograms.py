@@ -150,13 +150,13 @@ def histogram_chart(bars: Bars, protected: str, width: int = 210, height: int = 
     base = alt.Chart(bars.data.to_arrow()).properties(width=width, height=height)
     axis = alt.Axis(tickCount=4, labelOverlap="greedy", grid=False, labelFlush=True)
     share = alt.Axis(format="~%", tickCount=3, domain=False)
-    tip = ["value:N", "file:N", alt.Tooltip("share:Q", format=".1%")]
+    tip = [alt.Tooltip("value:N"), alt.Tooltip("file:N"), alt.Tooltip("share:Q", format=".1%")]
     first = (
         base.transform_filter("datum.file == 'original'")
         .mark_bar(color=ORIGINAL, opacity=0.75, stroke="white", strokeWidth=0.3)
         .encode(
             x=alt.X(f"low:{kind}", title=None, axis=axis, scale=alt.Scale(zero=False, nice=False)),
-            x2="high",
+            x2=alt.X2("high"),
             y=alt.Y("height:Q", title=None, axis=share),
             y2=alt.Y2Datum(0),
             tooltip=tip,
@@ -165,6 +165,6 @@ def histogram_chart(bars: Bars, protected: str, width: int = 210, height: int = 
     second = (
         base.transform_filter("datum.file == 'protected'")
         .mark_rule(color=PROTECTED, strokeWidth=2.4)
-        .encode(x=f"low:{kind}", x2="high", y="height:Q", tooltip=tip)
+        .encode(x=alt.X(f"low:{kind}"), x2=alt.X2("high"), y=alt.Y("height:Q"), tooltip=tip)
     )
     return alt.layer(first, second)

@@ -21,6 +21,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError
 from dalenius.core.result import Result
+from dalenius.core.style import StoredChart, specification
 from dalenius.counts.measure import masked_measures
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Schema, Table, read, write
@@ -315,8 +316,8 @@ def measured(
 
 
 def _stored(result: Result) -> dict[str, Any]:
-    spec = result.chart().to_dict() if result.chart is not None else None
-    return {**result.to_dict(whole=True), "chart": None if spec is None else steady(spec)}
+    spec = None if result.chart is None else steady(specification(result.chart))
+    return {**result.to_dict(whole=True), "chart": spec}
 
 
 def steady(spec: dict[str, Any]) -> dict[str, Any]:
@@ -356,11 +357,9 @@ def read_again(path: Path) -> Figures:
 
 
 def _restored(name: str, stored: Mapping[str, Any]) -> Result:
-    import altair as alt  # noqa: PLC0415 (charts are loaded when looked at)
-
     spec = stored.get("chart")
     result = Result.from_dict(stored, described(name))
-    chart = None if spec is None else (lambda: alt.Chart.from_dict(spec))
+    chart = None if spec is None else StoredChart(spec)
     return replace(result, chart=chart)
 
 

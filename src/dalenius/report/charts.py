@@ -12,7 +12,7 @@ import vl_convert
 
 from dalenius.core.later import altair as alt
 from dalenius.core.plain import plain
-from dalenius.core.style import configured
+from dalenius.core.style import styled
 
 
 class Charts:
@@ -28,10 +28,10 @@ class Charts:
         self.specs: dict[str, Any] = {}
 
     def add(self, chart: Any) -> str:
-        """Keep a chart and return the name its place on the page must carry."""
+        """Keep a chart, or what a function draws, and return the name its place on the page must carry."""
         name = f"chart{len(self.specs) + 1}"
         with alt.data_transformers.enable("default", max_rows=None):
-            self.specs[name] = _only_what_is_drawn(configured(chart).to_dict(validate=False))
+            self.specs[name] = _only_what_is_drawn(styled(chart))
         return name
 
     def to_json(self) -> str:

@@ -120,13 +120,18 @@ def _drawn(
         squares = (
             alt.Chart(part.to_arrow(), title=part["file"][0])
             .mark_rect()
-            .encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=alt.Color("share:Q", scale=scale, legend=legend),
+            .encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q"),
+                    color=alt.Color("share:Q", scale=scale, legend=legend),
                     tooltip=[alt.Tooltip("share:Q", format=".2g", title="% of rows")])
         )  # fmt: skip
         layers = [squares]
         if outlines is not None:
             lines = alt.Chart(outlines.to_arrow()).mark_line(color="#888888", strokeWidth=0.7)
-            layers.append(lines.encode(x="x:Q", y="y:Q", detail="area:N", order="corner:Q"))
+            layers.append(
+                lines.encode(
+                    x=alt.X("x:Q"), y=alt.Y("y:Q"), detail=alt.Detail("area:N"), order=alt.Order("corner:Q")
+                )
+            )
         panels.append(alt.layer(*layers).properties(**size))
     return alt.hconcat(*panels).resolve_scale(color="independent") if len(panels) > 1 else panels[0]
 

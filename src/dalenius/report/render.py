@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -80,7 +81,7 @@ def render_report(
         "chosen": story is not None,
         "likely": LIKELY,
         "public": public,
-        "map": charts.add(risk_utility_map(main)) if main is not None else None,
+        "map": charts.add(partial(risk_utility_map, main)) if main is not None else None,
         "map_words": map_words(main),
         "maps": [_small_map(charts, p) for p in list(drawn.values())[1:4]],
         "pareto": pareto(main),
@@ -118,7 +119,7 @@ def _table(name: str, held: ProtectedTable, charts: Charts, public: bool) -> dic
         "html": None if public else held._repr_html_(),
         "text": held.cross_table() if public else "",
         "sentence": "" if public else held.sentence,
-        "chart": None if public else charts.add(held.chart()),
+        "chart": None if public else charts.add(held.chart),
     }
 
 
@@ -169,7 +170,7 @@ def _columns(
             "hidden": held.hidden,
             "words": column_words(held),
             "chart": charts.add(
-                column_chart(held, file) if held.form == "values" else histogram_chart(held, file)
+                partial(column_chart if held.form == "values" else histogram_chart, held, file)
             ),
         }
         for name in names
@@ -191,7 +192,7 @@ def _figure(result: Result, charts: Charts, public: bool, many: bool = False) ->
         "sentence": result.sentence,
         "trusted": result.trusted,
         "reading": reading(result) or ("" if result.yardsticks else "no yardstick"),
-        "chart": charts.add(result.chart()) if result.chart and not public else None,
+        "chart": charts.add(result.chart) if result.chart and not public else None,
         "table": None if public else _rows(result, FEW_ROWS if many else MOST_ROWS),
     }
 
@@ -220,7 +221,7 @@ def _cell(value: Any) -> str:
 def _small_map(charts: Charts, points: pl.DataFrame) -> dict[str, Any]:
     return {
         "title": points["risk_title"][0],
-        "chart": charts.add(risk_utility_map(points, width=300, height=210)),
+        "chart": charts.add(partial(risk_utility_map, points, width=300, height=210)),
     }
 
 

@@ -89,7 +89,7 @@ def exposed(evaluation: Evaluation) -> dict[str, Any] | None:
                 "of:N", title=None, scale=alt.Scale(domain=words, range=[RISK, HOLDOUT]),
                 legend=alt.Legend(orient="bottom", direction="vertical", labelLimit=240),
             ),
-            tooltip=["risk", "of", alt.Tooltip("percent:Q", format=".3g")],
+            tooltip=[alt.Tooltip("risk"), alt.Tooltip("of"), alt.Tooltip("percent:Q", format=".3g")],
         )
         .properties(width=150, height={"step": 10})
     )  # fmt: skip

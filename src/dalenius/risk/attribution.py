@@ -301,12 +301,12 @@ def multi_target_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
     y = alt.Y("target:N", sort=order, title=None)
     x = alt.X("original:Q", title="% of original records", scale=alt.Scale(domain=[0, 100]))
     base = alt.Chart(renamed.to_arrow()).properties(width=420, height=max(60, 24 * len(order)))
-    line = base.mark_rule(color="#9AA5B1").encode(x=x, x2="protected:Q", y=y)
+    line = base.mark_rule(color="#9AA5B1").encode(x=x, x2=alt.X2("protected:Q"), y=y)
     first = base.mark_point(color=ORIGINAL, filled=False, size=60).encode(
-        x=x, y=y, tooltip=["target", "original"]
+        x=x, y=y, tooltip=[alt.Tooltip("target"), alt.Tooltip("original")]
     )
     second = base.mark_point(color=RISK, filled=True, size=60).encode(
-        x="protected:Q", y=y, tooltip=["target", "protected"]
+        x=alt.X("protected:Q"), y=y, tooltip=[alt.Tooltip("target"), alt.Tooltip("protected")]
     )
     return alt.layer(line, first, second)
 

@@ -141,7 +141,7 @@ class Ways:
             ),
         )
         drawn = base.mark_point(size=90, filled=True) + base.mark_text(dx=8, dy=-6, align="left").encode(
-            text="way:N"
+            text=alt.Text("way:N")
         )
         return configured(drawn.properties(title="Loss and risk", width=520, height=320, description=words))
 

@@ -74,14 +74,14 @@ def heat_map(table: pl.DataFrame, columns: Sequence[str], value: str = "S_pMSE")
         .encode(
             x=alt.X("x:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
             y=alt.Y("y:N", sort=order, title=None),
-            tooltip=["pair", alt.Tooltip(f"{value}:Q", format=".3g"), "reading"],
+            tooltip=[alt.Tooltip("pair"), alt.Tooltip(f"{value}:Q", format=".3g"), alt.Tooltip("reading")],
         )
         .properties(width=side, height=side)
     )
     colour = alt.Color("reading:N", title=value, scale=alt.Scale(domain=list(WORDS), range=list(SHADES)))
     return alt.layer(
         base.mark_rect(stroke="white", strokeWidth=1).encode(color=colour),
-        base.mark_text(fontSize=11, color="white").encode(text="mark:N"),
+        base.mark_text(fontSize=11, color="white").encode(text=alt.Text("mark:N")),
     )
 
 
@@ -106,7 +106,7 @@ def ranked_bars(
                 scale=alt.Scale(domain=list(WORDS), range=list(SHADES)),
                 legend=alt.Legend(orient="bottom", columns=2, labelLimit=160),
             ),
-            tooltip=[name, alt.Tooltip(f"{value}:Q", format=".3g"), "reading"],
+            tooltip=[alt.Tooltip(name), alt.Tooltip(f"{value}:Q", format=".3g"), alt.Tooltip("reading")],
         )
         .properties(width=width)
     )
@@ -124,7 +124,7 @@ def plain_bars(table: pl.DataFrame, name: str, value: str, title: str, limit: in
         .encode(
             x=alt.X(f"{value}:Q", title=title),
             y=alt.Y(f"{name}:N", sort=None, title=None),
-            tooltip=[name, alt.Tooltip(f"{value}:Q", format=".3g")],
+            tooltip=[alt.Tooltip(name), alt.Tooltip(f"{value}:Q", format=".3g")],
         )
         .properties(width=420)
     )
@@ -153,7 +153,7 @@ def square_map(table: pl.DataFrame, columns: Sequence[str], value: str, title: s
             x=alt.X("first:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
             y=alt.Y("second:N", sort=order, title=None),
             color=alt.Color(f"{value}:Q", title=title, scale=scale),
-            tooltip=["first", "second", alt.Tooltip(f"{value}:Q", format=".3g")],
+            tooltip=[alt.Tooltip("first"), alt.Tooltip("second"), alt.Tooltip(f"{value}:Q", format=".3g")],
         )
         .properties(width=side, height=side)
     )
@@ -181,7 +181,7 @@ def two_files(table: pl.DataFrame, name: str, title: str) -> alt.Chart:
                 title=None,
                 scale=alt.Scale(domain=["original", "protected"], range=["circle", "square"]),
             ),
-            tooltip=[name, "file", alt.Tooltip("value:Q", format=".4g")],
+            tooltip=[name, alt.Tooltip("file"), alt.Tooltip("value:Q", format=".4g")],
         )
         .properties(width=420)
     )

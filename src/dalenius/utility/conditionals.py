@@ -186,7 +186,7 @@ def density_chart(pair: Pair, column: str, given: str) -> alt.TopLevelMixin:
     )
     rules = (
         base.mark_rule(size=2)
-        .encode(x="median:Q", color=colour, strokeDash=dash)
+        .encode(x=alt.X("median:Q"), color=colour, strokeDash=dash)
         .transform_filter("isValid(datum.median)")
     )
     return (

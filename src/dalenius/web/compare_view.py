@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -126,7 +127,7 @@ def _columns(sides: Sequence[Evaluation], names: Sequence[str], charts: Charts) 
         if not len(bars[0].data):
             continue
         words = "; ".join(f"{n}: {column_words(b)}" for n, b in zip(names, bars, strict=True))
-        drawn = column_chart(bars, names, width=200)
+        drawn = partial(column_chart, bars, names, width=200)
         found.append({"name": column, "chart": charts.add(drawn), "words": words})
     return found
 
@@ -153,7 +154,7 @@ def _pairs(judged: Sequence[Judged], where: str, columns: Sequence[str]) -> list
 def _own_charts(side: Evaluation, charts: Charts) -> list[dict[str, Any]]:
     """The charts that come with the figures of a single file."""
     return [
-        {"title": r.title, "words": r.sentence, "chart": charts.add(r.chart())}
+        {"title": r.title, "words": r.sentence, "chart": charts.add(r.chart)}
         for r in side.results.values()
         if r.chart is not None
     ]
@@ -170,9 +171,9 @@ def pair_facts(release: Release, numbers: Sequence[int], first: int, second: int
     cells = [pair_cells(side.pair, columns[a], columns[b]) for side in sides]
     shares = pl.concat([c.data.select("original", "protected") for c in cells])
     highest = max([0.01, *(float(v) for row in shares.iter_rows() for v in row)])
-    shown = [{"name": "original", "chart": charts.add(cells_chart(cells[0], "original", highest))}]
+    shown = [{"name": "original", "chart": charts.add(partial(cells_chart, cells[0], "original", highest))}]
     shown += [
-        {"name": side.name, "chart": charts.add(cells_chart(held, "protected", highest))}
+        {"name": side.name, "chart": charts.add(partial(cells_chart, held, "protected", highest))}
         for side, held in zip(sides, cells, strict=True)
     ]
     return {

@@ -73,7 +73,7 @@ def verdict(case: Case) -> dict[str, Any]:
         for name, r in found.results.items()
     ]  # fmt: skip
     held = found.results.get("model-membership")
-    drawn = picture(held.chart(), held.sentence) if held is not None and held.chart is not None else ""
+    drawn = picture(held.chart, held.sentence) if held is not None and held.chart is not None else ""
     scores = ", ".join(f"{figure(v)} on the {n} file" for n, v in found.performance.items())
     return {
         "lines": lines, "safe": all(f.met for f in judged), "missed": [f.said for f in judged if not f.met],
@@ -104,7 +104,7 @@ def explained(case: Case, asked: Mapping[str, str]) -> dict[str, Any]:
         "rounded": _side(rounded.result), "said": rounded.result.sentence,
         "ranks": figure(100 * rounded.kept.ranks, "%"),
         "top": figure(100 * rounded.kept.top, "%"), "decimals": int(given), "output": output,
-        "picture": picture(rounded.result.chart(), rounded.result.sentence) if rounded.result.chart else "",
+        "picture": picture(rounded.result.chart, rounded.result.sentence) if rounded.result.chart else "",
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dalenius.core.maps import risk_utility_map
@@ -44,7 +45,7 @@ def result_facts(release: Release, number: int = 0) -> dict[str, Any]:
     for n, risk in enumerate(release.risks[:MOST_MAPS]):
         points = release.points(risk, where)
         if len(points):
-            drawn = risk_utility_map(points, *((540, 340) if n == 0 else (260, 190)))
+            drawn = partial(risk_utility_map, points, *((540, 340) if n == 0 else (260, 190)))
             maps.append({"title": points["risk_title"][0], "chart": charts.add(drawn)})
     there = release.judged[0].figures[where]
     names = [n for n in release.plan.measured if n in there][:MOST_FIGURES]

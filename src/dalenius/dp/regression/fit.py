@@ -227,7 +227,7 @@ def _chart(table: pl.DataFrame) -> altair.TopLevelMixin:
     )
     layers = [points]
     if "low" in shown.columns:
-        layers.insert(0, base.mark_rule().encode(y="low:Q", y2="high:Q"))
+        layers.insert(0, base.mark_rule().encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")))
     return alt.layer(*layers).properties(width=140, height=160).facet("term:N", columns=4).resolve_scale(
         y="independent"
     )  # fmt: skip

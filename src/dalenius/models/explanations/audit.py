@@ -233,10 +233,10 @@ def defence_chart(table: pl.DataFrame) -> Any:
     x = alt.X("rank agreement:Q", title=title, scale=alt.Scale(domain=[0, 1], clamp=True))
     y = alt.Y("skill %:Q", title="records rebuilt: % better than a guess")
     points = base.mark_point(size=80, filled=True, color=RISK).encode(
-        x=x, y=y, tooltip=["defence", "skill %"]
+        x=x, y=y, tooltip=[alt.Tooltip("defence"), alt.Tooltip("skill %")]
     )
     # names stand on the side where there is room for them
     near, far = (base.transform_filter(f"datum['rank agreement'] {sign} 0.5") for sign in ("<", ">="))
-    left = near.mark_text(align="left", dx=8, fontSize=11).encode(x=x, y=y, text="defence:N")
-    right = far.mark_text(align="right", dx=-8, fontSize=11).encode(x=x, y=y, text="defence:N")
+    left = near.mark_text(align="left", dx=8, fontSize=11).encode(x=x, y=y, text=alt.Text("defence:N"))
+    right = far.mark_text(align="right", dx=-8, fontSize=11).encode(x=x, y=y, text=alt.Text("defence:N"))
     return alt.layer(points, left, right)

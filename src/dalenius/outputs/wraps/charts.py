@@ -136,5 +136,5 @@ def _boxes(table: pl.DataFrame) -> Any:
     texts, figures = _names(table)
     base = alt.Chart(table).encode(x=alt.X(texts[0], sort=None))
     whiskers = base.mark_rule().encode(y=figures[0], y2=figures[-1])
-    boxes = base.mark_bar(size=18).encode(y="p25", y2="p75")
-    return whiskers + boxes + base.mark_tick(color="white", size=18).encode(y="median")
+    boxes = base.mark_bar(size=18).encode(y=alt.Y("p25"), y2=alt.Y2("p75"))
+    return whiskers + boxes + base.mark_tick(color="white", size=18).encode(y=alt.Y("median"))

@@ -96,7 +96,7 @@ def attack_grid_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
     )
     colours = alt.Scale(domain=list(marks.values()), range=[QUIET, RISK, HOLDOUT, ORIGINAL])
     base = alt.Chart(long.to_arrow()).encode(y=alt.Y("attack:N", sort=None, title=None))
-    line = base.mark_rule(color=QUIET).encode(x="min(accuracy):Q", x2="max(accuracy):Q")
+    line = base.mark_rule(color=QUIET).encode(x=alt.X("min(accuracy):Q"), x2=alt.X2("max(accuracy):Q"))
     x = alt.X("accuracy:Q", title="share of right guesses", scale=alt.Scale(domain=[0, 1]))
     points = base.mark_point(filled=True, size=60).encode(
         x=x, color=alt.Color("of:N", scale=colours, title=None)

@@ -154,7 +154,9 @@ def _chart(near: AnyArray, far: AnyArray) -> alt.TopLevelMixin:
     return (
         alt.Chart(pl.concat(frames).to_arrow())
         .mark_line(interpolate="step")
-        .encode(x="distance:Q", y="records:Q", color=alt.Color("to:N", scale=colours, title=None))
+        .encode(
+            x=alt.X("distance:Q"), y=alt.Y("records:Q"), color=alt.Color("to:N", scale=colours, title=None)
+        )
         .properties(width=420, height=180)
     )
 

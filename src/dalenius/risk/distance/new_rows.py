@@ -212,6 +212,10 @@ def _chart(curve: pl.DataFrame) -> alt.TopLevelMixin:
     return (
         alt.Chart(long.to_arrow())
         .mark_line()
-        .encode(x="tolerance:Q", y="new rows:Q", color=alt.Color("file:N", scale=colours, title=None))
+        .encode(
+            x=alt.X("tolerance:Q"),
+            y=alt.Y("new rows:Q"),
+            color=alt.Color("file:N", scale=colours, title=None),
+        )
         .properties(width=420, height=180)
     )

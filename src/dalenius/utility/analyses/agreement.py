@@ -248,10 +248,10 @@ def _coefficients(table: pl.DataFrame) -> alt.TopLevelMixin:
     base = alt.Chart(pl.concat(parts).to_arrow()).encode(
         y=alt.Y("name:N", sort=None, title=None),
         color=alt.Color("file:N", title=None, scale=colours),
-        yOffset="file:N",
+        yOffset=alt.YOffset("file:N"),
     )
     title = "difference from the original's estimate, in its standard errors"
     return alt.layer(
-        base.mark_rule().encode(x=alt.X("low:Q", title=title), x2="high:Q"),
-        base.mark_point(filled=True, size=40).encode(x="value:Q", shape="file:N"),
+        base.mark_rule().encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q")),
+        base.mark_point(filled=True, size=40).encode(x=alt.X("value:Q"), shape=alt.Shape("file:N")),
     ).properties(width=420)

@@ -232,7 +232,7 @@ def roc_chart(pair: Pair, models: Mapping[str, Family], seed: Seed = 0) -> alt.T
     data = pl.concat(frames)
     line = alt.Chart().mark_line().encode(
         x=alt.X("false:Q", title="false positives, share"), y=alt.Y("true:Q", title="true positives, share"),
-        order="order:Q",
+        order=alt.Order("order:Q"),
         strokeDash=alt.StrokeDash(
             "file:N", title=None, scale=alt.Scale(domain=["original", "protected"], range=[[1, 0], [4, 2]])
         ),
@@ -240,7 +240,7 @@ def roc_chart(pair: Pair, models: Mapping[str, Family], seed: Seed = 0) -> alt.T
             "file:N", title=None, scale=alt.Scale(domain=["original", "protected"], range=[ORIGINAL, PROTECTED])
         ),
     )  # fmt: skip
-    coin = alt.Chart().mark_line(color=QUIET, size=1).encode(x="false:Q", y=alt.Y("false:Q"))
+    coin = alt.Chart().mark_line(color=QUIET, size=1).encode(x=alt.X("false:Q"), y=alt.Y("false:Q"))
     return (
         alt.layer(coin, line, data=data.to_arrow())
         .properties(width=200, height=200)

@@ -31,14 +31,15 @@ def coefficient_chart(table: pl.DataFrame) -> alt.TopLevelMixin:
     offset = alt.YOffset("file:N", sort=["original", "synthetic"])
     base = alt.Chart(data).encode(y=y, yOffset=offset, color=colour)
     lines = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title="estimate in standard errors of the original"), x2="high:Q"
+        x=alt.X("low:Q", title="estimate in standard errors of the original"), x2=alt.X2("high:Q")
     )
     points = base.mark_point(filled=True, size=50).encode(
-        x="estimate:Q", tooltip=["coefficient", "file", alt.Tooltip("estimate:Q", format=".3g")]
+        x=alt.X("estimate:Q"),
+        tooltip=[alt.Tooltip("coefficient"), alt.Tooltip("file"), alt.Tooltip("estimate:Q", format=".3g")],
     )
     zero = (
         alt.Chart(pl.DataFrame({"x": [0]}).to_arrow())
         .mark_rule(color="#999999", strokeDash=[4, 3])
-        .encode(x="x:Q")
+        .encode(x=alt.X("x:Q"))
     )
     return alt.layer(zero, lines, points).properties(width=420, height=alt.Step(14))
