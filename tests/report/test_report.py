@@ -7,6 +7,7 @@ import json
 import re
 from copy import copy
 
+import altair as alt
 import polars as pl
 import pytest
 
@@ -18,6 +19,7 @@ from dalenius.data.steps import Recode
 from dalenius.evaluation import Comparison, compare, evaluate
 from dalenius.evaluation.columns import column_bars
 from dalenius.report import Provenance, render_report, verdict, write_report
+from dalenius.report.charts import Charts
 from dalenius.report.combinations import risky_combinations
 from dalenius.report.pairs import pair_cells
 from dalenius.report.story import LIKELY, chances, likely_lines
@@ -51,6 +53,18 @@ def page(comparison) -> str:
 def specs_of(page: str) -> dict:
     found = re.search(r'<script type="application/json" id="specs">(.*?)</script>', page, re.S)
     return json.loads(found.group(1))["charts"]
+
+
+def test_every_chart_keeps_to_the_schema_of_vega_lite(comparison, monkeypatch):
+    """Altair is told not to look while a page is written: it takes longer than the figures."""
+    kept = {}
+    monkeypatch.setattr(Charts, "to_json", lambda charts: kept.update(charts.specs) or "{}")
+    render_report(comparison, Provenance.now(), title="Charts")
+    assert len(kept) > 10
+    for spec in kept.values():
+        alt.Root.validate(spec)
+    with pytest.raises(Exception, match="sideways"):
+        alt.Root.validate({**spec, "autosize": "sideways"})
 
 
 def test_page_is_self_contained(page):

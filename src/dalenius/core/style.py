@@ -49,7 +49,7 @@ class StoredChart:
 
     Examples
     --------
-    >>> StoredChart({"mark": "point", "data": {"values": []}})().mark
+    >>> StoredChart({"mark": "point", "data": {"values": []}})().to_dict()["mark"]
     'point'
     """
 
