@@ -9,7 +9,7 @@ from dalenius.core.errors import OptionError
 from dalenius.core.maps import risk_facts
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Interval
-from dalenius.evaluation.policy import DEFAULT_POLICY, DIMENSIONS, Rule, open_dimensions
+from dalenius.evaluation.policy import DEFAULT_POLICY, DIMENSIONS, Rule, judge, open_dimensions
 from dalenius.web.choices import Choices
 
 
@@ -49,6 +49,37 @@ def test_what_is_surely_added(added, low, met):
     found = Result("disco", 20.0 + added, "", unit="%", outside=20.0, added_interval=spread)
     assert Rule.parse("DiSCO surely added <= 5 points").met_by(found) == met
     assert Rule.parse("DiSCO added <= 5 points").met_by(found) == (added <= 5)
+
+
+@pytest.mark.parametrize(
+    ("line", "interval", "crossed"),
+    [
+        ("DiSCO added <= 5 points", (1.0, 7.0), "95 % interval 1 to 7"),
+        ("DiSCO surely added <= 5 points", (1.0, 7.0), "measured 4 points, 95 % interval 1 to 7"),
+        ("DiSCO added <= 5 points", (3.0, 5.0), ""),
+        ("DiSCO added <= 5 points", (3.0, 4.0), ""),
+        ("DiSCO added <= 2 points", (3.0, 5.0), ""),
+        ("gcap added <= 5 points", (1.0, 7.0), "spread over records 1 to 7"),
+    ],
+)
+def test_a_line_says_when_its_limit_lies_within_what_chance_can_do(line, interval, crossed):
+    rule = Rule.parse(line)
+    found = Result(rule.measure, 24.0, "", unit="%", outside=20.0, added_interval=Interval(*interval))
+    assert rule.crossed(found) == crossed
+    judged = judge(rule, "", 1.0, [found])
+    assert judged.crossed == crossed
+    assert (f"({crossed}: the limit lies within it)" in judged.said) == bool(crossed)
+    assert judged.said.endswith(("met", "not met"))
+
+
+def test_the_limit_of_a_level_and_of_a_lower_end_too():
+    near = Result("dcr", 68.0, "", unit="%", interval=Interval(64.0, 72.0))
+    assert Rule.parse("dcr <= 70 %").crossed(near) == "95 % interval 64 to 72"
+    useful = Result("k-marginal", 820.0, "", interval=Interval(790.0, 850.0))
+    assert Rule.parse("k-marginal >= 800").crossed(useful) == "95 % interval 790 to 850"
+    assert not Rule.parse("k-marginal >= 790").crossed(useful)
+    expected = Rule.parse("expected dcr <= 7 %")
+    assert expected.crossed(near, 0.1) == "95 % interval 6.4 to 7.2"
 
 
 def test_an_expected_figure_and_its_yardstick_are_both_a_share_of_the_population():

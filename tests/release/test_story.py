@@ -9,7 +9,9 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from dalenius import Result
@@ -17,10 +19,14 @@ from dalenius.cli._console import Terminal
 from dalenius.cli.release import _show
 from dalenius.core.option import knobs
 from dalenius.core.result import Interval
-from dalenius.evaluation.policy import Rule
+from dalenius.data import examples
+from dalenius.evaluation import compare
+from dalenius.evaluation.policy import Rule, judge
 from dalenius.release.outcome import MOST_MAPS, _on_map
+from dalenius.release.tell import _close, _worst
 from dalenius.report.people import against_strangers
 from dalenius.report.story import LIKELY, chances, likely_lines
+from dalenius.report.words import comparison_story
 from dalenius.synth import METHODS
 
 QUESTIONS = ("What was released?", "What could go wrong?", LIKELY, "What may it be used for?")
@@ -135,6 +141,53 @@ def test_the_headline_is_what_the_file_adds_most_not_the_highest_level():
     assert likely_lines(chances([known, found], ["age"]), 1.0)[0].startswith(
         "Of 100 people in the data 14 seem to be"
     )
+
+
+def test_the_first_screen_is_about_the_intruder_to_whom_most_is_added(released):
+    """By what is added, not by level, and not by who stands first in the plan."""
+    first, second = released.plan.scenarios
+    told = Result("disco", 90.0, "", unit="%", outside=89.0, values={"health": 90.0})
+    worse = Result("disco", 30.0, "", unit="%", outside=10.0, values={"diagnosis": 30.0})
+    judged = replace(
+        released.chosen,
+        runs=({first.name: {"disco": told}, second.name: {"disco": worse}},),
+        figures={first.name: {"disco": told}, second.name: {"disco": worse}},
+    )
+    everybody = tuple(replace(s, population_share=1.0) for s in (first, second))
+    plan = replace(released.plan, scenarios=everybody)
+    assert _worst(plan, judged).name == second.name
+    utility = Result("two-way-utility", 2.0, "")
+    figures = {name: {**found, plan.choose: utility} for name, found in judged.figures.items()}
+    drawn = replace(released, plan=plan, judged=(replace(judged, figures=figures),), chosen=None)
+    assert drawn.points("disco")["risk"].to_list() == [20.0], "on the map too"
+    assert drawn.points("disco", first.name)["risk"].to_list() == [1.0]
+
+
+def test_limits_that_chance_may_have_met_are_told_on_the_first_screen(released):
+    rule = Rule.parse("DiSCO surely added <= 5 points")
+    found = Result("disco", 24.0, "", unit="%", outside=20.0, added_interval=Interval(1.0, 9.0))
+    judged = replace(released.chosen, findings=(judge(rule, "one", 1.0, [found]),))
+    (line,) = _close(judged)
+    assert line == (
+        "One limit is met, but by no more than chance can do: people about whom something true could be read off "
+        "(measured 4 points, 95 % interval 1 to 9; limit 5 points). More people set aside would tell."
+    )
+    sure = Result("disco", 24.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 4.9))
+    assert not _close(replace(released.chosen, findings=(judge(rule, "one", 1.0, [sure]),)))
+
+
+def test_files_side_by_side_are_each_told_against_strangers():
+    """A level alone does not tell harm from general knowledge: every file has its own strangers beside it."""
+    people, others = (
+        examples.survey(600, seed=n).select("sex", "age", "region", "diagnosis") for n in (1, 2)
+    )
+    shuffled = people.select(pl.col(name).shuffle(seed=n) for n, name in enumerate(people.columns))
+    files = {"copy": people, "shuffled": shuffled}
+    story = comparison_story(compare(people, files, None, ["sex", "age", "region"], ["diagnosis"], others))
+    about = [line for line in story.likely if line.startswith("'")]
+    assert len(about) == len(files)
+    for line in about:
+        assert re.search(r"of 1,?000? who are not in it, .*so the file itself (gives away|adds)", line)
 
 
 def test_what_it_may_be_used_for_says_what_not(page):

@@ -9,10 +9,14 @@ from typer.testing import CliRunner
 
 from dalenius import DaleniusError, Pair, compare, evaluate
 from dalenius.cli import app
+from dalenius.core.errors import DataError
+from dalenius.counts.measure import MEASURES
 from dalenius.counts.strangers import in_both
-from dalenius.data import examples
+from dalenius.data import Table, examples
+from dalenius.release.strangers import check_strangers
 from dalenius.report.words import comparison_story
 from dalenius.risk import disco, identical_matches
+from dalenius.risk.distance.twins import nearness_of_holdout
 from dalenius.risk.page import risk_page
 
 COLUMNS = ["sex", "age", "region", "marital", "income", "health", "education", "diagnosis"]
@@ -87,3 +91,27 @@ def test_copies_are_told_from_people_who_look_alike(kinds, share, found):
     theirs[: round(1500 * share)] = mine[: round(1500 * share)]
     counted = [np.bincount(rows, minlength=kinds) for rows in (mine, theirs)]
     assert in_both(*counted) == pytest.approx(share if found else 0, abs=0.02)
+
+
+def moved(people: pl.DataFrame, seed: int = 1) -> pl.DataFrame:
+    """The same people a year older or younger, with an income that differs by a thousandth."""
+    rng = np.random.default_rng(seed)
+    years, part = rng.choice([-1, 1], len(people)), 1 + rng.normal(0, 0.001, len(people))
+    return people.with_columns(pl.col("age") + pl.Series(years), (pl.col("income") * pl.Series(part)).round())
+
+
+@pytest.mark.parametrize(("inside", "outside"), [(800, 200), (500, 500), (200, 800)])
+def test_people_changed_a_little_are_no_strangers(inside, outside):
+    """No row is the same, and yet everybody set aside is in the data."""
+    people = examples.survey(inside + outside, seed=5).select(COLUMNS)
+    data, others = people[:inside], people[inside:]
+    again = pl.concat([moved(data[:outside]), others[: max(outside - inside, 0)]], how="vertical_relaxed")
+    schema = examples.survey_schema().select(COLUMNS)
+    assert nearness_of_holdout(Pair(data, data, others, schema=schema)) == 0.5
+    near = MEASURES["near-copies"](Pair(data, data, again, schema=schema))
+    assert not near.trusted
+    assert "they seem to be the same people, changed a little" in near.sentence
+    assert MEASURES["near-copies"](Pair(data, data, others, schema=schema)).trusted
+    with pytest.raises(DataError, match="changed a little"):
+        check_strangers(Table.from_frame(data, schema), Table.from_frame(again, schema))
+    check_strangers(Table.from_frame(data, schema), Table.from_frame(others, schema))

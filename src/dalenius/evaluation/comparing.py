@@ -229,4 +229,5 @@ def averaged(runs: Sequence[Evaluation]) -> Evaluation:
     """
     shared = [name for name in runs[0].results if all(name in run.results for run in runs)]
     results = {name: mean_result([run.results[name] for run in runs]) for name in shared}
-    return replace(runs[0], results=results)
+    unchanged = tuple(dict.fromkeys(name for run in runs for name in run.unchanged))
+    return replace(runs[0], results=results, unchanged=unchanged)

@@ -16,17 +16,19 @@ from dalenius.core.errors import OptionError
 from dalenius.core.pictures import Figure
 from dalenius.core.progress import telling
 from dalenius.core.random import DEFAULT_SEED
-from dalenius.core.result import Result
+from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.batches import WatchedStream, open_stream
 from dalenius.counts.measure import MEASURES, chosen_measures, full_name, masked_measures, needs
 from dalenius.counts.pair import Pair
 from dalenius.counts.source_pair import SAMPLE, SourcePair
+from dalenius.counts.unchanged import unchanged
 from dalenius.data.grouping import Grouping
 from dalenius.data.lens import Lens
 from dalenius.data.relations import Database
 from dalenius.data.schema import Schema
 from dalenius.evaluation.plotting import column_figure
+from dalenius.evaluation.policy import KEPT_MEASURE
 from dalenius.evaluation.recoded import distrusted, recoded_keys
 
 Progress = Callable[[str], None]
@@ -54,6 +56,8 @@ class Evaluation:
     pair: Pair
     results: Mapping[str, Result]
     skipped: Mapping[str, str] = field(default_factory=dict)
+    unchanged: tuple[str, ...] = ()
+    """Columns that come out as they were, person by person; looked for where risk is measured and no mask is known."""
 
     def __getitem__(self, name: str) -> Result:
         if name not in self.results:
@@ -100,6 +104,7 @@ class Evaluation:
             "notes": self.pair.notes,
             "results": {name: result.to_dict() for name, result in self.results.items()},
             "skipped": dict(self.skipped),
+            **({"unchanged": list(self.unchanged)} if self.unchanged else {}),
         }
 
     def __str__(self) -> str:
@@ -241,7 +246,10 @@ def evaluate_pair(
     skipped: dict[str, str] = {}
     named = measures if measures is not None else _default(pair.lens is not None)
     recoded = recoded_keys(pair)
-    given = {full_name(measure): own for measure, own in (options or {}).items()}
+    given = {full_name(measure): dict(own) for measure, own in (options or {}).items()}
+    kept = unchanged(pair) if any(MEASURES[full_name(n)].info.family == "risk" for n in named) else []
+    if kept and measures is None:
+        given.setdefault(KEPT_MEASURE, {"columns": kept})
     for chosen in chosen_measures(named, given):
         lacking = chosen.lacks(pair, given.get(chosen.info.name))
         if lacking:
@@ -255,8 +263,20 @@ def evaluate_pair(
         )
     if any(MEASURES[measure].info.family == "risk" for measure in results):
         doubt = pair.for_rows()[0].doubt
-        pair.notes += [doubt] if doubt and doubt not in pair.notes else []
-    return Evaluation(name, pair, results, skipped)
+        told = [*([doubt] if doubt else []), *([_as_they_were(pair, kept)] if kept else [])]
+        pair.notes += [note for note in told if note not in pair.notes]
+    return Evaluation(name, pair, results, skipped, tuple(kept))
+
+
+def _as_they_were(pair: Pair, kept: Sequence[str]) -> str:
+    """Which columns were taken over, and how many people are alone on them."""
+    match = pair.match(kept)
+    alone = figure(pair.units.share(match.single[match.groups.original]), "%")
+    come = "comes" if len(kept) == 1 else "come"
+    return (
+        f"{', '.join(kept)} {come} out as in the original, person by person: every such record holds facts of a real "
+        f"{pair.units.noun.removesuffix('s')}. {alone} of the {pair.units.noun} are alone on what comes out so."
+    )
 
 
 FIRST = ("two-way-utility", "one-way-utility")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from dalenius.core.errors import OptionError
 from dalenius.core.registry import MeasureInfo
-from dalenius.core.result import Result, figure
+from dalenius.core.result import SPREAD, Result, figure
 from dalenius.counts.database_pair import DATABASE_MEASURES
 from dalenius.counts.measure import MEASURES, full_name
 from dalenius.models.measures import MODEL_MEASURES
@@ -41,6 +41,9 @@ RISKS = (*NEARNESS, "DiSCO surely added <= 5 points", "repU surely added <= 5 po
 """A limit in each dimension: copying, attribution, singling out, membership. DiSCO and repU scatter by several points
 among some hundred people, so that their limits are held against what is sure."""
 DEFAULT_POLICY = (*RISKS, "mean S_pMSE <= 10")
+KEPT_MEASURE = "unique-matches"
+KEPT = f"{KEPT_MEASURE} <= 5 %"
+"""Real people who may be alone on columns that are taken over as they are, where the policy says nothing about it."""
 ACROSS_TABLES = (
     "family-copies added <= 5 points",
     "known-events added <= 5 points",
@@ -208,7 +211,37 @@ class Rule:
         met = self.met_by(result, share)
         word = "met" if met else ("not met" if result.trusted else "not met (the figure is not trusted)")
         shown = figure(self.value(result, share), result.unit)
-        return f"{self.text}: {shown} against {figure(bound, result.unit)}, {word}"
+        crossed = self.crossed(result, share)
+        near = f" ({crossed}: the limit lies within it)" if crossed else ""
+        return f"{self.text}: {shown} against {figure(bound, result.unit)}{near}, {word}"
+
+    def crossed(self, result: Result, share: float = 1.0) -> str:
+        """The range of the figure where the limit lies within it, so that chance decides; empty where it does not.
+
+        Examples
+        --------
+        >>> from dalenius.core.result import Interval
+        >>> found = Result("disco", 12.0, "", unit="%", outside=9.0, added_interval=Interval(-1.0, 7.0))
+        >>> Rule.parse("DiSCO surely added <= 5 points").crossed(found)
+        'measured 3 points, 95 % interval -1 to 7'
+        >>> Rule.parse("DiSCO surely added <= 8 points").crossed(found)
+        ''
+        """
+        bound, spread = self.bound(result, share), result.added_interval if self.added else result.interval
+        if spread is None or self.part or math.isnan(bound):
+            return ""
+        part = share if self.expected else 1.0
+        low, high = spread.low * part, spread.high * part
+        beyond, within = (high, low) if self.upper else (low, high)
+        if not (min(beyond, within) <= bound < max(beyond, within)) or beyond == bound:
+            return ""
+        info = described(self.measure)
+        sure = info.added_covered or info.covered if self.added else info.covered or info.family != "risk"
+        kind = spread.words.partition(",")[0] if sure else SPREAD
+        measured = result.added if self.surely and result.added is not None else None
+        unit = "points" if result.unit == "%" else result.unit
+        head = "" if measured is None else f"measured {figure(measured * part, unit)}, "
+        return f"{head}{kind} {figure(low)} to {figure(high)}"
 
 
 @dataclass(frozen=True)
@@ -222,6 +255,8 @@ class Finding:
     value: float = math.nan
     bound: float = math.nan
     unit: str = ""
+    crossed: str = ""
+    """The range of the figure, where the limit lies within it."""
 
     @property
     def excess(self) -> float:
@@ -238,10 +273,15 @@ class Finding:
         return self.value < self.bound if self.rule.upper else self.value > self.bound
 
     @property
+    def about(self) -> str:
+        """What the line is about, without words of the field."""
+        info = described(self.rule.measure)
+        return PLAIN.get(info.name) or PLAIN.get(info.dimension or "") or "its distance from the real data"
+
+    @property
     def plainly(self) -> str:
         """Why the line is not met, for a sentence without words of the field."""
-        info = described(self.rule.measure)
-        what = PLAIN.get(info.name) or PLAIN.get(info.dimension or "") or "its distance from the real data"
+        what = self.about
         if math.isnan(self.value) or math.isnan(self.bound):
             return f"{what}: without people kept out of the data (a holdout) this cannot be judged, nor called safe"
         if self._within:
@@ -269,7 +309,7 @@ def judge(rule: Rule, scenario: str, share: float, results: Sequence[Result | No
     worst = max(there, key=lambda r: (not rule.met_by(r, share), sign * rule.value(r, share)))
     return Finding(
         rule, scenario, rule.met_by(worst, share), rule.said(worst, share), rule.value(worst, share),
-        rule.bound(worst, share), worst.unit,
+        rule.bound(worst, share), worst.unit, rule.crossed(worst, share),
     )  # fmt: skip
 
 

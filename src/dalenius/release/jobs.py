@@ -24,6 +24,7 @@ from dalenius.core.result import Result
 from dalenius.core.style import StoredChart, specification
 from dalenius.counts.measure import masked_measures
 from dalenius.counts.pair import Pair
+from dalenius.counts.unchanged import unchanged
 from dalenius.data import Grouping, Schema, Table, read, write
 from dalenius.data.atomic import write_text
 from dalenius.data.exit import releasable
@@ -36,9 +37,9 @@ from dalenius.dp import ledger_beside, paid_utility
 from dalenius.dp.contributions import bound_units
 from dalenius.dp.utility import private_choice
 from dalenius.evaluation import evaluate_pair
-from dalenius.evaluation.policy import described
+from dalenius.evaluation.policy import KEPT_MEASURE, described
 from dalenius.release import several
-from dalenius.release.plan import KEPT_MEASURE, Plan, protection
+from dalenius.release.plan import Plan, protection
 from dalenius.release.several import make_tables, measured_tables
 from dalenius.synth import Candidate, Made
 from dalenius.synth.relational.candidate import DatabaseCandidate
@@ -285,7 +286,7 @@ def measured(
     """All figures of a made file by scenario, drawn and ready to be stored, and what to know about them.
 
     The files are aligned and counted once; every intruder looks at the same counts with his own keys and targets. Where
-    columns are ``kept`` as they were, people are looked for on these.
+    columns are ``kept`` as they were, by the plan or by what is seen in the file, people are looked for on these.
     """
     found: Figures = {}
     notes: dict[str, list[str]] = {}
@@ -293,6 +294,7 @@ def measured(
     first = plan.scenarios[0]
     grouping = Grouping.fit(original if lens is None else lens.see_own(original))
     pair = Pair(original, made, holdout, keys=first.keys, targets=first.targets, grouping=grouping, lens=lens)
+    copied = list(dict.fromkeys([*(n for n in kept if n in pair.columns), *unchanged(pair)]))
     for scenario in plan.scenarios:
         # What depends on no intruder is measured once, in the first scenario.
         wanted = plan.measured if lens is None else [*plan.measured, *masked_measures()]
@@ -300,8 +302,7 @@ def measured(
         gone = frozenset() if lens is None else lens.dropped
         keys, targets = ([n for n in names_ if n not in gone] for names_ in (scenario.keys, scenario.targets))
         seen = pair if scenario is first else pair.seen_by(keys, targets)
-        copied = [n for n in kept if n in pair.columns] if scenario is first else []
-        options = {KEPT_MEASURE: {"columns": copied}} if copied else {}
+        options = {KEPT_MEASURE: {"columns": copied}} if copied and scenario is first else {}
         evaluation = evaluate_pair(seen, measures=names, options=options, name=plan.title)
         found[scenario.name] = {**shared, **evaluation.results}
         notes[scenario.name] = [
@@ -312,7 +313,7 @@ def measured(
             n: r for n, r in evaluation.results.items() if not described(n).needs & {"keys", "targets"}
         }
     stored = {s: {n: _stored(r) for n, r in results.items()} for s, results in found.items()}
-    return {"notes": notes, "figures": stored}
+    return {"notes": notes, "figures": stored, "unchanged": copied}
 
 
 def _stored(result: Result) -> dict[str, Any]:
@@ -342,6 +343,12 @@ def read_figures(path: Path) -> tuple[Figures, dict[str, list[str]]]:
     body = json.loads(path.read_text(encoding="utf-8"))
     found = {s: {n: _restored(n, r) for n, r in results.items()} for s, results in body["figures"].items()}
     return found, body["notes"]
+
+
+def read_unchanged(path: Path) -> list[str]:
+    """Columns of a made file that come out as they were, by the plan or by what was seen in it."""
+    names: list[str] = json.loads(path.read_text(encoding="utf-8")).get("unchanged") or []
+    return names
 
 
 def read_rows(path: Path) -> dict[str, int]:

@@ -30,6 +30,7 @@ from dalenius.release.jobs import (
     read_ledger,
     read_rows,
     read_steps,
+    read_unchanged,
     released_file,
 )
 from dalenius.release.plan import Plan
@@ -60,6 +61,17 @@ class Judged:
     outline: tuple[str, ...] = ()
     rows: Mapping[str, int] = field(default_factory=dict)
     """Rows of each table, where there are several."""
+    unchanged: tuple[str, ...] = ()
+    """Columns that come out as they were in any of the files, whether the plan says so or not."""
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns of real people in the records, by the plan or by what is seen in the files.
+
+        Of a private file only the plan is asked: what is seen in it stays inside.
+        """
+        seen = () if self.candidate.private else self.unchanged
+        return tuple(dict.fromkeys([*self.candidate.kept, *seen]))
 
     @property
     def reference(self) -> bool:
@@ -99,7 +111,7 @@ class Judged:
         return (
             not self.reference
             and not self.candidate.info.masks
-            and not self.candidate.kept
+            and not self.kept
             and all(copies_nobody(figures) for run in self.runs for figures in run.values())
         )
 
@@ -151,11 +163,14 @@ class Release:
         return open_made(self.plan, job_path(self.work, candidate, 0), scenario)
 
     def points(self, risk: str, scenario: str | None = None) -> pl.DataFrame:
-        """Candidates by one risk figure and the utility figure of the choice, with ranges: what the map draws."""
-        where = scenario or self.plan.scenarios[0].name
+        """Candidates by one risk figure and the utility figure of the choice, with ranges: what the map draws.
+
+        Without a scenario each candidate stands where it adds most for any intruder.
+        """
         utility = described(self.plan.choose)
         rows = []
         for judged in self.judged:
+            where = scenario or self._worst(judged, risk)
             r, u = judged.figures[where].get(risk), judged.figures[where].get(self.plan.choose)
             if r is None or u is None:
                 continue
@@ -180,6 +195,12 @@ class Release:
             "utility_limit",
         )
         return pl.DataFrame(rows, schema_overrides=dict.fromkeys(numbers, pl.Float64))
+
+    def _worst(self, judged: Judged, risk: str) -> str:
+        """The intruder to whom a candidate adds most by one figure; the first of equals."""
+        there = [s.name for s in self.plan.scenarios if risk in judged.figures[s.name]]
+        first = self.plan.scenarios[0].name
+        return max(there, key=lambda s: risk_facts(judged.figures[s][risk])["risk"], default=first)
 
     def _limit(self, judged: Judged, measure: str, scenario: str) -> float | None:
         """The strictest limit of the policy for a figure, where it is the same kind of number as the map's."""
@@ -263,11 +284,14 @@ def _judged(plan: Plan, work: Path, candidate: Candidate) -> Judged:
     averaged = {s.name: _averaged([run[s.name] for run in runs]) for s in plan.scenarios}
     ledger = "\n".join(text for text in (read_ledger(path) for path in paths[:1]) if text)
     again = [read_again(path) for path in paths]
-    findings = [*_findings(plan, runs, candidate), *_judged_again(plan, again)]
+    seen = tuple(dict.fromkeys(name for path in paths for name in read_unchanged(path)))
+    findings = [*_findings(plan, runs, [*candidate.kept, *seen]), *_judged_again(plan, again)]
     steps = read_steps(paths[0])
     notes = {s: [*lines, *steps["steps"]] for s, lines in read[0][1].items()}
     rows = read_rows(paths[0])
-    return Judged(candidate, runs, averaged, tuple(findings), notes, ledger, tuple(steps["outline"]), rows)
+    return Judged(
+        candidate, runs, averaged, tuple(findings), notes, ledger, tuple(steps["outline"]), rows, seen
+    )  # fmt: skip
 
 
 def _judged_again(plan: Plan, again: list[Figures]) -> list[Finding]:
@@ -290,9 +314,9 @@ def _by_scenario(plan: Plan, rule: Rule) -> bool:
     return plan.several or bool(described(rule.measure).needs & {"keys", "targets"})
 
 
-def _findings(plan: Plan, runs: tuple[Figures, ...], candidate: Candidate) -> list[Finding]:
+def _findings(plan: Plan, runs: tuple[Figures, ...], kept: list[str]) -> list[Finding]:
     findings = []
-    for rule in [*plan.about("pair"), *plan.limits_of_kept(candidate)]:
+    for rule in [*plan.about("pair"), *plan.limits_of_kept(kept)]:
         for n, scenario in enumerate(plan.scenarios):
             if n and (rule.measure in DATABASE_MEASURES or not _by_scenario(plan, rule)):
                 continue  # the same figure in every scenario

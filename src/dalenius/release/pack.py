@@ -273,7 +273,7 @@ def _write_public(
     write_text(folder / "report.json", as_json(_public_facts(plan.title, release_title(chosen), story, best)))
     write_text(
         folder / "limits.md",
-        limits_text(plan.title, chosen.candidate.build(), story.uses, chosen.made_up, chosen.candidate.kept),
+        limits_text(plan.title, chosen.candidate.build(), story.uses, chosen.made_up, chosen.kept),
     )
     write_text(folder / CHECKSUMS, checksums(folder))
 

@@ -26,7 +26,15 @@ from dalenius.data.files.databases import is_database
 from dalenius.data.relations import Database
 from dalenius.data.relations_view import named_columns
 from dalenius.dp.budget import Neighbours
-from dalenius.evaluation.policy import ACROSS_TABLES, DEFAULT_POLICY, NEARNESS, Rule, described
+from dalenius.evaluation.policy import (
+    ACROSS_TABLES,
+    DEFAULT_POLICY,
+    KEPT,
+    KEPT_MEASURE,
+    NEARNESS,
+    Rule,
+    described,
+)
 from dalenius.release.plan_file import PlanReader
 from dalenius.release.several import files_of, load_base, possible, scenario_faults
 from dalenius.release.tables_attack import TablesEntry
@@ -39,9 +47,6 @@ ENTRIES = {
     "choice_epsilon", "reading", "attack",
 }  # fmt: skip
 HOLDOUT_SHARE = 0.2
-KEPT_MEASURE = "unique-matches"
-KEPT = f"{KEPT_MEASURE} <= 5 %"
-"""Real people who may be alone on columns that are taken over as they are, where the policy says nothing about it."""
 FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
 FILE_NAME = re.compile(r"[\w][\w .-]*")
 """Names of tables that can be names of files."""
@@ -122,10 +127,10 @@ class Plan:
         usual = [*default_measures(), *(DATABASE_MEASURES if self.several else ())]
         return list(dict.fromkeys([*wanted, *(self.measures or usual)]))
 
-    def limits_of_kept(self, candidate: Candidate) -> list[Rule]:
-        """The limit for columns that a candidate takes over row by row, unless the policy has a line of its own."""
+    def limits_of_kept(self, kept: Sequence[str]) -> list[Rule]:
+        """The limit for columns that a file takes over row by row, unless the policy has a line of its own."""
         own = any(rule.measure == KEPT_MEASURE for rule in self.policy)
-        return [Rule.parse(KEPT)] if candidate.kept and not own else []
+        return [Rule.parse(KEPT)] if kept and not own else []
 
     def about(self, subject: Subject) -> list[Rule]:
         """Policy lines about the file (a pair), or about tables that are published with it."""

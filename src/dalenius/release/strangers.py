@@ -7,6 +7,7 @@ import numpy as np
 from dalenius.core.errors import DataError
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
+from dalenius.risk.distance.twins import nearness_of_holdout, too_near
 
 FEWEST = 20
 """People outside the data below whom chance decides what a file seems to add."""
@@ -42,6 +43,9 @@ def check_strangers(original: Table, holdout: Table) -> None:
             f"{100 * shared:.0f} % of the records set aside have a double in the data, which chance does not explain: "
             "the same people seem to have several rows; say whose they are (role entity), or take the doubles out"
         )
+    doubt = too_near(nearness_of_holdout(pair))
+    if doubt:
+        raise DataError(doubt)
 
 
 def _by_chance(pair: Pair) -> float:

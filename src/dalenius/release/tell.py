@@ -80,7 +80,20 @@ def _decided(release: Release, chosen: Judged) -> list[str]:
         said = said.replace(
             "that the people responsible have set", "of the default policy, since the plan sets none"
         )
-    return [said, *notes, "Whether it goes out is for the people responsible to decide."]
+    return [said, *_close(chosen), *notes, "Whether it goes out is for the people responsible to decide."]
+
+
+def _close(chosen: Judged) -> list[str]:
+    """The limits that the file meets, but that lie within the range of what was measured: chance decided."""
+    close = {f.rule.text: f for f in chosen.findings if f.met and f.crossed}
+    if not close:
+        return []
+    told = "; ".join(
+        f"{f.about} ({f.crossed}; limit {figure(f.bound, 'points' if f.rule.added and f.unit == '%' else f.unit)})"
+        for f in close.values()
+    )
+    limit = "One limit is" if len(close) == 1 else f"{len(close)} limits are"
+    return [f"{limit} met, but by no more than chance can do: {told}. More people set aside would tell."]
 
 
 def unset_line(plan: Plan) -> str:
@@ -204,7 +217,7 @@ def _risks(figures: Mapping[str, Result]) -> list[Result]:
 def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> list[str]:
     method = chosen.candidate.build()
     dropped = [name for name in original.names if name not in released.names]
-    kept = [name for name in chosen.candidate.kept if name in released.names]
+    kept = [name for name in chosen.kept if name in released.names]
     facts = f"with {len(released.names)} facts about each"
     lines = [
         _tables_line(chosen)

@@ -8,7 +8,9 @@ import polars as pl
 
 from dalenius.core.maps import frontier
 from dalenius.core.result import Result, figure
+from dalenius.counts.measure import MASKED, MEASURES
 from dalenius.evaluation import Comparison, Evaluation, refusals
+from dalenius.evaluation.policy import KEPT, RISKS, Finding
 from dalenius.report.story import Story, chances, joined, likely_lines, wrong_lines
 from dalenius.report.uses import masked_lines, tables_of, use_lines
 from dalenius.utility.tables import reading as table_reading
@@ -72,14 +74,16 @@ def comparison_story(comparison: Comparison) -> Story:
             f"A file of {some.pair.protected.rows:,} {what}, '{some.name}', was compared with data about {people:,} "
             "real people.",
             f"The facts about each: {joined(some.pair.columns)}.",
-            *masked_lines(some.results, str(some.pair.lens)),
+            *masked_lines(_in_detail(some), str(some.pair.lens)),
+            *([_taken_over(some)] if some.unchanged else []),
         ]
-        likely, uses = likely_lines(found, 1.0), use_lines(tables_of(some.results))
+        likely, uses = likely_lines(found, 1.0), use_lines(tables_of(_in_detail(some)))
     else:
         found = []
         released = [
             f"{len(evaluations)} protected files were compared with data about {people:,} real people.",
             f"The facts about each: {joined(some.pair.columns)}.",
+            *(f"'{name}': {_taken_over(e)}" for name, e in evaluations.items() if e.unchanged),
         ]
         likely, uses = _likely_by_file(comparison), _uses_by_file(comparison)
     if some.family("risk"):
@@ -118,7 +122,7 @@ def _lower(sentence: str) -> str:
 
 def _uses_by_file(comparison: Comparison) -> list[str]:
     results = {
-        n: tables for n, e in comparison.evaluations.items() if (tables := tables_of(e.results)) is not None
+        n: tables for n, e in comparison.evaluations.items() if (tables := tables_of(_in_detail(e))) is not None
     }
     lines = [
         "Learning, teaching, trying out programs, and first looks at a question; some files more than others."
@@ -139,7 +143,7 @@ def _uses_by_file(comparison: Comparison) -> list[str]:
 
 def _trade_off(comparison: Comparison) -> list[str]:
     """Who keeps to the default limits, one in each dimension of risk, and who is beaten among them."""
-    refused = {name: refusals(e.results) for name, e in comparison.evaluations.items()}
+    refused = {name: _missed(e) for name, e in comparison.evaluations.items()}
     kept = [name for name, missed in refused.items() if not missed]
     measured = any(e.pair.holdout is not None for e in comparison.evaluations.values())
     if not kept:
@@ -164,10 +168,34 @@ def refused_lines(comparison: Comparison) -> list[str]:
     """One sentence for each file outside the default limits: the limit that it misses by most."""
     lines = []
     for name, evaluation in comparison.evaluations.items():
-        missed = sorted(refusals(evaluation.results), key=lambda finding: -finding.excess)
+        missed = sorted(_missed(evaluation), key=lambda finding: -finding.excess)
         if missed:
             lines.append(f"'{name}' is not on the short list because of {missed[0].plainly}.")
     return lines
+
+
+def _in_detail(evaluation: Evaluation) -> dict[str, Result]:
+    """The figures, and of a masked file what the mask took away, asked for or not: as masked no table differs."""
+    found = dict(evaluation.results)
+    if evaluation.pair.lens is not None and tables_of(found) is not None:
+        for name in MASKED:
+            found[name] = found.get(name) or MEASURES[name](evaluation.pair)
+    return found
+
+
+def _missed(evaluation: Evaluation) -> list[Finding]:
+    """The default limits that a file does not keep to; one more where columns of real people come out as they were."""
+    return refusals(evaluation.results, (*RISKS, KEPT) if evaluation.unchanged else RISKS)
+
+
+def _taken_over(evaluation: Evaluation) -> str:
+    """Which columns of real people come out as they were, in a sentence; empty where none do."""
+    if not evaluation.unchanged:
+        return ""
+    return (
+        f"Taken over from the real people as they are: {joined(evaluation.unchanged)}. "
+        "Each line holds facts of a real person."
+    )
 
 
 def _joined(items: list[str]) -> str:

@@ -26,6 +26,7 @@ from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.fellows import to_fellows
 from dalenius.risk.distance.space import Index, Metric, Neighbours, Space
+from dalenius.risk.distance.twins import nearness, too_near
 from dalenius.risk.sampling import SEED
 
 NEAR = 0.5
@@ -81,7 +82,7 @@ def near_copies(
     usual = [to_fellows(index, some, units, rows) for index, some in zip(originals, queries, strict=True)]
     met = [index.search(some) for index, some in zip(protected, queries, strict=True)]
     near = _near(usual, met, len(counted))
-    outside = None
+    outside, doubt = None, ""
     if pair.holdout is not None:
         others = pair.holdout_units
         tried = others.rows_of_some(most, seed, "outsiders")
@@ -89,6 +90,7 @@ def near_copies(
         found = [index.search(some) for index, some in zip(protected, people, strict=True)]
         fellows = [index.search(some).distance[:, 0] for index, some in zip(originals, people, strict=True)]
         outside = _share(others.subset(tried), _near(fellows, found, len(counted)), found[0])
+        doubt = too_near(nearness(usual[0], fellows[0]))
     told = compared(_share(units.subset(rows), near, met[0]), outside)
     value = units.subset(rows).share(near)
     return Result(
@@ -96,10 +98,10 @@ def near_copies(
         value=value,
         sentence=f"{figure(value, '%')} of the original {units.noun} have a protected record at less than half the "
         "distance to anybody else in the data, or with two more of their values than anybody else has"
-        f"{_beside(told.get('outside'))}.",
+        f"{_beside(told.get('outside'))}.{f' {doubt}' if doubt else ''}",
         **told,
         yardsticks={"holdout": told["outside"]} if "outside" in told else {},
-        trusted="outside" in told,
+        trusted="outside" in told and not doubt,
         records=pl.DataFrame(
             {"row": rows, "to_original": usual[0], "to_protected": met[0].distance[:, 0], "near": near}
         )

@@ -1,0 +1,118 @@
+"""Columns of real people in a file, whoever made it: named, limited, and never called made up."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dalenius import Pair
+from dalenius.counts.measure import MEASURES
+from dalenius.counts.unchanged import unchanged
+from dalenius.data import Table, examples
+from dalenius.evaluation import compare
+from dalenius.report.words import comparison_story
+from dalenius.synth import Candidate
+from tests.release.conftest import invoke
+
+COLUMNS = ["region", "sex", "age", "marital", "income", "health", "diagnosis"]
+SCHEMA = examples.survey_schema().select(COLUMNS)
+KEPT = ["region", "age", "income"]
+
+
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    return examples.survey(1000, seed=3).select(COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def fresh() -> pl.DataFrame:
+    return examples.survey(1000, seed=99).select(COLUMNS)
+
+
+def partly(people: pl.DataFrame, fresh: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    return people.select(columns).hstack(fresh[: len(people)].drop(columns)).select(COLUMNS)
+
+
+@pytest.mark.parametrize("columns", [KEPT, ["region", "sex"], ["income"], ["age", "marital"]])
+def test_columns_in_place_are_named(people, fresh, columns):
+    found = unchanged(Pair(people, partly(people, fresh, columns), schema=SCHEMA))
+    assert sorted(found) == sorted(columns)
+
+
+@pytest.mark.parametrize("rows", [1000, 500])
+def test_columns_of_people_in_another_order_are_named(people, fresh, rows):
+    turned = people.sample(rows, shuffle=True, seed=1)
+    assert unchanged(Pair(people, partly(turned, fresh, KEPT), schema=SCHEMA)) == KEPT
+
+
+@pytest.mark.parametrize("rows", [1000, 500, 950])
+def test_other_people_of_the_same_population_keep_nothing(rows):
+    for seed in range(10):
+        first, second = (
+            examples.survey(size, seed=seed + 50 * k).select(COLUMNS)
+            for k, size in enumerate((1000, rows), 1)
+        )
+        assert unchanged(Pair(first, second, schema=SCHEMA)) == []
+
+
+@pytest.mark.parametrize("method", ["cart", "independent", "loglinear", "parametric"])
+def test_synthesizers_keep_nothing(people, method):
+    table = Table.from_frame(people, SCHEMA)
+    for seed in range(3):
+        assert unchanged(Pair(table, Candidate(method).make(table, seed=seed).table)) == []
+
+
+def test_a_column_by_which_both_files_are_sorted_is_not_taken_over():
+    data = {"group": np.repeat(["a", "b", "c"], 100), "x": np.random.default_rng(1).normal(size=300)}
+    other = {**data, "x": np.random.default_rng(2).normal(size=300)}
+    assert unchanged(Pair(data, other)) == []
+
+
+def test_the_first_screen_names_them_and_the_file_is_off_the_short_list(people, fresh):
+    """Three kept columns hardly move figures about whole records."""
+    others = examples.survey(400, seed=7).select(COLUMNS)
+    files = {"partial": partly(people, fresh, KEPT), "fresh": fresh}
+    found = compare(
+        people, files, SCHEMA, ["sex", "marital"], ["diagnosis"], others,
+        measures=None,
+    )  # fmt: skip
+    story = comparison_story(found)
+    assert any(
+        line.startswith("'partial': Taken over from the real people as they are: region, age and income.")
+        for line in story.released
+    )
+    assert any(line.startswith("'partial' is not on the short list") for line in story.refused), story.refused
+    assert found["partial"]["unique-matches"].value > 50
+    assert found["fresh"].unchanged == ()
+    assert "'fresh'" in story.decided[0]
+    alone = comparison_story(compare(people, {"partial": files["partial"]}, SCHEMA))
+    assert any("Each line holds facts of a real person." in line for line in alone.released)
+
+
+def test_the_command_line_names_them(tmp_path, people, fresh):
+    people.write_csv(tmp_path / "people.csv")
+    partly(people, fresh, KEPT).write_csv(tmp_path / "made.csv")
+    told = invoke(
+        "evaluate", str(tmp_path / "people.csv"), str(tmp_path / "made.csv"),
+        "--keys", "sex,age", "--measures", "replicated-uniques", "--json", "-q",
+    )  # fmt: skip
+    assert told.exit_code == 0, told.output
+    found = json.loads(told.stdout)
+    assert found["unchanged"] == KEPT
+    assert any("come out as in the original, person by person" in note for note in found["notes"])
+
+
+def test_tables_of_a_masked_file_are_told_in_the_detail_that_was_lost(people):
+    """Whoever asks for the plain tables alone is not told that a coarse file is as close as can be."""
+    table = Table.from_frame(people, SCHEMA)
+    asked = compare(table, {"coarse": Candidate("recode", {"column": "age", "width": 50}).make(table)},
+                    measures=["two-way-utility"])  # fmt: skip
+    assert asked["coarse"]["two-way-utility"].value < 0.1, "as masked nothing differs"
+    story = comparison_story(asked)
+    (line,) = (line for line in story.uses if line.startswith("Tables of two facts"))
+    whole = MEASURES["detail-utility"](asked["coarse"].pair).value
+    assert f": {whole:.3g} on a scale" in line
+    assert any("took away" in line for line in story.released)
