@@ -17,7 +17,7 @@ from dalenius.risk.distance.space import Index, Space
 from dalenius.risk.sampling import SEED
 
 TOO_NEAR = 0.6
-"""From here on people set aside are no strangers: about one in five is somebody in the data, hardly changed."""
+"""From here on people set aside are no strangers: about one in four is somebody in the data, hardly changed."""
 SURE = 4.0
 """Standard errors by which chance must be left behind."""
 LOOKED_AT = 1000
