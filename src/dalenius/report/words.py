@@ -122,7 +122,9 @@ def _lower(sentence: str) -> str:
 
 def _uses_by_file(comparison: Comparison) -> list[str]:
     results = {
-        n: tables for n, e in comparison.evaluations.items() if (tables := tables_of(_in_detail(e))) is not None
+        n: tables
+        for n, e in comparison.evaluations.items()
+        if (tables := tables_of(_in_detail(e))) is not None
     }
     lines = [
         "Learning, teaching, trying out programs, and first looks at a question; some files more than others."
