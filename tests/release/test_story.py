@@ -18,12 +18,13 @@ from dalenius import Result
 from dalenius.cli._console import Terminal
 from dalenius.cli.release import _show
 from dalenius.core.option import knobs
+from dalenius.core.replicates import mean_result
 from dalenius.core.result import Interval
 from dalenius.data import examples
 from dalenius.evaluation import compare
 from dalenius.evaluation.policy import Rule, judge
 from dalenius.release.outcome import MOST_MAPS, _on_map
-from dalenius.release.tell import _close, _worst
+from dalenius.release.tell import _worst, close_lines
 from dalenius.report.people import against_strangers
 from dalenius.report.story import LIKELY, chances, likely_lines
 from dalenius.report.words import comparison_story
@@ -167,13 +168,24 @@ def test_limits_that_chance_may_have_met_are_told_on_the_first_screen(released):
     rule = Rule.parse("DiSCO surely added <= 5 points")
     found = Result("disco", 24.0, "", unit="%", outside=20.0, added_interval=Interval(1.0, 9.0))
     judged = replace(released.chosen, findings=(judge(rule, "one", 1.0, [found]),))
-    (line,) = _close(judged)
+    (line,) = close_lines(judged)
     assert line == (
-        "One limit is met, but by no more than chance can do: people about whom something true could be read off "
-        "(measured 4 points, 95 % interval 1 to 9; limit 5 points). More people set aside would tell."
+        "One limit is met, but lies within the range of what was measured, so that chance had a say: people about whom "
+        "something true could be read off. Setting more people aside would tell."
     )
+    above = Result("disco", 26.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 9.0))
+    findings = (
+        judge(rule, "one", 1.0, [above]),
+        judge(Rule.parse("repU surely added <= 5 points"), "one", 1.0, [found]),
+    )
+    (line,) = close_lines(replace(released.chosen, findings=findings))
+    assert line.startswith("2 limits are met, but lie within")
+    assert (
+        "Beyond the limit, by less than chance can do, are people about whom something true could be read off "
+        "(6 points, limit 5 points)."
+    ) in line
     sure = Result("disco", 24.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 4.9))
-    assert not _close(replace(released.chosen, findings=(judge(rule, "one", 1.0, [sure]),)))
+    assert not close_lines(replace(released.chosen, findings=(judge(rule, "one", 1.0, [sure]),)))
 
 
 def test_files_side_by_side_are_each_told_against_strangers():
@@ -255,5 +267,22 @@ def test_a_file_lies_above_its_limit_on_the_map_where_it_misses_it(added, low):
     found = Result(
         "near-copies", 13.7 + added, "", outside=13.7, added_interval=Interval(low, 2 * added - low)
     )
-    limit = _on_map(rule, rule.bound(found), found)
+    limit = _on_map(rule, found, judge(rule, "one", 1.0, [found]))
     assert (found.added <= limit) == rule.met_by(found)
+
+
+def test_limits_on_the_map_are_those_of_every_file_that_was_made():
+    """Two files of one candidate: the map shows their mean, whose range is not the one that was judged."""
+    rule = Rule.parse("near-copies surely added <= 5 points")
+    for values, met in (((9.0, 9.6), True), ((4.0, 12.0), False)):
+        runs = [
+            Result("near-copies", 13.0 + v, "", outside=13.0, added_interval=Interval(v - 5, v + 5))
+            for v in values
+        ]
+        mean = mean_result(runs, "range")
+        finding = judge(rule, "one", 1.0, runs)
+        assert finding.met == met
+        assert (mean.added <= _on_map(rule, mean, finding)) == met
+    level = Rule.parse("dcr <= 70 %")
+    runs = [Result("dcr", v, "", unit="%", outside=50.0) for v in (60.0, 66.0)]
+    assert _on_map(level, mean_result(runs, "range"), judge(level, "one", 1.0, runs)) == 20.0

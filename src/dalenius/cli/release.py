@@ -15,7 +15,7 @@ from dalenius.cli._databases import holds_tables, load_database
 from dalenius.cli._input import load
 from dalenius.core.cost import Cost, duration, size
 from dalenius.core.errors import OptionError
-from dalenius.core.result import figure
+from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.atomic import write_text
 from dalenius.release import Plan, Release, forecast, read_plan, run_plan, template, verify_pack, write_pack
@@ -24,7 +24,7 @@ from dalenius.release.model_plan import is_model_plan, read_model_plan
 from dalenius.release.model_release import run_model_plan
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import pack_digest
-from dalenius.release.tell import unset_line
+from dalenius.release.tell import close_lines, unset_line
 from dalenius.release.template_tables import database_template
 from dalenius.release.verify import Verification, check_release
 
@@ -200,8 +200,17 @@ def _show_some(outcome: Release, several: Sequence[Judged], terminal: Terminal) 
         for name in names:
             found = [judged.figures.get(scenario, {}).get(name) for judged in several]
             grid.add_row(name, scenario, *("–" if r is None else figure(r.value, r.unit) for r in found))
+            if any(r is not None and r.added is not None for r in found):
+                grid.add_row("  the file adds", "", *(_added(r) for r in found))
     grid.add_row("policy", "", *("met" if judged.safe else "not met" for judged in several))
     terminal.say(grid)
+
+
+def _added(result: Result | None) -> str:
+    """What being in the data adds to what strangers reach."""
+    if result is None or result.added is None:
+        return "–"
+    return figure(result.added, "points" if result.unit == "%" else result.unit)
 
 
 def _show(outcome: Release, terminal: Terminal) -> None:
@@ -217,6 +226,9 @@ def _show(outcome: Release, terminal: Terminal) -> None:
         for line in judged.broken:
             terminal.note(f"{judged.candidate.name}: {line}")
     terminal.say(f"\n{outcome.why}")
+    if outcome.chosen is not None:
+        for line in close_lines(outcome.chosen):
+            terminal.say(line)
     if unset := unset_line(outcome.plan):
         terminal.say(unset)
 

@@ -80,10 +80,10 @@ def risk_facts(result: Result) -> dict[str, Any]:
     >>> risk_facts(Result("demo", 22.0, "", outside=20.0))["risk"]
     2.0
     """
-    title = result.info.title if result.info else result.name
+    title, unit = result.info.title if result.info else result.name, result.unit
     value, spread, original = result.value, result.interval, result.yardsticks.get("original")
     if result.added is not None:
-        title, original = f"{title}: what the file adds", None
+        title, original, unit = f"{title}: what the file adds", None, result.added_unit
         value, spread = max(result.added, 0.0), result.added_interval
     elif result.info is not None and result.info.better == "higher":  # downwards is better on every map
         top = result.info.bounds[1]
@@ -91,7 +91,10 @@ def risk_facts(result: Result) -> dict[str, Any]:
         value, original = turned(value, top), None
         spread = Interval(turned(spread.high, top), turned(spread.low, top)) if spread else None
     low, high = (max(spread.low, 0.0), max(spread.high, 0.0)) if spread else (None, None)
-    return {"risk": value, "risk_low": low, "risk_high": high, "risk_title": title, "original_risk": original}
+    return {
+        "risk": value, "risk_low": low, "risk_high": high, "risk_title": title, "risk_unit": unit,
+        "original_risk": original,
+    }  # fmt: skip
 
 
 class Frame:
@@ -103,7 +106,8 @@ class Frame:
         limits = [_highest(points, name) for name in ("utility", "utility_high", "utility_limit")]
         self.far = 1.25 * max(*limits[:2], min(limits[2], 3 * limits[0]), 1.0)
         tops = [_highest(points, name) for name in ("risk", "risk_high", "original_risk")]
-        self.top = 1.25 * max(*tops, 1.0)
+        # some room above nothing, so that chance does not look large; less where the scale itself ends below 1
+        self.top = 1.25 * max(*tops, min(_highest(points, "risk_limit") or 1.0, 1.0))
         self.reverse = self.first["utility_better"] == "lower"
 
     def x(self, name: str) -> alt.X:
@@ -232,4 +236,5 @@ def frontier(points: pl.DataFrame) -> list[bool]:
 
 def _ticks(top: float) -> list[float]:
     """Round numbers that read well on a scale that is linear near zero and logarithmic beyond."""
-    return [t for t in (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000) if t <= top]
+    fine = (0.05, 0.1, 0.2, 0.5) if top < 1 else ()
+    return [t for t in (0, *fine, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000) if t <= top]

@@ -170,6 +170,11 @@ class Result:
         """
         return self.beyond(self.value if self.level is None else self.level)
 
+    @property
+    def added_unit(self) -> str:
+        """Unit of what is added: the difference of two percentages is in points."""
+        return "points" if self.unit == "%" else self.unit
+
     def beyond(self, level: float) -> float | None:
         """By how much a level is worse than that of people outside the data."""
         if self.outside is None or (self.info is not None and self.info.family != "risk"):

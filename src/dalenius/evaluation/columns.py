@@ -150,7 +150,11 @@ def column_chart(bars: Bars | Sequence[Bars], protected: str | Sequence[str], wi
                 "value:N", sort=order, title=None, axis=alt.Axis(labelLimit=120, ticks=False, domain=False)
             ),
             yOffset=alt.YOffset("file:N", sort=["original", *names]),
-            x=alt.X("share:Q", title=None, axis=alt.Axis(format="%", tickCount=4)),
+            x=alt.X(
+                "share:Q",
+                title=None,
+                axis=alt.Axis(format="%", tickCount=4, labelOverlap="greedy", labelSeparation=6),
+            ),
             color=alt.Color("file:N", title=None, scale=scale, legend=None),
             tooltip=[alt.Tooltip("value"), alt.Tooltip("file"), alt.Tooltip("share:Q", format=".1%")],
         )

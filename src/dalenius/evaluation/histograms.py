@@ -148,7 +148,7 @@ def histogram_chart(bars: Bars, protected: str, width: int = 210, height: int = 
     """Original as dark bars, the protected file as a line over them; bins of different width by their area."""
     kind = "T" if bars.form == "moments" else "Q"
     base = alt.Chart(bars.data.to_arrow()).properties(width=width, height=height)
-    axis = alt.Axis(tickCount=4, labelOverlap="greedy", grid=False, labelFlush=True)
+    axis = alt.Axis(tickCount=4, labelOverlap="greedy", labelSeparation=8, grid=False, labelFlush=True)
     share = alt.Axis(format="~%", tickCount=3, domain=False)
     tip = [alt.Tooltip("value:N"), alt.Tooltip("file:N"), alt.Tooltip("share:Q", format=".1%")]
     first = (

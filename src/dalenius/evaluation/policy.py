@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dalenius.core.errors import OptionError
 from dalenius.core.registry import MeasureInfo
@@ -257,6 +257,13 @@ class Finding:
     unit: str = ""
     crossed: str = ""
     """The range of the figure, where the limit lies within it."""
+    measured: float = math.nan
+    """The figure before chance was given its due."""
+
+    @property
+    def beyond(self) -> bool:
+        """Whether what was measured is on the wrong side of the limit, met or not."""
+        return self.measured > self.bound if self.rule.upper else self.measured < self.bound
 
     @property
     def excess(self) -> float:
@@ -310,6 +317,7 @@ def judge(rule: Rule, scenario: str, share: float, results: Sequence[Result | No
     return Finding(
         rule, scenario, rule.met_by(worst, share), rule.said(worst, share), rule.value(worst, share),
         rule.bound(worst, share), worst.unit, rule.crossed(worst, share),
+        replace(rule, surely=False).value(worst, share),
     )  # fmt: skip
 
 

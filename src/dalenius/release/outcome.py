@@ -208,9 +208,9 @@ class Release:
         rules = [r for r in self.plan.policy if r.measure == measure and not r.expected]
         if result is None or not rules:
             return None
-        bounds = [r.bound(result) for r in rules]
         if result.added is not None:  # the map shows what the file adds
-            return min(_on_map(r, b, result) for r, b in zip(rules, bounds, strict=True))
+            return min(_on_map(rule, result, _finding(judged, rule, scenario)) for rule in rules)
+        bounds = [r.bound(result) for r in rules]
         info = described(measure)
         if info.family == "risk" and info.better == "higher":
             return turned(max(bounds), info.bounds[1])
@@ -253,12 +253,25 @@ class Release:
         return f"{head}{maps}{small_table(self.table, len(self.table))}{missed}"
 
 
-def _on_map(rule: Rule, bound: float, result: Result) -> float:
-    """A limit as what a file may add; one of what it surely adds leaves room for how well this file was measured."""
-    if not rule.added:
-        return result.beyond(bound) or 0.0
-    room = (result.added or 0.0) - rule.value(result) if rule.surely else 0.0
-    return bound if math.isnan(room) else bound + room
+def _finding(judged: Judged, rule: Rule, scenario: str) -> Finding | None:
+    """What a line says of a candidate; some lines are the same for every intruder and stand with the first."""
+    found = [f for f in judged.findings if f.rule == rule]
+    return next((f for f in found if f.scenario == scenario), found[0] if found else None)
+
+
+def _on_map(rule: Rule, result: Result, finding: Finding | None) -> float:
+    """A limit as what a file may add, so that a file lies above it where it misses it.
+
+    The map shows means; every file that was made is judged, and of what it adds perhaps only what is sure. Then the
+    limit is as far from the point as the worst figure is from the line.
+    """
+    added, bound = result.added or 0.0, rule.bound(result)
+    plain = bound if rule.added else result.beyond(bound) or 0.0
+    if finding is None or math.isnan(finding.value):
+        return plain
+    room = finding.bound - finding.value
+    kept = added + (room if rule.upper else -room)
+    return kept if rule.surely or (added <= plain) != (room >= 0 if rule.upper else room <= 0) else plain
 
 
 def _utility_ends(result: Result, info: MeasureInfo) -> dict[str, float | None]:

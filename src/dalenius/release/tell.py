@@ -80,20 +80,32 @@ def _decided(release: Release, chosen: Judged) -> list[str]:
         said = said.replace(
             "that the people responsible have set", "of the default policy, since the plan sets none"
         )
-    return [said, *_close(chosen), *notes, "Whether it goes out is for the people responsible to decide."]
+    return [
+        said,
+        *close_lines(chosen),
+        *notes,
+        "Whether it goes out is for the people responsible to decide.",
+    ]
 
 
-def _close(chosen: Judged) -> list[str]:
-    """The limits that the file meets, but that lie within the range of what was measured: chance decided."""
-    close = {f.rule.text: f for f in chosen.findings if f.met and f.crossed}
+def close_lines(chosen: Judged) -> list[str]:
+    """The limits that the file meets, but that lie within the range of what was measured: chance had a say."""
+    close = list({f.rule.text: f for f in chosen.findings if f.met and f.crossed}.values())
     if not close:
         return []
-    told = "; ".join(
-        f"{f.about} ({f.crossed}; limit {figure(f.bound, 'points' if f.rule.added and f.unit == '%' else f.unit)})"
-        for f in close.values()
-    )
-    limit = "One limit is" if len(close) == 1 else f"{len(close)} limits are"
-    return [f"{limit} met, but by no more than chance can do: {told}. More people set aside would tell."]
+    one = len(close) == 1
+    beyond = [
+        f"{f.about} ({figure(f.measured, unit)}, limit {figure(f.bound, unit)})"
+        for f in close
+        if f.beyond
+        for unit in ["points" if f.rule.added and f.unit == "%" else f.unit]
+    ]
+    above = f" Beyond the limit, by less than chance can do, are {joined(beyond)}." if beyond else ""
+    return [
+        f"{'One limit is' if one else f'{len(close)} limits are'} met, but {'lies' if one else 'lie'} within the range "
+        f"of what was measured, so that chance had a say: {joined([f.about for f in close])}.{above} "
+        "Setting more people aside would tell."
+    ]
 
 
 def unset_line(plan: Plan) -> str:

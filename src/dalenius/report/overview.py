@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from dalenius.core.result import figure
+from dalenius.core.result import Result, figure
 from dalenius.evaluation import HEADLINES, Comparison
 from dalenius.report.words import reading
 
@@ -26,9 +26,16 @@ def overview(comparison: Comparison) -> dict[str, Any]:
         cells = []
         for name in names:
             r = evaluation.results.get(name)
-            cells.append((figure(r.value, r.unit), reading(r), r.trusted) if r else ("–", "", True))
+            cells.append(
+                (figure(r.value, r.unit), reading(r), r.trusted, _adds(r)) if r else ("–", "", True, "")
+            )
         rows.append((candidate, cells))
     return {"head": head, "rows": rows}
+
+
+def _adds(result: Result) -> str:
+    """What the file adds to what strangers reach; empty where nobody outside the data was looked at."""
+    return "" if result.added is None else f"adds {figure(result.added, result.added_unit)}"
 
 
 def draw_points(
@@ -71,7 +78,7 @@ def pareto(points: pl.DataFrame | None) -> dict[str, Any] | None:
         rows.append(
             {
                 "name": mine["candidate"],
-                "risk": figure(mine["risk"], "%"),
+                "risk": figure(mine["risk"], mine.get("risk_unit", "%")),
                 "utility": figure(mine["utility"]),
                 "by": ", ".join(better),
             }

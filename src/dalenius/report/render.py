@@ -189,12 +189,21 @@ def _figure(result: Result, charts: Charts, public: bool, many: bool = False) ->
         "interval": str(result.interval) if result.interval else "",
         "interval_kind": result.interval.words if result.interval else "",
         "yardsticks": [(name, figure(value, result.unit)) for name, value in result.yardsticks.items()],
+        "adds": _adds(result),
         "sentence": result.sentence,
         "trusted": result.trusted,
         "reading": reading(result) or ("" if result.yardsticks else "no yardstick"),
         "chart": charts.add(result.chart) if result.chart and not public else None,
         "table": None if public else _rows(result, FEW_ROWS if many else MOST_ROWS),
     }
+
+
+def _adds(result: Result) -> str:
+    """What the file adds to what strangers reach, with its range."""
+    if result.added is None:
+        return ""
+    spread = f" {result.added_interval}" if result.added_interval else ""
+    return f"the file adds {figure(result.added, result.added_unit)}{spread}"
 
 
 def _may_be_drawn(pair: Pair, name: str) -> bool:

@@ -7,8 +7,8 @@ were moved are nearer. How often a stranger is nearer than a person in the data,
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
+from dalenius.core.later import stats
 from dalenius.core.random import Seed
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
@@ -35,7 +35,7 @@ def nearness(usual: AnyArray, strangers: AnyArray) -> float:
     first, second = usual[np.isfinite(usual)], strangers[np.isfinite(strangers)]
     if not len(first) or not len(second):
         return 0.5
-    ranks = rankdata(np.concatenate([first, second]))
+    ranks = stats.rankdata(np.concatenate([first, second]))
     pairs = len(first) * len(second)
     share = (ranks[: len(first)].sum() - len(first) * (len(first) + 1) / 2) / pairs
     error = np.sqrt((len(first) + len(second) + 1) / (12 * pairs))
