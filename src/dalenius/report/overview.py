@@ -27,13 +27,13 @@ def overview(comparison: Comparison) -> dict[str, Any]:
         for name in names:
             r = evaluation.results.get(name)
             cells.append(
-                (figure(r.value, r.unit), reading(r), r.trusted, _adds(r)) if r else ("–", "", True, "")
+                (figure(r.value, r.unit), reading(r), r.trusted, adds(r)) if r else ("–", "", True, "")
             )
         rows.append((candidate, cells))
     return {"head": head, "rows": rows}
 
 
-def _adds(result: Result) -> str:
+def adds(result: Result) -> str:
     """What the file adds to what strangers reach; empty where nobody outside the data was looked at."""
     return "" if result.added is None else f"adds {figure(result.added, result.added_unit)}"
 

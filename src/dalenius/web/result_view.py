@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from dalenius.core.maps import risk_utility_map
-from dalenius.core.result import figure
+from dalenius.core.result import Result, figure
 from dalenius.data.relations_check import torn_links
 from dalenius.evaluation.policy import described
 from dalenius.release import Judged, Release, read_plan
@@ -16,11 +16,13 @@ from dalenius.release.pack import tables_drawn, told
 from dalenius.release.run import work_folder
 from dalenius.release.several import whole_base
 from dalenius.report.charts import Charts
+from dalenius.report.overview import adds
 from dalenius.report.story import LIKELY
 from dalenius.web.workspace import Run
 
 MOST_MAPS = 3
 MOST_FIGURES = 5
+"""Figures in the row of a file, beside the one that the choice is made by."""
 PROPOSED = "What would be released?"
 """Nothing has left the machine when the page is read."""
 
@@ -48,7 +50,8 @@ def result_facts(release: Release, number: int = 0) -> dict[str, Any]:
             drawn = partial(risk_utility_map, points, *((540, 340) if n == 0 else (260, 190)))
             maps.append({"title": points["risk_title"][0], "chart": charts.add(drawn)})
     there = release.judged[0].figures[where]
-    names = [n for n in release.plan.measured if n in there][:MOST_FIGURES]
+    first = [n for n in release.plan.measured if n in there and n != release.plan.choose][:MOST_FIGURES]
+    names = [*first, *([release.plan.choose] if release.plan.choose in there else [])]
     return {
         "maps": maps,
         "heads": [(described(n).title, described(n).better, described(n).family) for n in names],
@@ -70,8 +73,15 @@ def _row(release: Release, judged: Judged, where: str, names: list[str]) -> dict
     results = judged.figures[where]
     return {
         "name": judged.candidate.name,
-        "cells": [figure(results[n].value, results[n].unit) if n in results else "–" for n in names],
+        "cells": [_cell(results.get(n)) for n in names],
         "safe": judged.safe,
         "findings": judged.findings,
         "chosen": release.chosen is not None and release.chosen.candidate == judged.candidate,
     }
+
+
+def _cell(result: Result | None) -> tuple[str, str]:
+    """A figure, and what the file adds to what strangers reach."""
+    if result is None:
+        return "–", ""
+    return figure(result.value, result.unit), adds(result)
