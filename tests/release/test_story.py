@@ -170,20 +170,17 @@ def test_limits_that_chance_may_have_met_are_told_on_the_first_screen(released):
     judged = replace(released.chosen, findings=(judge(rule, "one", 1.0, [found]),))
     (line,) = close_lines(judged)
     assert line == (
-        "One limit is met, but lies within the range of what was measured, so that chance had a say: people about whom "
-        "something true could be read off. Setting more people aside would tell."
+        "Measured within the limit, by less than chance can do: people about whom something true could be read off. "
+        "Setting more people aside would tell."
     )
     above = Result("disco", 26.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 9.0))
-    findings = (
-        judge(rule, "one", 1.0, [above]),
-        judge(Rule.parse("repU surely added <= 5 points"), "one", 1.0, [found]),
-    )
-    (line,) = close_lines(replace(released.chosen, findings=findings))
-    assert line.startswith("2 limits are met, but lie within")
-    assert (
-        "Beyond the limit, by less than chance can do, are people about whom something true could be read off "
-        "(6 points, limit 5 points)."
-    ) in line
+    other = Rule.parse("repU surely added <= 5 points")
+    findings = (judge(rule, "one", 1.0, [above]), judge(other, "one", 1.0, [found]))
+    assert close_lines(replace(released.chosen, findings=findings)) == [
+        "Measured beyond the limit, by less than chance can do: people about whom something true could be read off "
+        "(6 points, limit 5 points). Measured within the limit, by less than chance can do: people who seem to be found. "
+        "Setting more people aside would tell."
+    ]
     sure = Result("disco", 24.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 4.9))
     assert not close_lines(replace(released.chosen, findings=(judge(rule, "one", 1.0, [sure]),)))
 

@@ -91,21 +91,19 @@ def _decided(release: Release, chosen: Judged) -> list[str]:
 def close_lines(chosen: Judged) -> list[str]:
     """The limits that the file meets, but that lie within the range of what was measured: chance had a say."""
     close = list({f.rule.text: f for f in chosen.findings if f.met and f.crossed}.values())
-    if not close:
-        return []
-    one = len(close) == 1
     beyond = [
         f"{f.about} ({figure(f.measured, unit)}, limit {figure(f.bound, unit)})"
         for f in close
         if f.beyond
         for unit in ["points" if f.rule.added and f.unit == "%" else f.unit]
     ]
-    above = f" Beyond the limit, by less than chance can do, are {joined(beyond)}." if beyond else ""
-    return [
-        f"{'One limit is' if one else f'{len(close)} limits are'} met, but {'lies' if one else 'lie'} within the range "
-        f"of what was measured, so that chance had a say: {joined([f.about for f in close])}.{above} "
-        "Setting more people aside would tell."
+    within = [f.about for f in close if not f.beyond]
+    told = [
+        f"Measured {where} the limit, by less than chance can do: {joined(listed)}."
+        for where, listed in (("beyond", beyond), ("within", within))
+        if listed
     ]
+    return [" ".join([*told, "Setting more people aside would tell."])] if told else []
 
 
 def unset_line(plan: Plan) -> str:
