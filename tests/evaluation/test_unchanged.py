@@ -13,6 +13,7 @@ from dalenius.counts.measure import MEASURES
 from dalenius.counts.unchanged import unchanged
 from dalenius.data import Table, examples
 from dalenius.evaluation import compare
+from dalenius.evaluation.policy import RISKS, Rule
 from dalenius.report.words import comparison_story
 from dalenius.synth import Candidate
 from tests.release.conftest import invoke
@@ -116,3 +117,15 @@ def test_tables_of_a_masked_file_are_told_in_the_detail_that_was_lost(people):
     whole = MEASURES["detail-utility"](asked["coarse"].pair).value
     assert f": {whole:.3g} on a scale" in line
     assert any("took away" in line for line in story.released)
+
+
+def test_the_limit_is_about_the_kept_columns_whatever_was_asked_for(people, fresh):
+    """Whoever asks for unique rows as papers count them gets that figure; the limit is still held."""
+    others = examples.survey(400, seed=7).select(COLUMNS)
+    asked = [*(Rule.parse(line).measure for line in RISKS), "unique-matches"]
+    found = compare(
+        people, {"partial": partly(people, fresh, KEPT), "fresh": fresh}, SCHEMA, ["sex", "marital"], ["diagnosis"],
+        others, measures=asked,
+    )  # fmt: skip
+    assert found["partial"]["unique-matches"].value < 20, "on all columns"
+    assert "'partial' is not on the short list" in " ".join(comparison_story(found).refused)

@@ -178,8 +178,8 @@ def test_limits_that_chance_may_have_met_are_told_on_the_first_screen(released):
     findings = (judge(rule, "one", 1.0, [above]), judge(other, "one", 1.0, [found]))
     assert close_lines(replace(released.chosen, findings=findings)) == [
         "Measured beyond the limit, by less than chance can do: people about whom something true could be read off "
-        "(6 points, limit 5 points). Measured within the limit, by less than chance can do: people who seem to be found. "
-        "Setting more people aside would tell."
+        "(6 points, limit 5 points). Measured within the limit, by less than chance can do: people who seem to be "
+        "found. Setting more people aside would tell."
     ]
     sure = Result("disco", 24.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 4.9))
     assert not close_lines(replace(released.chosen, findings=(judge(rule, "one", 1.0, [sure]),)))

@@ -10,7 +10,7 @@ from dalenius.core.maps import frontier
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MASKED, MEASURES
 from dalenius.evaluation import Comparison, Evaluation, refusals
-from dalenius.evaluation.policy import KEPT, RISKS, Finding
+from dalenius.evaluation.policy import KEPT, KEPT_MEASURE, RISKS, Finding
 from dalenius.report.story import Story, chances, joined, likely_lines, wrong_lines
 from dalenius.report.uses import masked_lines, tables_of, use_lines
 from dalenius.utility.tables import reading as table_reading
@@ -187,7 +187,10 @@ def _in_detail(evaluation: Evaluation) -> dict[str, Result]:
 
 def _missed(evaluation: Evaluation) -> list[Finding]:
     """The default limits that a file does not keep to; one more where columns of real people come out as they were."""
-    return refusals(evaluation.results, (*RISKS, KEPT) if evaluation.unchanged else RISKS)
+    if not evaluation.unchanged:
+        return refusals(evaluation.results)
+    kept = MEASURES[KEPT_MEASURE](evaluation.pair, columns=list(evaluation.unchanged))
+    return refusals({**evaluation.results, KEPT_MEASURE: kept}, (*RISKS, KEPT))
 
 
 def _taken_over(evaluation: Evaluation) -> str:
