@@ -122,10 +122,17 @@ def test_tables_of_a_masked_file_are_told_in_the_detail_that_was_lost(people):
 def test_the_limit_is_about_the_kept_columns_whatever_was_asked_for(people, fresh):
     """Whoever asks for unique rows as papers count them gets that figure; the limit is still held."""
     others = examples.survey(400, seed=7).select(COLUMNS)
-    asked = [*(Rule.parse(line).measure for line in RISKS), "unique-matches"]
+    asked = [*(Rule.parse(line).measure for line in RISKS), "unique-matches", "two-way-utility"]
     found = compare(
         people, {"partial": partly(people, fresh, KEPT), "fresh": fresh}, SCHEMA, ["sex", "marital"], ["diagnosis"],
         others, measures=asked,
     )  # fmt: skip
     assert found["partial"]["unique-matches"].value < 20, "on all columns"
     assert "'partial' is not on the short list" in " ".join(comparison_story(found).refused)
+
+
+def test_numbers_that_differ_in_their_last_digits_are_taken_over_too(people, fresh):
+    hair = people.with_columns(
+        pl.col("income") * (1 + 1e-7 * pl.Series(np.random.default_rng(1).normal(size=1000)))
+    )
+    assert unchanged(Pair(people, partly(hair, fresh, KEPT), schema=SCHEMA)) == KEPT

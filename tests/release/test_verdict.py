@@ -276,6 +276,9 @@ def test_nobody_is_called_made_up_who_comes_out_whole():
         "membership-distance": Result("membership-distance", 0.5, ""),
     }
     assert copies_nobody(near)
+    few = Result("identical-matches", 1.0, "", unit="%", outside=0.0, added_interval=Interval(0.3, 1.8))
+    assert not refusals(near | {"identical-matches": few}, RISKS[:1]), "a limit lets them pass"
+    assert not copies_nobody(near | {"identical-matches": few}), "and yet they are real people"
     ways = {"cart": {}, "recode": {"column": "age", "width": 10}, "bootstrap": {}}
     judged = [Judged(Candidate(way, options), ({"one": near},), {}, (), {}) for way, options in ways.items()]
     assert [each.made_up for each in judged] == [True, False, False], "masked records are somebody's"
@@ -328,7 +331,10 @@ def test_a_candidate_whose_use_cannot_be_measured_is_not_chosen(tmp_path, names)
     assert _choice(plan, [j for j in judged if j is not chosen])[0] is None
 
 
-HOSTILE = ["other order", "few real rows", "one real row", "near copies", "a fifth near", "rounded", "thrice"]
+HOSTILE = [
+    "other order", "few real rows", "one real row", "near copies", "a fifth near", "rounded", "thrice", "last digits",
+    "one column shuffled", "half real", "one in twenty", "rare groups", "resampled columns",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -344,6 +350,9 @@ def test_real_people_in_disguise_are_refused(people, kind):
     years = pl.Series("by", np.random.default_rng(1).choice([-1, 1], len(inside)))
     moved = inside.with_columns((pl.col("age") + years).alias("age"))
     alone = inside.filter(pl.struct(pl.all()).is_unique())
+    fresh = examples.survey(1200, seed=9).select(people.columns)
+    hair = inside.with_columns(pl.col("income") * (1 + 1e-6))
+    rare = inside.filter(pl.len().over("diagnosis") < 15)
     made = {
         "other order": inside.select(people.columns[::-1]),
         "few real rows": inside[:20],
@@ -352,6 +361,14 @@ def test_real_people_in_disguise_are_refused(people, kind):
         "a fifth near": pl.concat([moved[:240], examples.survey(960, seed=9).select(people.columns)]),
         "rounded": inside.with_columns((pl.col("income") / 100).round() * 100),
         "thrice": inside.sample(3600, with_replacement=True, seed=1),
+        "last digits": pl.concat([hair[:60], fresh[60:]], how="vertical_relaxed"),
+        "one column shuffled": inside.with_columns(pl.col("income").shuffle(seed=1)),
+        "half real": pl.concat([inside[:600], fresh[600:]]),
+        "one in twenty": pl.concat([inside[:60], fresh[60:]]),
+        "rare groups": pl.concat([rare, fresh[len(rare) :]]),
+        "resampled columns": inside.sample(1200, with_replacement=True, seed=2)
+        .select("region", "age", "income", "sex", "marital")
+        .hstack(fresh.select("health", "diagnosis")),
     }[kind]
     measures = [Rule.parse(line).measure for line in RISKS]
     keys, targets = ["sex", "age", "region", "marital"], ["diagnosis", "income"]

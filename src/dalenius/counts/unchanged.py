@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalenius.core.random import generator
+from dalenius.counts.rounded import alike_codes, alike_rows
 from dalenius.data.vector import AnyArray, IntArray
 
 if TYPE_CHECKING:
@@ -50,14 +51,13 @@ def unchanged(pair: Pair) -> list[str]:
 
 def _tells(pair: Pair, name: str) -> bool:
     """Whether a column differs between people at all."""
-    codes = pair.categories(name, grouped=False).original.codes
+    codes = alike_codes(pair, name)[0].codes
     return bool((codes != codes[0]).any())
 
 
 def _in_place(pair: Pair, name: str) -> bool:
     """Whether a column is the same in row after row, and not only because both files are sorted by it."""
-    aligned = pair.categories(name, grouped=False)
-    first, second = aligned.original.codes, aligned.protected.codes
+    first, second = (file.codes for file in alike_codes(pair, name)[:2])
     if len(first) != len(second) or np.mean(first == second) < SAME:
         return False
     differ = len(first) * (1 - ((np.bincount(first) / len(first)) ** 2).sum())
@@ -78,14 +78,14 @@ def _together(pair: Pair, columns: Sequence[str]) -> list[str]:
         for name in alone:
             if name != start and _held(pair, [*found, name]):
                 found.append(name)
-        groups = len(pair.groups(found, grouped=False, keep=False))
+        groups = len(alike_rows(pair, found))
         if len(found) > 1 and groups > kinds and not _by_chance(pair, found):
             best, kinds = found, groups
     return [name for name in columns if name in best]
 
 
 def _counts(pair: Pair, columns: Sequence[str]) -> tuple[IntArray, IntArray]:
-    groups = pair.groups(columns, grouped=False, keep=False)
+    groups = alike_rows(pair, columns)
     return (
         np.bincount(groups.original, minlength=len(groups)),
         np.bincount(groups.protected, minlength=len(groups)),

@@ -20,6 +20,7 @@ from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.core.style import HOLDOUT, ORIGINAL
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
+from dalenius.counts.rounded import match_alike
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.fellows import to_two_units
@@ -167,7 +168,8 @@ def _chart(near: AnyArray, far: AnyArray) -> alt.TopLevelMixin:
     title="Identical rows",
     family="risk",
     dimension="copying",
-    meaning="Share of original records that occur whole, with every column alike, in the protected file.",
+    meaning="Share of original records that occur whole, with every column alike, in the protected file; numbers alike "
+    "to a thousandth of their usual range.",
     better="lower",
     bounds=(0, 100),
     unit="%",
@@ -182,7 +184,8 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
     >>> identical_matches(pair).value, identical_matches(pair).trusted
     (50.0, False)
     """
-    match, units = pair.match(compared_columns(pair)), pair.units
+    columns, units = compared_columns(pair), pair.units
+    match = pair.match(columns) if pair.streams else match_alike(pair, columns)
     groups, there = match.groups, match.protected > 0
     value = match.share(there)
     told = compared(match.inside(there), match.outside(there))
