@@ -209,3 +209,15 @@ def test_a_reader_that_goes_away_is_no_error():
     done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert "error" not in done.stderr.lower()
+
+
+@pytest.mark.parametrize("command", ["schema", "check"])
+def test_a_name_that_is_no_text_is_told(tmp_path, command):
+    """Old disks hold names in other encodings: the file is named as far as can be, and nothing crashes."""
+    odd = os.fsencode(tmp_path) + b"/caf\xe9.csv"
+    with open(odd, "wb") as stream:
+        stream.write(b"a,b\n1,2\n")
+    run = [sys.executable, "-c", "from dalenius.cli import app; app()"]
+    done = subprocess.run([*run, command, odd], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "caf\\xe9.csv: the name is not UTF-8; rename the file or folder" in done.stderr

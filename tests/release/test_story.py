@@ -256,6 +256,11 @@ def test_figures_fit_a_terminal_of_80_columns_without_broken_words(released, mon
     for word in (*measures, *(word for j in released.judged for word in j.candidate.name.split())):
         assert word in seen, word
     assert sum(line.strip().startswith("policy ") for line in lines) == -(-len(released.judged) // 4)
+    beside = [line.split() for line in lines if line.strip().startswith("adds ")]
+    found = released.judged[0].figures[released.plan.scenarios[0].name]
+    assert f"{found['disco'].added:+.3g}" in [row[1] for row in beside], (
+        "what is added stands under each level"
+    )
 
 
 @pytest.mark.parametrize(("added", "low"), [(6.2, 3.0), (6.2, 5.5), (11.0, -2.0), (4.0, 1.0), (9.9, 4.9)])

@@ -201,16 +201,14 @@ def _show_some(outcome: Release, several: Sequence[Judged], terminal: Terminal) 
             found = [judged.figures.get(scenario, {}).get(name) for judged in several]
             grid.add_row(name, scenario, *("–" if r is None else figure(r.value, r.unit) for r in found))
             if any(r is not None and r.added is not None for r in found):
-                grid.add_row("  the file adds", "", *(_added(r) for r in found))
+                grid.add_row("  adds", "", *(_added(r) for r in found))
     grid.add_row("policy", "", *("met" if judged.safe else "not met" for judged in several))
     terminal.say(grid)
 
 
 def _added(result: Result | None) -> str:
-    """What being in the data adds to what strangers reach."""
-    if result is None or result.added is None:
-        return "–"
-    return figure(result.added, "points" if result.unit == "%" else result.unit)
+    """What being in the data adds to what strangers reach, short enough for four files beside each other."""
+    return "–" if result is None or result.added is None else f"{result.added:+.3g}"
 
 
 def _show(outcome: Release, terminal: Terminal) -> None:
