@@ -30,6 +30,7 @@ from dalenius.tables import (
 from dalenius.tables import unions as looked_for
 from dalenius.tables.model import Records
 from dalenius.tables.unions import failing_unions
+from tests import LONG
 
 MANY = [(area, f"{area}{i}", 50 + i) for area in "ZW" for i in range(6)]
 PAIR = [("X", "A", 100), ("X", "B", 100), ("Y", "A", 150), ("Y", "B", 90), *MANY]
@@ -245,3 +246,57 @@ def test_whoever_is_second_is_tried_by_name(where, seats, monkeypatch):
     assert hit or seats == 1
     assert hit or where == "in one of them only"  # the one who has most in all comes first
     assert complete == (seats > 1)
+
+
+def read_by_insiders(result: Suppression) -> int:
+    """Sums of others' inner cells that a contributor computes with those it has alone, and that are 10 % one firm's."""
+    model, records = result.model, result.model.records
+    held = np.zeros((len(model.counts), int(records.contributor.max()) + 1))
+    np.add.at(held, (records.inner, records.contributor), records.value)
+    shown = model.matrix.toarray().astype(float)[:, ~result.suppressed]
+    found = 0
+    for who in range(held.shape[1]):
+        own = np.flatnonzero((held[:, who] > 0) & ((held > 0).sum(axis=1) == 1))
+        _, sizes, right = np.linalg.svd(np.hstack([shown, np.eye(len(held))[:, own]]).T)
+        null = right[int((sizes > 1e-9).sum()) :].T
+        free = np.flatnonzero(np.abs(null).max(axis=1, initial=0.0) > 1e-9)
+        tried = (np.arange(1, 2 ** len(free))[:, None] >> np.arange(len(free))) & 1
+        known = tried[np.abs(tried @ null[free]).max(axis=1, initial=0.0) < 1e-7]
+        parts = known @ held[free]
+        parts[:, who] = 0.0
+        parts = np.sort(parts, axis=1)[:, ::-1]
+        found += int(((parts[:, 0] > 0) & (parts[:, 1:].sum(axis=1) < 0.1 * parts[:, 0] - 1e-9)).sum())
+    return found
+
+
+def singles(seed: int) -> TableModel:
+    """Tables in which many inner cells are one firm's."""
+    rng = np.random.default_rng(seed)
+    areas, branches = int(rng.integers(2, 4)), int(rng.integers(3, 5))
+    firms = [f"f{i}" for i in range(int(rng.integers(4, 9)))]
+    rows = [
+        (f"R{r}", f"B{b}", str(firm), int(np.exp(rng.normal(3, 1.5))) + 1)
+        for r, b in itertools.product(range(areas), range(branches))
+        for firm in rng.choice(
+            firms, size=min(int(rng.choice([1, 1, 1, 2, 3, 5])), len(firms)), replace=False
+        )
+    ]
+    return table(rows, ("r", "b", "firm", "v"), ("r", "b"))
+
+
+def test_a_firm_reads_nobodys_sum_with_its_own_cells(monkeypatch):
+    """x + z − y follows, y is firm B's alone, and x + z is one other firm's: B reads it."""
+    made = [singles(seed) for seed in (18, 34, 55, 87, 98)]
+    assert not any(read_by_insiders(protect(model)) for model in made)
+    monkeypatch.setattr(
+        looked_for,
+        "insider_sums",
+        lambda records, owners, seen, rules: (sp.csc_matrix((seen.shape[0], 0)), True),
+    )
+    assert all(read_by_insiders(protect(model)) for model in made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [crossed, singles])
+def test_no_firm_reads_anothers_sum_in_many_tables(make):
+    assert [seed for seed in range(1000 if LONG else 60) if read_by_insiders(protect(make(seed)))] == []

@@ -41,7 +41,7 @@ class Concentration(NamedTuple):
 
 
 @dataclass
-class _Budget:
+class Budget:
     """Programs left, and whether any had to be left out."""
 
     left: int = MOST_PROGRAMS
@@ -66,17 +66,17 @@ def searched(views: Sequence[Records | None], seen: Any, rules: Sequence[Any]) -
     rules
         Rules about contributors: with ``concentrations``, or ``max_n`` for those who are few.
     """
-    budget = _Budget()
+    budget = Budget()
     found: list[Any] = []
-    for block in _blocks(seen, budget):
+    for block in blocks(seen, budget):
         for records in views:
             if records is not None:
-                found += block.sums(_Parts.of(records, block.rows), rules, budget)
+                found += block.sums(Parts.of(records, block.rows), rules, budget)
     columns = sp.hstack(found) if found else sp.csc_matrix((seen.shape[0], 0), dtype=np.int64)
     return sp.csc_matrix(columns, dtype=np.int64), budget.complete
 
 
-def _blocks(seen: Any, budget: _Budget) -> Iterator[_Block]:
+def blocks(seen: Any, budget: Budget) -> Iterator[Block]:
     """Inner cells that published cells tie together."""
     seen = sp.csc_matrix(seen)
     rows = np.unique(seen.indices)
@@ -88,11 +88,11 @@ def _blocks(seen: Any, budget: _Budget) -> Iterator[_Block]:
             budget.complete = False
         elif len(mine) > 1:
             columns = np.flatnonzero(label[seen.shape[0] :] == number)
-            yield _Block(seen.shape[0], mine, sp.csr_matrix(seen[:, columns])[mine].astype(np.float64))
+            yield Block(seen.shape[0], mine, sp.csr_matrix(seen[:, columns])[mine].astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class Parts:
     """Inner cells of a block × contributors: what each holds, who is there at all, and the total."""
 
     held: Floats
@@ -101,7 +101,8 @@ class _Parts:
     asked: Ints
 
     @classmethod
-    def of(cls, records: Records, rows: Ints) -> _Parts:
+    def of(cls, records: Records, rows: Ints) -> Parts:
+        """Add up the records behind some inner cells."""
         place = np.searchsorted(rows, records.inner)
         place[place == len(rows)] = 0
         mine = np.flatnonzero(rows[place] == records.inner)
@@ -138,14 +139,14 @@ class _Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
+class Block:
     """Inner cells tied together by published cells, and the programs over them."""
 
     size: int
     rows: Ints
     seen: Any
 
-    def sums(self, parts: _Parts, rules: Sequence[Any], budget: _Budget) -> list[Any]:
+    def sums(self, parts: Parts, rules: Sequence[Any], budget: Budget) -> list[Any]:
         """Sums that may break one of the rules."""
         found: list[Floats | None] = []
         for rule in rules:
@@ -153,10 +154,10 @@ class _Block:
                 found += self._concentrated(parts, form, budget)
             if hasattr(rule, "max_n"):
                 found += self._few(parts, rule.max_n, budget)
-        whole = [_whole(u) for u in found if u is not None]
-        return [self._column(u) for u in whole if u is not None]
+        whole = [whole_sum(np.maximum(u, 0.0)) for u in found if u is not None]
+        return [self.column(u) for u in whole if u is not None]
 
-    def _concentrated(self, parts: _Parts, form: Concentration, budget: _Budget) -> list[Floats | None]:
+    def _concentrated(self, parts: Parts, form: Concentration, budget: Budget) -> list[Floats | None]:
         found: list[Floats | None] = []
         for lead in range(parts.held.shape[1]):
             if form.kind and parts.asked[lead] != form.kind:
@@ -167,7 +168,7 @@ class _Block:
                 continue
             best = self._best(most, budget)
             found.append(best)
-            if best is not None and form.beside == 1 and not _is_broken(parts, best, form):
+            if best is not None and form.beside == 1 and not is_broken(parts, best, form):
                 seats = parts.seats(lead)
                 budget.complete &= len(seats) <= MOST_SEATS
                 found += [
@@ -175,7 +176,7 @@ class _Block:
                 ]
         return found
 
-    def _few(self, parts: _Parts, most: int, budget: _Budget) -> list[Floats | None]:
+    def _few(self, parts: Parts, most: int, budget: Budget) -> list[Floats | None]:
         """Sums of the inner cells of every few contributors who fill an inner cell."""
         small = np.flatnonzero((parts.there.sum(axis=1) <= most) & parts.there.any(axis=1))
         sets = {frozenset(np.flatnonzero(parts.there[row]).tolist()) for row in small.tolist()}
@@ -189,8 +190,13 @@ class _Block:
                 found.append(self._best(np.ones(len(self.rows)), budget, allowed))
         return found
 
-    def _best(self, weight: Floats, budget: _Budget, allowed: Bools | None = None) -> Floats | None:
+    def _best(self, weight: Floats, budget: Budget, allowed: Bools | None = None) -> Floats | None:
         """The sum u = seen @ y, u ≥ 0, Σu = 1, of the largest weight, if that is not below 0."""
+        mix = self.mixed(weight, budget, allowed)
+        return None if mix is None else np.asarray(self.seen @ mix, np.float64)
+
+    def mixed(self, weight: Floats, budget: Budget, allowed: Bools | None = None) -> Floats | None:
+        """How often each published cell is taken in that sum."""
         if not budget.spend():
             return None
         top = np.inf if allowed is None else np.where(allowed, np.inf, 0.0)
@@ -201,24 +207,26 @@ class _Block:
         )  # fmt: skip
         if answer.x is None or -answer.fun < -1e-9 * np.abs(weight).max():
             return None
-        return np.asarray(self.seen @ answer.x, np.float64)
+        return np.asarray(answer.x, np.float64)
 
-    def _column(self, whole: Ints) -> Any:
+    def column(self, whole: Ints) -> Any:
+        """A sum as a column over all inner cells."""
         there = np.flatnonzero(whole)
         return sp.csc_matrix(
             (whole[there], (self.rows[there], np.zeros(len(there), np.int64))), shape=(self.size, 1)
         )
 
 
-def _is_broken(parts: _Parts, sums: Floats, form: Concentration) -> bool:
+def is_broken(parts: Parts, sums: Floats, form: Concentration) -> bool:
+    """Whether a sum of the block's inner cells breaks a rule."""
     held = np.sort(sums @ parts.held)[::-1]
     return bool(form.lead * held[0] + held[1 : 1 + form.beside].sum() > form.share * (sums @ parts.total))
 
 
-def _whole(sums: Floats) -> Ints | None:
+def whole_sum(sums: Floats) -> Ints | None:
     """The same sum in whole numbers."""
-    sums = np.where(sums > 1e-9, sums, 0.0)
-    scaled = sums / sums[sums > 0].min()
+    sums = np.where(np.abs(sums) > 1e-9, sums, 0.0)
+    scaled = sums / np.abs(sums[sums != 0]).min()
     for factor in DENOMINATORS:
         rounded = np.rint(factor * scaled)
         if np.abs(rounded - factor * scaled).max() < 1e-6:

@@ -7,7 +7,8 @@ single contributors).
 
 Looked at in every table: each published cell less all that is known inside it, and each published cell less its
 published parts along each dimension, down to any level. Where a block of suppressed cells is not too large, linear
-programs look at every combination of published cells with a result that takes no inner cell away (`union_programs`).
+programs look at every combination of published cells with a result that takes no inner cell away (`union_programs`),
+and at those that take away inner cells of one contributor only, who knows them (`union_insiders`).
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ import polars as pl
 import scipy.sparse as sp
 
 from dalenius.published.nullspace import NullSpace
-from dalenius.tables.contributions import levels
+from dalenius.tables.contributions import levels, single_owners
 from dalenius.tables.hierarchy import Hierarchy
 from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.protected import restrict, without_repeats
 from dalenius.tables.protection import PrimaryRule
 from dalenius.tables.rules import Except
+from dalenius.tables.union_insiders import insider_sums
 from dalenius.tables.union_programs import searched
 
 
@@ -103,7 +105,11 @@ def failing_unions(
     if found.shape[1]:
         return Unions(found)
     more, complete = searched([level.records for level in levels(model)], seen, asked)
-    return Unions(_failing(model, more, asked, space), complete)
+    found = _failing(model, more, asked, space)
+    if found.shape[1]:
+        return Unions(found, complete)
+    inside, tried = insider_sums(model.records.by_holding(), single_owners(model), seen, asked)
+    return Unions(inside[:, np.flatnonzero(space.computable(inside))], complete and tried)
 
 
 def _over_sums(rule: PrimaryRule) -> PrimaryRule | None:
