@@ -20,9 +20,11 @@ from dalenius.outputs.differencing import (
     atoms_of,
     finer,
     fresh_groups,
+    kinds_of_some,
     moved_groups,
     pair_groups,
     small_groups,
+    some_units,
     whole_columns,
 )
 from dalenius.outputs.disguise import (
@@ -35,13 +37,12 @@ from dalenius.outputs.disguise import (
     strangers,
 )
 from dalenius.outputs.guarding import guards_fall
-from dalenius.outputs.partition import Partition, fineness
+from dalenius.outputs.partition import Layer, Partition, fineness
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools, Floats, Ints
-from dalenius.outputs.remainder import alike, shape_of, telling
+from dalenius.outputs.remainder import Left, alike, shape_of, telling
 from dalenius.outputs.told import Beside, Told
 from dalenius.tables import Dominance, PPercent
-from dalenius.tables._largest import largest_in_rows
 
 if TYPE_CHECKING:
     from dalenius.outputs.memory import Earlier, Memory
@@ -109,6 +110,7 @@ class Comparison:
         self.form = out.form
         self.fine = fineness(out.merged or out.query)
         self.near: list[tuple[float, Earlier]] = []
+        self.some: dict[str, Layer] = {}
         self.seen: dict[str, bool] = {}
         self.complete, self.together, self.groups = True, 0, False
 
@@ -138,6 +140,7 @@ class Comparison:
         if earlier.digest == self.digest and not linear:
             return  # the same people in the same cells
         old = self.memory.read(earlier.digest)
+        self.some[earlier.digest] = some_units(old.layers[0])
         simple = old.simple and self.part.simple
         if not simple or (self.part.cells + 1) * (old.cells + 1) > MOST_PAIRS:
             self.near.append((1.0, earlier))
@@ -336,6 +339,9 @@ class Comparison:
         for _, each in sorted(self.near, key=lambda pair: pair[0]):
             if each.digest in chosen:
                 continue
+            few = self.some.get(each.digest)
+            if few is not None and kinds_of_some(some_units(kinds), few) > MOST_ATOMS:
+                continue  # seen without reading it again
             work += len(kinds)
             if work > MOST_WORK:
                 break
@@ -423,7 +429,7 @@ class Comparison:
     ) -> None:
         for cell in cells:
             left = sums[codes == cell]
-            parts = _Left(left)
+            parts = Left(left)
             limits = [(self.policy.nk_n, 100 * self.policy.nk_k)]
             rules = (Dominance(limits, strict=not self.policy.nk_inclusive), PPercent(100 * self.policy.p))
             enough = len(left) >= self.policy.threshold
@@ -460,16 +466,6 @@ class Comparison:
 
     def _line(self, earlier: Earlier) -> str:
         return f"with {earlier.told}: {self._words()}"
-
-
-class _Left:
-    """What a difference leaves, as the rules of tables see it."""
-
-    def __init__(self, values: Floats) -> None:
-        self.values, self.total, self.number = values, np.array([values.sum()]), np.array([len(values)])
-
-    def largest_sum(self, count: int) -> Floats:
-        return largest_in_rows(np.array([0, len(self.values)]), self.values, count).sum(axis=1)
 
 
 def words_of(variable: str | None) -> set[str]:

@@ -32,6 +32,8 @@ MOST_TRIED = 200_000
 """Combinations of groups that are tried."""
 MOST_WORK = 50_000_000
 """The same, times the atoms they are tried on."""
+SOME = 65_536
+"""Units by which it is seen that there are too many kinds of people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +256,23 @@ def finer(kinds: Ints, number: int, layer: Layer, codes: int) -> tuple[Ints, int
         return both.ravel(), len(every)
     there = np.bincount(both, minlength=number * codes) > 0
     return (np.cumsum(there) - 1)[both], int(there.sum())
+
+
+def some_units(layer: Layer) -> Layer:
+    """Every so manieth unit, at most `SOME` of them."""
+    return np.ascontiguousarray(layer[:: max(-(-len(layer) // SOME), 1)])
+
+
+def kinds_of_some(kinds: Ints, layer: Layer) -> int:
+    """How many kinds of people one more layer makes of some units: no more than it makes of all.
+
+    Examples
+    --------
+    >>> kinds_of_some(np.array([0, 0, 1]), np.array([0, 1, 1], np.uint8))
+    3
+    """
+    both = np.sort(kinds * (int(layer.max(initial=0)) + 1) + layer)
+    return int((both[1:] != both[:-1]).sum()) + bool(len(both))
 
 
 def _leaves(

@@ -14,6 +14,7 @@ import numpy as np
 
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import ALL, Floats, Ints
+from dalenius.tables._largest import largest_in_rows
 
 EXACT = 64.0
 """Whole numbers up to here have sizes of their own in the memory, which keeps sizes to about 1 %."""
@@ -94,3 +95,14 @@ def alike(amounts: Floats, policy: Policy) -> bool:
         return False
     same = max(int((amounts == amounts.min()).sum()), int((amounts == amounts.max()).sum()))
     return len(amounts) - same < policy.threshold and 2 * same >= len(amounts)
+
+
+class Left:
+    """What a difference leaves, as the rules of tables see it."""
+
+    def __init__(self, values: Floats) -> None:
+        self.values, self.total, self.number = values, np.array([values.sum()]), np.array([len(values)])
+
+    def largest_sum(self, count: int) -> Floats:
+        """Sum of the largest of them."""
+        return largest_in_rows(np.array([0, len(self.values)]), self.values, count).sum(axis=1)
