@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 import dalenius
 from dalenius.cli import app
-from dalenius.data import Column, Kind, Schema, Table
+from dalenius.data import Column, Kind, Schema, Table, examples
 from dalenius.synth import Candidate
 
 KEYS = "region,sex,age,marital"
@@ -100,3 +100,9 @@ def test_texts_of_one_person_stay_in_and_what_no_step_changes_is_named(tmp_path:
     assert "'remark': texts that fewer than 3 units have are left empty" in told
     assert "'cost': no step changes what leaves here" in told
     assert "synthesized" not in told
+
+
+def test_the_outline_names_the_columns_a_step_found_by_their_role() -> None:
+    table = Table.from_frame(examples.survey(300, seed=1), examples.survey_schema())
+    made = Candidate("donut", {}).make(table, seed=1)
+    assert made.outline == ("donut of longitude, latitude",)

@@ -69,10 +69,12 @@ class Masker(Method):
         ghosts = not any(each.whole for each in recipe.steps)
         made = [leaving(table, recipe.mask(table, sequence(root, "mask", copy)), sequence(root, "order", copy), ghosts)
                 for copy in range(first, first + copies)]  # fmt: skip
+        lens = made[0].lens
+        changed = [name for name in table.names if name in {*lens.mapped, *lens.perturbed, *lens.gaps}]
         return Made(
             tuple(each.table for each in made), table.rows, notes=made[0].notes, draw_seconds=perf_counter() - began,
             lenses=tuple(each.lens for each in made), steps=made[0].notes,
-            outline=tuple(f"{each.do} of {', '.join(each.named) or 'the keys'}" for each in recipe.steps),
+            outline=tuple(f"{each.do} of {', '.join(each.named or changed) or 'the keys'}" for each in recipe.steps),
             ledger="\n".join(each.ledger for each in made if each.ledger),
         )  # fmt: skip
 
