@@ -170,16 +170,16 @@ def test_limits_that_chance_may_have_met_are_told_on_the_first_screen(released):
     judged = replace(released.chosen, findings=(judge(rule, "one", 1.0, [found]),))
     (line,) = close_lines(judged)
     assert line == (
-        "Measured within the limit, by less than chance can do: people about whom something true could be read off. "
-        "Setting more people aside would tell."
+        "The limit on people about whom something true could be read off is met, but so closely that chance may have "
+        "decided. Setting more people aside would tell."
     )
     above = Result("disco", 26.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 9.0))
     other = Rule.parse("repU surely added <= 5 points")
-    findings = (judge(rule, "one", 1.0, [above]), judge(other, "one", 1.0, [found]))
+    findings = (judge(other, "one", 1.0, [found]), judge(rule, "one", 1.0, [above]))
     assert close_lines(replace(released.chosen, findings=findings)) == [
-        "Measured beyond the limit, by less than chance can do: people about whom something true could be read off "
-        "(6 points, limit 5 points). Measured within the limit, by less than chance can do: people who seem to be "
-        "found. Setting more people aside would tell."
+        "The limits on people about whom something true could be read off (6 points measured, where 5 points is the "
+        "limit) and on people who seem to be found are met, but so closely that chance may have decided. Setting more "
+        "people aside would tell."
     ]
     sure = Result("disco", 24.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 4.9))
     assert not close_lines(replace(released.chosen, findings=(judge(rule, "one", 1.0, [sure]),)))

@@ -91,19 +91,19 @@ def _decided(release: Release, chosen: Judged) -> list[str]:
 def close_lines(chosen: Judged) -> list[str]:
     """The limits that the file meets, but that lie within the range of what was measured: chance had a say."""
     close = list({f.rule.text: f for f in chosen.findings if f.met and f.crossed}.values())
-    beyond = [
-        f"{f.about} ({figure(f.measured, unit)}, limit {figure(f.bound, unit)})"
-        for f in close
-        if f.beyond
-        for unit in ["points" if f.rule.added and f.unit == "%" else f.unit]
+    if not close:
+        return []
+    listed = []
+    for finding in sorted(close, key=lambda f: not f.beyond):
+        unit = "points" if finding.rule.added and finding.unit == "%" else finding.unit
+        measured, bound = figure(finding.measured, unit), figure(finding.bound, unit)
+        more = f" ({measured} measured, where {bound} is the limit)" if finding.beyond else ""
+        listed.append(f"on {finding.about}{more}")
+    limit, is_met = ("limit", "is met") if len(close) == 1 else ("limits", "are met")
+    return [
+        f"The {limit} {joined(listed)} {is_met}, but so closely that chance may have decided. "
+        "Setting more people aside would tell."
     ]
-    within = [f.about for f in close if not f.beyond]
-    told = [
-        f"Measured {where} the limit, by less than chance can do: {joined(listed)}."
-        for where, listed in (("beyond", beyond), ("within", within))
-        if listed
-    ]
-    return [" ".join([*told, "Setting more people aside would tell."])] if told else []
 
 
 def unset_line(plan: Plan) -> str:

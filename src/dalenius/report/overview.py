@@ -35,7 +35,7 @@ def overview(comparison: Comparison) -> dict[str, Any]:
 
 def adds(result: Result) -> str:
     """What the file adds to what strangers reach; empty where nobody outside the data was looked at."""
-    return "" if result.added is None else f"adds {figure(result.added, result.added_unit)}"
+    return "" if result.added is None else f"adds {result.added:+.2g}"
 
 
 def draw_points(
