@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import dalenius
 from dalenius.cli import app
+from dalenius.data.check_digits import luhn, weighted
 from dalenius.data.schema import Column, Kind, Schema
 from dalenius.release.template import sensible_methods
 from dalenius.synth import METHODS
@@ -174,3 +175,137 @@ def test_an_unknown_column_is_answered_with_the_nearest_one(command: list[str], 
     said = " ".join(run.output.split())
     assert "no column 'wrad'" in said
     assert "did you mean 'ward'" in said
+
+
+def completed(stem: str, right) -> str:
+    """A stem with the last digit that makes it right; stems that have none are left out by the caller."""
+    return next((stem + digit for digit in "0123456789" if right(stem + digit)), "")
+
+
+STEMS = [f"{1 + i % 28:02d}{1 + i % 12:02d}{50 + i % 45:02d}{100 + 7 * i:04d}" for i in range(120)]
+NUMBERS = {
+    "card": [completed(f"4{i * 7919:014d}", luhn) for i in range(1, 60)],
+    "swedish": [
+        completed(
+            f"{50 + i % 45}{1 + i % 12:02d}{1 + i % 28:02d}-{100 + i}", lambda n: luhn(n.replace("-", ""))
+        )
+        for i in range(60)
+    ],
+    "polish": [
+        completed(stem, lambda n: weighted(n, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0) for stem in STEMS
+    ],
+    "british": [
+        n
+        for i in range(90)
+        if (
+            n := completed(
+                f"{4_000_000_00 + 7919 * i}"[:9], lambda n: weighted(n, range(10, 0, -1)) % 11 == 0
+            )
+        )
+    ],
+    "spanish": [f"{n}{'TRWAGMYFPDXBNJZSQVHLCKE'[n % 23]}" for n in range(20_000_000, 20_900_000, 7919)],
+    "american": [f"{100 + i}-{10 + i % 80}-{1000 + i}" for i in range(60)],
+}
+
+
+@pytest.mark.parametrize("form", NUMBERS)
+@pytest.mark.parametrize("as_number", [False, True], ids=["text", "number"])
+def test_numbers_with_check_digits_are_known_whatever_the_column_is_called(
+    form: str, as_number: bool
+) -> None:
+    values = [value for value in NUMBERS[form] if value] * 2
+    if as_number and not values[0].isdecimal():
+        pytest.skip("has letters or signs")
+    column = Schema.infer({"c7": [int(value) for value in values] if as_number else values})["c7"]
+    assert column.has("identifier")
+    assert "looks like a" in column.note
+    assert column.levels is None
+    assert column.bounds is None, "the least and the largest number are people's too"
+
+
+PEOPLE = [
+    f"{a} {b}"
+    for a in ("Anna", "Jürgen", "Ole", "Marie-Louise", "Piotr")
+    for b in ("Berg", "O'Neill", "Öztürk")
+]
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (PEOPLE, "a person's name"),
+        ([", ".join(reversed(name.split())) for name in PEOPLE], "a person's name"),
+        (
+            ["Anna", "Jonas", "Lena", "Peter", "Marie", "Xaver", "Eva", "Tom", "Kari", "Olga", "Ida", "Wim"],
+            "a person's name",
+        ),
+        (
+            [f"{street} {i}" for i in range(1, 9) for street in ("Storgata", "Lindenweg", "Rue de Lyon")],
+            "an address",
+        ),
+        ([f"{i} High Street" for i in range(1, 20)], "an address"),
+    ],
+)
+def test_names_and_addresses_are_known_by_what_they_look_like(values: list[str], what: str) -> None:
+    column = inferred("col3", values * 5)
+    assert column.has("identifier")
+    assert f"looks like {what}" in column.note
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"occupation {i}" for i in range(40)],
+        [f"Ward {i}" for i in range(40)],
+        [
+            "New York",
+            "San Jose",
+            "Los Angeles",
+            "Fort Worth",
+            "El Paso",
+            "Santa Fe",
+            "Las Vegas",
+            "Palo Alto",
+            "Baton Rouge",
+            "Long Beach",
+            "Green Bay",
+            "Salt Lake City",
+        ],
+        [
+            "Software Engineer",
+            "Truck Driver",
+            "Nurse",
+            "Social Worker",
+            "Data Scientist",
+            "Bus Driver",
+            "Cook",
+            "Sales Manager",
+            "Police Officer",
+            "Web Designer",
+            "Tax Adviser",
+            "Farm Hand",
+        ],
+        [f"{i * 7919 % 100_000:05d}" for i in range(60)],
+    ],
+)
+def test_categories_are_not_taken_for_people(values: list[str]) -> None:
+    assert not inferred("c1", values * 5).has("identifier")
+
+
+@pytest.mark.parametrize("name", ["income", "turnover", "c4"])
+def test_quantities_are_not_taken_for_personal_numbers(name: str) -> None:
+    rng = np.random.default_rng(1)
+    for high in (10**9, 10**10, 10**11, 10**16):
+        assert not Schema.infer({name: rng.integers(high // 10, high, 300)})[name].has("identifier")
+
+
+def test_a_card_number_never_leaves_by_default(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    path, out = tmp_path / "shop.csv", tmp_path / "out.csv"
+    cards = rng.choice(NUMBERS["card"], 400)
+    pl.DataFrame({"kort": cards, "who": rng.choice(PEOPLE, 400), "age": rng.integers(18, 90, 400)}).write_csv(
+        path
+    )
+    seen = runner.invoke(app, ["synth", str(path), "-o", str(out)])
+    assert seen.exit_code == 0, seen.output
+    assert pl.read_csv(out).columns == ["age"]

@@ -19,7 +19,7 @@ from dalenius.core.errors import counted
 from dalenius.data.distinct import distinct_whole
 from dalenius.data.frames import Raw, open_frame
 from dalenius.data.personal import PEEK as LOOKED_AT
-from dalenius.data.personal import names_people
+from dalenius.data.personal import names_people, numbers_people
 from dalenius.data.schema import Column, Kind, Level, Role, Schema
 from dalenius.data.vector import AnyArray
 
@@ -93,6 +93,9 @@ def _column(raw: Raw) -> Column:
         # Without levels: a schema is read and passed on, and must not list who is in the data.
         note = f"{guess.note}; {why}: an identifier, please check"
         return Column(raw.name, Kind.TEXT, (Role.IDENTIFIER,), note=note)
+    if guess.kind is Kind.INTEGER and (why := numbers_people(raw.name, _numbers(raw))):
+        note = f"{guess.note}; {why}: an identifier, please check"
+        return Column(raw.name, Kind.INTEGER, (Role.IDENTIFIER,), note=note)
     rest = dict(guess.extra)
     if WEIGHT_NAMES.search(raw.name.lower()) and guess.kind.is_number:
         rest["roles"] = (Role.WEIGHT,)
@@ -106,6 +109,12 @@ def _column(raw: Raw) -> Column:
 def _texts(raw: Raw) -> Sequence[object]:
     """Some of the different texts of a column, as many as are looked at; none where it holds numbers."""
     return [value for value in (raw.levels or ())[:LOOKED_AT] if isinstance(value, str)]
+
+
+def _numbers(raw: Raw) -> list[int]:
+    """Some of the different whole numbers of a column, as many as are looked at, without codes such as -8."""
+    some = np.unique(raw.values[: 10 * LOOKED_AT]).astype(np.int64)
+    return [number for number in some[:LOOKED_AT].tolist() if number >= 0]
 
 
 def _shared_name(raw: Raw) -> Role | None:

@@ -232,6 +232,8 @@ def wrong_lines(keys: Sequence[str], targets: Sequence[str], about: str = "") ->
 
 MOST_NAMED = 40
 """Names that a sentence lists; of more, the first and how many there are."""
+SOME_NAMED = 12
+"""Of a longer list so many names are said: nobody reads more of them."""
 
 
 def joined(items: Sequence[str], word: str = "and") -> str:
@@ -244,7 +246,7 @@ def joined(items: Sequence[str], word: str = "and") -> str:
     """
     shown = list(items)
     if len(shown) > MOST_NAMED:
-        return f"{', '.join(shown[: MOST_NAMED - 2])} {word} {len(shown) - MOST_NAMED + 2:,} more"
+        return f"{', '.join(shown[:SOME_NAMED])} {word} {len(shown) - SOME_NAMED:,} more"
     if len(shown) <= 1:
         return "".join(shown) or "nothing named"
     return f"{', '.join(shown[:-1])} {word} {shown[-1]}"
