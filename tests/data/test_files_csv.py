@@ -115,7 +115,7 @@ def test_wrong_encoding_given(file: Path) -> None:
         ("", "the file is empty"),
         ("\n\n", "the file is empty"),
         ("a,b,a\n1,2,3\n", "column name 'a' appears more than once"),
-        ("a,,c,\n1,2,3,4\n", "column 2, 4 has no name"),
+        ("a,,c,\n1,2,3,4\n", "columns 2, 4 have no name"),
         ("a,b\n1,2\nsecret,2,3\n4,5\n", r"line 3 has 3 fields where 2 are expected; quote"),
         ("a,b,c\n1,2,3\n" + '"x\ny",2,3\n' + "secret,2\n", r"line 5 has 2 fields where 3 are expected; add"),
         ("a,b\n1,2\nsecret\0,3\n", "line 3 holds a NUL byte"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +175,57 @@ def test_files_of_r_and_open_document_are_read(newcomer: Newcomer) -> None:
     assert table.to_frame("polars")["income"].null_count() == frame["income"].isna().sum()
     with pytest.raises(DaleniusError, match="damaged"):
         read(newcomer.put("bad.rds", b"no"))
+
+
+def sheet_of(rows: list[list[object]]) -> bytes:
+    """An OpenDocument sheet, as LibreOffice writes one, with the least there can be in it."""
+
+    def cell(value: object) -> str:
+        kind = f'float" office:value="{value}' if isinstance(value, float) else "string"
+        return (
+            "<table:table-cell/>"
+            if value is None
+            else f'<table:table-cell office:value-type="{kind}"><text:p>{value}</text:p></table:table-cell>'
+        )
+
+    lines = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "table", "text")
+    )
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as book:
+        book.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        book.writestr(
+            "content.xml",
+            f'<?xml version="1.0" encoding="UTF-8"?><office:document-content {spaces} office:version="1.2">'
+            f'<office:body><office:spreadsheet><table:table table:name="Ark1">{lines}</table:table>'
+            '<table:table table:name="Ark2"/></office:spreadsheet></office:body></office:document-content>',
+        )
+        book.writestr(
+            "META-INF/manifest.xml",
+            '<?xml version="1.0"?><manifest:manifest '
+            'xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>',
+        )
+    return held.getvalue()
+
+
+def test_an_open_document_sheet_is_read(newcomer: Newcomer) -> None:
+    rows: list[list[object]] = [["sex", "zip", "pay"], ["f", "0110", 1200.5], ["m", "4021", None]]
+    path = newcomer.put("calc.ods", sheet_of(rows))
+    assert "sheet 'Ark1' read; there is also 'Ark2'" in newcomer.types("schema", path)
+    assert read(path).to_frame("dict") == {"sex": ["f", "m"], "zip": ["0110", "4021"], "pay": [1200.5, None]}
+
+
+def test_a_title_above_the_names_is_said(newcomer: Newcomer) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(newcomer.folder / "title.xlsx") as book:
+        sheet = book.add_worksheet()
+        for number, row in enumerate([["Employment 2020"], ["region", "n", "pay"], ["a", 1, 2.5]]):
+            sheet.write_row(number, 0, row)
+    seen = " ".join(newcomer.types("schema", newcomer.folder / "title.xlsx", code=2).split())
+    assert "columns 2, 3 have no name in the first row" in seen
+    assert "without a title above it" in seen
 
 
 def test_wrong_signs_are_refused_in_one_line(newcomer: Newcomer, tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def test_it_is_small_and_names_every_column_once_in_its_list(wide):
     listed = re.search(r'<ul class="shapes".*?</ul>', page, re.S).group()
     assert len(re.findall(r"<li>question_\d{4} ", listed)) == COLUMNS
     assert 10 < len(re.findall(r'class="chart"', page)) < 100
+    assert "question_0011 and 988 more" in page, "page one does not list a thousand names"
 
 
 @pytest.mark.slow
@@ -53,6 +54,7 @@ def test_it_opens_at_once_fits_and_prints_on_six_pages(wide, browsing):
         opened = time.perf_counter() - start
         assert seen.fits()
         page.evaluate("document.querySelectorAll('#file-1 details').forEach(part => { part.open = true; })")
+        assert seen.faults() == [], "the long list can be reached by the keyboard"
         page.locator("input.find").first.fill("0417")
         assert page.locator("ul.shapes li:visible").count() == 1
         assert seen.fits()

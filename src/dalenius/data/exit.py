@@ -319,7 +319,7 @@ def _notes(table: Table, touched: Sequence[str], least: int, flattened: bool) ->
     for became in dict.fromkeys(_BECAME.values()):
         hit = [n for n in touched if _BECAME.get(table.schema[n].kind, _BECAME[Kind.CATEGORICAL]) == became]
         if hit:
-            told.append(f"column {listed(hit, len(hit))}: {became.format(least)}")
+            told.append(f"column{'s' * (len(hit) > 1)} {listed(hit, len(hit))}: {became.format(least)}")
     if flattened:
         told.append("number of rows: the largest units count as if they had as many rows as the next ones")
     return told

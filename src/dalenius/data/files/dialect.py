@@ -209,11 +209,23 @@ def header_of(text: str, dialect: Dialect, path: Path) -> tuple[list[str], int]:
             raise FileError(f"{path}: the file is empty; it needs a first line with column names") from None
     empty = [str(i) for i, name in enumerate(header, 1) if not name.strip()]
     twice = [name for name, times in Counter(header).items() if times > 1 and name.strip()]
-    faults = [f"column {', '.join(empty[:5])} has no name in the first line"] if empty else []
+    faults = [f"{nameless(empty)} in the first line"] if empty else []
     faults += [f"column name {_shown(twice, header)} appears more than once"] if twice else []
     if faults:
         raise FileError(f"{path}: {'; '.join(faults)}; give each column a name of its own in the first line")
     return header, stream.tell()
+
+
+def nameless(places: list[str]) -> str:
+    """Which columns have no name.
+
+    Examples
+    --------
+    >>> nameless(["2"]), nameless(["2", "3"])
+    ('column 2 has no name', 'columns 2, 3 have no name')
+    """
+    shown = ", ".join(places[:5]) + (" …" if len(places) > 5 else "")
+    return f"columns {shown} have no name" if len(places) > 1 else f"column {shown} has no name"
 
 
 def _shown(twice: list[str], header: list[str]) -> str:

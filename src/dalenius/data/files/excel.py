@@ -14,6 +14,7 @@ import polars as pl
 from dalenius.core.errors import DataError, FileError, MissingExtraError, OptionError, names
 from dalenius.data.atomic import replacing
 from dalenius.data.files.access import damage_reported, existing
+from dalenius.data.files.dialect import nameless
 from dalenius.data.files.first_line import LOOKED_AT, looks_like_value, refuse_record
 from dalenius.data.files.gaps import gap_words
 from dalenius.data.files.plainframe import plain_frame
@@ -147,10 +148,11 @@ def _header(path: Path, book: Any, number: int) -> list[str]:
     empty = [str(i) for i, name in enumerate(header, 1) if name is None or not name.strip()]
     twice = [name for name, times in Counter(header).items() if times > 1 and name]
     if empty or twice:
-        faults = [f"column {', '.join(empty[:5])} has no name in the first row"] if empty else []
+        faults = [f"{nameless(empty)} in the first row"] if empty else []
         shown = "of a column" if any(looks_like_value(str(name)) for name in twice) else names(twice)
         faults += [f"column name {shown} appears more than once"] if twice else []
-        raise FileError(f"{path}: {'; '.join(faults)}; give each column a name of its own in the first row")
+        remedy = "give each column a name of its own in the first row, without a title above it"
+        raise FileError(f"{path}: {'; '.join(faults)}; {remedy}")
     return [str(name) for name in header]
 
 
