@@ -10,8 +10,10 @@ import pytest
 
 from dalenius import synthesize
 from dalenius.data import examples
+from dalenius.data.steps import Recode
 from dalenius.data.table import Table
 from dalenius.mask.ghosts import find_ghosts
+from dalenius.mask.narrowing import too_narrow
 from dalenius.mask.trail import Trail
 
 ROWS = 800
@@ -163,3 +165,16 @@ def test_surveys_keep_what_is_only_related() -> None:
     trail = Trail.of(some, ["region", "sex", "age"]).do("recode", column="age", width=10)
     trail = trail.do("round", column="income", base=500).do("suppress", k=3, keys=["region", "sex", "age"])
     assert find_ghosts(some, trail._whole.table, trail._whole.lens) == {}
+
+
+@pytest.mark.parametrize(("share", "gone"), [(0.3, True), (0.0, False)])
+def test_a_code_that_tells_the_value_of_some_people_goes(share, gone):
+    """Codes of one in three are their age, the others say nothing: nobody guesses much better on the whole."""
+    rng = np.random.default_rng(5)
+    age = rng.integers(16, 95, 600)
+    told = rng.random(600) < share
+    ref = [f"K{a}" if t else f"Z{z}" for a, t, z in zip(age, told, rng.integers(10, 60, 600), strict=True)]
+    table = Table.from_frame({"age": age, "ref": ref, "sex": rng.choice(["f", "m"], 600)})
+    made = Recode("age", width=10).apply(table)
+    found, _ = too_narrow(table, made.table, made.lens, ["ref", "sex"], ["age"])
+    assert found == ({"ref": "age"} if gone else {})

@@ -194,3 +194,11 @@ def test_where_restricts_a_table_to_its_population():
 def test_an_area_without_people_is_no_error():
     published = Published.from_tables({"t": {"area": ["A", "B"], "n": [0, 2]}}, complete=True)
     assert fit(published).people_proved == 2
+
+
+def test_figures_that_only_seem_to_contradict_each_other_because_bands_overlap_say_so():
+    first = {"age": ["0-17", "18-64", "65+", "Total"], "n": [40, 50, 10, 100]}
+    second = {"age": ["0-17", "18-66", "67+", "Total"], "n": [40, 53, 7, 100]}
+    with pytest.raises(TableError, match="Bands of 'age' overlap") as told:
+        fit(Published.from_tables({"b1": first, "b2": second}))
+    assert "rounded or moved" not in str(told.value)

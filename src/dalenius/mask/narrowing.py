@@ -31,6 +31,8 @@ NEAR, PINNED = 0.1, 0.5
 """A number is pinned if it is found within this share of what the mask left open; so many of the rows may not be."""
 FEWEST, SHARE = 30, 0.05
 """Rows in which a value is hidden and the kept one is there, and their share, for the question to be put."""
+ALIKE, CHANCE = 3, 3.0
+"""Rows that share a kept value and what the mask shows; and how many times what chance gives may not have one value."""
 SOME, LEVELS, PAIRS = 2500, 20, 4000
 """Rows that are looked at, levels of a further column, and pairs of columns that are tried at most."""
 
@@ -179,7 +181,29 @@ class Hidden:
         wrong = 1 - float(hit[self.rows].mean())
         mended = 1 - (1 - float(right[self.rows].mean())) / wrong if wrong > 0 else 0.0
         many = len(np.unique(self.codes[self.rows])) >= MANY
-        return max(told / BITS if many else 0.0, mended / GUESSED)
+        return max(told / BITS if many else 0.0, mended / GUESSED, self._by_some_values(_numbered(cells)))
+
+    def _by_some_values(self, cells: IntArray) -> float:
+        """Whether some of the kept values settle the masked one, though most say nothing: a code for one in three.
+
+        Rows whose cell of `ALIKE` or more all have one masked value, beside how many of them there would be if values
+        fell into the cells by the shares they have under the mask.
+        """
+        size, pairs = np.bincount(cells), np.unique(cells * self.size + self.codes)
+        kinds = np.bincount(pairs // self.size, minlength=len(size))
+        open_bands = np.bincount(np.unique(self.band * self.size + self.codes) // self.size)[self.band] > 1
+        settled = (size >= ALIKE) & (kinds == 1)
+        sure = int((settled[cells] & self.rows & open_bands).sum())
+        if sure < max(FEWEST, SHARE * self.rows.sum()):
+            return 0.0
+        held, place, count = np.unique(
+            self.band * self.size + self.codes, return_inverse=True, return_counts=True
+        )
+        share = count / np.bincount(self.band)[held // self.size]
+        by_chance = float(
+            (share[place] ** (size[cells] - 1))[(size[cells] >= ALIKE) & self.rows & open_bands].sum()
+        )
+        return sure / (CHANCE * by_chance) if by_chance > sure / CHANCE else 1.0
 
     def _guess(self, cells: IntArray, prior: Floats, known: Floats) -> tuple[Floats, Floats]:
         """The chance that others of a cell give each row's value, and whether the commonest among them is it."""

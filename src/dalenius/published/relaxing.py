@@ -11,6 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from dalenius.core.errors import TableError
 from dalenius.published.arrays import Ints
+from dalenius.published.doubts import overlapping_bands
 from dalenius.published.margin import NO_LIMIT
 from dalenius.published.system import System
 
@@ -39,7 +40,11 @@ def named_conflicts(system: System) -> list[str]:
     said = [f"{system.named(int(row))} disagrees with the other tables" for row in wrong[:MOST_NAMED]]
     more = len(wrong) - MOST_NAMED
     listed = [*said, *([f"and {more} more"] if more > 0 else [])] or ["no whole-number table fits them"]
-    return [*listed, "if counts were rounded or moved on purpose, say so (kind and base of the table)"]
+    overlaps = overlapping_bands(system.published)  # taken for different people, true figures cannot agree
+    return [
+        *listed,
+        *(overlaps or ["if counts were rounded or moved on purpose, say so (kind and base of the table)"]),
+    ]
 
 
 def relaxed(system: System) -> tuple[System, pl.DataFrame]:
