@@ -12,7 +12,7 @@ from dalenius.cli import app
 from dalenius.core.errors import DataError
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.strangers import in_both
-from dalenius.data import Table, examples
+from dalenius.data import Schema, Table, examples
 from dalenius.release.strangers import check_strangers
 from dalenius.report.words import comparison_story
 from dalenius.risk import disco, identical_matches
@@ -115,3 +115,18 @@ def test_people_changed_a_little_are_no_strangers(inside, outside):
     with pytest.raises(DataError, match="changed a little"):
         check_strangers(Table.from_frame(data, schema), Table.from_frame(again, schema))
     check_strangers(Table.from_frame(data, schema), Table.from_frame(others, schema))
+
+
+def test_a_firm_with_most_of_the_rows_makes_nobody_a_twin():
+    """Its rows have few fellows, all others many: that says nothing of who was set aside."""
+    rng = np.random.default_rng(7)
+    firm = np.repeat(np.arange(91), [400, *[3] * 90])
+    file = {"firm": firm.astype(str), **{c: rng.normal(size=len(firm)) for c in "abc"}}
+    aside = firm > 60
+    data, others = ({k: v[rows] for k, v in file.items()} for rows in (~aside, aside))
+    schema = Schema.infer(file).with_roles(entity="firm")
+    assert nearness_of_holdout(Pair(data, data, others, schema=schema)) == 0.5
+    moved = {k: v if k == "firm" else v + 1e-6 for k, v in data.items()}
+    again = {k: v[firm[~aside] > 0] for k, v in moved.items()}
+    again["firm"] = np.char.add("again ", again["firm"])
+    assert nearness_of_holdout(Pair(data, data, again, schema=schema)) > 0.9

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalenius.core.later import stats
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, generator
 from dalenius.counts.pair import Pair
 from dalenius.data.vector import AnyArray
 from dalenius.risk.distance.fellows import to_fellows
@@ -71,4 +71,6 @@ def nearness_of_holdout(pair: Pair, most: int = LOOKED_AT, seed: Seed = SEED) ->
     rows = pair.units.rows_of_some(most, seed, "fellows")
     aside = pair.holdout_units.rows_of_some(most, seed, "strangers")
     usual = to_fellows(index, space.original.take(rows), pair.units, rows)
-    return nearness(usual, index.search(space.holdout.take(aside)).distance[:, 0])
+    # a person's own rows are no fellows: strangers go without somebody's rows too, or a large firm makes them near
+    without = rows[generator(seed, "without").integers(0, len(rows), len(aside))]
+    return nearness(usual, to_fellows(index, space.holdout.take(aside), pair.units, without))
