@@ -122,7 +122,7 @@ def test_a_firm_with_most_of_the_rows_makes_nobody_a_twin():
     rng = np.random.default_rng(7)
     firm = np.repeat(np.arange(91), [400, *[3] * 90])
     file = {"firm": firm.astype(str), **{c: rng.normal(size=len(firm)) for c in "abc"}}
-    aside = firm > 60
+    aside = firm > 30
     data, others = ({k: v[rows] for k, v in file.items()} for rows in (~aside, aside))
     schema = Schema.infer(file).with_roles(entity="firm")
     assert nearness_of_holdout(Pair(data, data, others, schema=schema)) == 0.5
