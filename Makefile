@@ -40,11 +40,13 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[test]'
 	@$(MAKE) --no-print-directory $(KERNELS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q src
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]'
 	@$(MAKE) --no-print-directory $(KERNELS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q src
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-test
 
 demo: $(VENV)/.installed $(KERNELS)

@@ -92,6 +92,7 @@ def test_columns_computed_for_everybody_are_everyday_work(desk, frame):
     assert alone.last.status == "pass", alone.last.summary
 
 
+@pytest.mark.slow
 def test_many_models_of_one_outcome(desk, frame):
     """Four models of 120 regressors each are 480 equations for 400 people."""
     rng, told = np.random.default_rng(0), []

@@ -149,6 +149,7 @@ def test_models_of_parts_and_of_the_whole(desk, frame):
     assert desk.last.status == "fail"
 
 
+@pytest.mark.slow
 def test_steps_of_an_honest_study(desk, frame):
     for formula in (
         "pay ~ age",

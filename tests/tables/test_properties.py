@@ -173,6 +173,7 @@ def firm_tables(draw):
 RULES = st.sampled_from([Dominance([(1, 80)]), FewContributors(1), FewContributors(2)])
 
 
+@pytest.mark.slow
 @SLOW
 @given(firm_tables(), RULES)
 def test_single_contributors(model, rule):

@@ -71,6 +71,7 @@ def test_only_named_files_are_opened_and_none_is_copied(client, tmp_path, file):
     assert not list((tmp_path / "space").rglob("*.parquet"))
 
 
+@pytest.mark.slow
 def test_only_the_first_rows_are_read(client, tmp_path):
     """A file whose later row groups are rubbish opens all the same: nobody looked at them."""
     path = people(tmp_path / "people.parquet", 400_000)
