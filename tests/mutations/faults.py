@@ -1065,7 +1065,7 @@ FAULTS = [
         "outputs/comparison.py",
         "few = enough and any(bool(rule.hits(parts)[0]) for rule in rules)",
         "few = False",
-        "tests/outputs/test_limits.py -k dominated_cell",
+        "tests/outputs/test_limits.py -k dominated_rest",
     ),
     Fault(
         "outputs/wraps/reductions.py",

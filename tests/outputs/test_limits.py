@@ -104,6 +104,18 @@ def test_a_dominated_cell_that_was_taken_out_does_not_follow_from_a_total():
     assert said(desk.table(data, "all"), "differencing") == "pass"  # how many they are, is no secret
 
 
+def test_a_dominated_rest_of_two_totals_is_found():
+    """Twenty people lie between the two totals, enough of them, and nearly all of it is one's."""
+    rng = np.random.default_rng(1)
+    value = np.concatenate([[5000.0], rng.uniform(1, 2, 19), rng.uniform(900, 1100, 60)])
+    data = pd.DataFrame({"g": ["a"] * 20 + ["b"] * 60, "v": value, "person": range(80), "all": "x"})
+    desk = Desk(unit="person")
+    assert desk.table(data, "all", "v", "sum").status == "pass"
+    desk.table(data[data.g == "b"], "all", "v", "sum")
+    assert desk.last.status == "fail"
+    assert "dominated by a few units" in desk.last.record.conflicts[0]
+
+
 def test_a_stored_output_that_was_exchanged_is_damage(tmp_path):
     data = pd.DataFrame({"g": ["a", "b"] * 30, "person": range(60)})
     Desk(unit="person", memory=tmp_path).table(data, "g")
