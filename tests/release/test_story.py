@@ -285,6 +285,8 @@ def test_limits_on_the_map_are_those_of_every_file_that_was_made():
         finding = judge(rule, "one", 1.0, runs)
         assert finding.met == met
         assert (mean.added <= _on_map(rule, mean, finding)) == met
+        room = finding.bound - finding.value  # as far from the point as the worst file is from the line
+        assert _on_map(rule, mean, finding) == pytest.approx(mean.added + room)
     level = Rule.parse("dcr <= 70 %")
     runs = [Result("dcr", v, "", unit="%", outside=50.0) for v in (60.0, 66.0)]
     assert _on_map(level, mean_result(runs, "range"), judge(level, "one", 1.0, runs)) == 20.0
