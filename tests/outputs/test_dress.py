@@ -52,6 +52,62 @@ def test_a_mean_of_a_column_that_is_another_but_for_one_person(desk, frame, made
     assert "differencing" in desk.last.summary
 
 
+@pytest.mark.parametrize("people", [25, 400])
+@pytest.mark.parametrize("way", ["series", "table", "polars"])
+def test_the_same_among_some_of_the_people(way, people):
+    """Nothing was shown of the others, whose names the memory does not know."""
+    rng, desk = np.random.default_rng(3), Desk(unit="person")
+    plain = pd.DataFrame({"sex": np.tile(["f", "f", "f", "f", "m"], people // 5)})
+    plain = plain.assign(pay=rng.normal(3000, 400, people), person=[f"p{i}" for i in range(people)])
+    if way == "polars":
+        whole = pl.DataFrame(plain)
+        desk.table(whole.filter(pl.col("sex") == "f"), "sex")
+        changed = pl.when(pl.col("person") == "p7").then(0).otherwise(2 * pl.col("pay"))
+        some = whole.filter(pl.col("sex") == "f").with_columns(x=changed)
+    else:
+        whole = desk.pandas.DataFrame(plain)
+        some = whole[whole.sex == "f"]
+        some = some.assign(x=np.where(some.person == "p7", 0, 2 * some.pay))
+    for name in ("pay", "x"):
+        some[name].mean() if way == "series" else desk.table(some, "sex", name, "mean")
+    assert [out.status for out in desk.outputs][-2:] == ["pass", "fail"]
+
+
+@pytest.mark.parametrize("again", ["frame", "file"])
+def test_a_column_that_is_another_but_for_one_person_comes_with_the_data(tmp_path, desk, frame, again):
+    """Handed to the desk once more, it is a column of the data; and still made of one that came before."""
+    frame["x"] = only(frame, 0, 2 * frame.pay)
+    if again == "frame":
+        given = desk.pandas.DataFrame(frame)
+    else:
+        pd.DataFrame(frame).astype({"person": int}).to_csv(tmp_path / "data.csv", index=False)
+        given = desk.pandas.read_csv(tmp_path / "data.csv")
+    given.pay.mean()
+    given.x.mean()
+    assert [out.status for out in desk.outputs] == ["pass", "review"]
+    assert "made of columns" in desk.last.summary
+
+
+def test_two_columns_that_are_a_third_but_for_one_person(frame):
+    """Three times the one less twice the other is six times the age of somebody whose pay is missing."""
+    desk, data = Desk(unit="person"), pd.DataFrame(frame).astype({"person": int})
+    data.loc[WHO, "pay"] = np.nan
+    given = desk.pandas.DataFrame(data)
+    given["y"], given["z"] = 2 * given.pay.fillna(given.age), 3 * given.pay.fillna(0)
+    given.y.mean()
+    given.z.mean()
+    assert [out.status for out in desk.outputs] == ["pass", "fail"]
+
+
+def test_people_who_came_later_do_not_hide_it(desk, frame):
+    more = pd.DataFrame(frame)[:15].assign(person=np.arange(1000, 1015))
+    both = desk.pandas.concat([frame, more], ignore_index=True)
+    both["x"] = np.where(both.person == WHO, 0, 2 * both.pay)
+    both.pay.mean()
+    both.x.mean()
+    assert desk.last.record.checks["differencing"]["verdict"] == "fail"
+
+
 def test_a_column_made_of_two_but_for_one_person_is_for_a_person(desk, frame):
     frame.pay.mean()
     frame["x"] = frame.pay + frame.age - only(frame, 100, 0)
@@ -110,10 +166,23 @@ def test_many_models_of_one_outcome(desk, frame):
     assert other.last.status == "pass", other.last.summary
 
 
-def test_powers_of_one_column(desk, frame):
+@pytest.mark.parametrize(("regressors", "status"), [(24, "pass"), (25, "review")])
+def test_two_models_of_one_outcome_leave_some_freedom(regressors, status):
+    """Sixty people less ten degrees of freedom bear fifty regressors, the constant among them."""
+    rng, desk = np.random.default_rng(0), Desk(unit="person")
+    names = [f"z{j}" for j in range(2 * regressors)]
+    columns = {name: rng.normal(size=60) for name in names}
+    frame = desk.pandas.DataFrame({**columns, "pay": rng.normal(3000, 400, 60), "person": range(60)})
+    for some in (names[:regressors], names[regressors:]):
+        desk.smf.ols("pay ~ " + " + ".join(some), frame).fit()
+    assert [out.status for out in desk.outputs] == ["pass", status], desk.last.summary
+
+
+@pytest.mark.parametrize("powers", [range(1, 8), (1, -1, 2, -2, 3, -3, 4)], ids=["up", "up and down"])
+def test_powers_of_one_column(desk, frame, powers):
     """Twelve sums of powers are what twelve people have, each of them."""
     few = frame[frame.person < 12]
-    for power in range(1, 8):
+    for power in powers:
         few.assign(x=(few.pay / 3000) ** power).x.mean()
     assert [out.status for out in desk.outputs] == ["pass"] * 5 + ["review"] * 2
     assert "as many forms" in desk.last.summary
@@ -156,6 +225,49 @@ def test_the_same_two_people_are_the_middle_of_others_too(desk, frame):
     assert "quantiles between the same two" in desk.last.record.conflicts[-1]
 
 
+def test_quantiles_of_groups_between_the_same_two_people(desk, frame):
+    for way in ("lower", "higher"):
+        frame.groupby("sex").pay.quantile(0.3712, interpolation=way)
+    assert [out.status for out in desk.outputs] == ["pass", "fail"]
+
+
+def test_one_value_that_two_quantiles_show_is_told_once(desk, frame):
+    frame.pay.quantile([100.2 / 399, 100.4 / 399], "lower")
+    assert desk.last.status == "pass", desk.last.summary
+
+
+def test_a_value_and_a_quantile_beside_it(desk, frame):
+    """Shares in percent carry rounding errors: a place a hair below a whole number is that number."""
+    place = next(i for i in range(50, 350) if (100 * (i / 399)) / 100 * 399 < i)
+    frame.pay.quantile(place / 399)
+    frame.pay.quantile((place + 0.5) / 399)
+    assert [out.status for out in desk.outputs] == ["pass", "fail"]
+
+
+@pytest.mark.parametrize(("people", "status"), [(3, "fail"), (9, "fail"), (10, "pass")])
+def test_values_that_few_share_are_theirs(people, status):
+    desk = Desk(unit="person")
+    data = desk.pandas.DataFrame({"x": np.arange(400) // people * 1.5, "person": np.arange(400)})
+    edge = 200 // people * people - 1  # the last who has one value; the next has another
+    for part in (0.2, 0.8):
+        data.x.quantile((edge + part) / 399)
+    assert [out.status for out in desk.outputs] == ["pass", status], desk.last.summary
+
+
+def test_quantiles_that_were_taken_out_tell_nothing():
+    """The median of five is not shown; a quantile beside it is then nobody's in particular."""
+    rng, desk = np.random.default_rng(3), Desk(unit="person")
+    town = rng.choice(list("ABCD"), 400)
+    town[[50, 90, 120, 300, 350]] = "E"
+    data = {"town": town, "pay": np.sort(rng.normal(3000, 400, 400)), "person": np.arange(400)}
+    frame = desk.pandas.DataFrame(data)
+    assert desk.table(frame, "town", "pay", "median", fix="suppress").hidden.tolist() == [False] * 4 + [True]
+    some = frame[(frame.town != "A") | (frame.person % 2 == 0)]  # not all of A, or the five follow
+    place = int(np.flatnonzero(np.asarray(some.person) == 120)[0])
+    some.pay.quantile((place + 0.3) / (len(some) - 1))
+    assert desk.last.status == "pass", desk.last.record.conflicts
+
+
 def test_quantile_regressions_close_together(desk, frame):
     for q in (0.5, 0.502, 0.75):
         desk.smf.quantreg("pay ~ age", frame).fit(q=q)
@@ -172,6 +284,8 @@ def test_rounded_counts_with_one_person_less(desk, frame, first, second):
     assert whole.status == "pass"
     less = desk.table(frame[frame.person != WHO], ["town", "sex"])
     if second:
+        offers = less.suggest()
+        assert offers.filter(pl.col("fix") == "round")["status"].to_list() == ["review"]
         less.fix("round")
     assert less.status == ("review" if first or second else "fail")
 
@@ -183,6 +297,24 @@ def test_small_cells_that_were_rounded_are_no_conflict(desk, frame):
     out = desk.table(rare, ["kind"]).fix("round")
     assert out.status == "pass", out.summary
     assert desk.table(rare, ["kind"]).fix("round").status == "pass"
+
+
+def test_rounded_counts_of_people_with_several_rows(frame):
+    rng, desk = np.random.default_rng(1), Desk(unit="person")
+    plain = pd.DataFrame(frame).astype({"person": int})
+    twice = pd.concat([plain, plain.assign(town=rng.choice(list("ABCD"), 400))], ignore_index=True)
+    both = desk.pandas.DataFrame(twice)
+    for rows, status in ((both, "pass"), (both[both.person != WHO], "review")):
+        out = desk.table(rows, ["town"]).fix("round")
+        assert out.status == status, out.summary
+    other = Desk(
+        unit="person"
+    )  # all have been in one place and all but four in another: rounding hides the four
+    seen = pd.DataFrame({"place": ["x"] * 400 + ["y"] * 396, "person": [*range(400), *range(396)]})
+    given = other.pandas.DataFrame(seen)
+    for _ in range(2):
+        out = other.table(given, ["place"]).fix("round")
+        assert out.status == "pass", out.summary
 
 
 def test_the_total_of_a_dominated_cell_follows_from_no_four_outputs():
@@ -204,9 +336,33 @@ def test_the_total_of_a_dominated_cell_follows_from_no_four_outputs():
         desk.table(data[rows].assign(all="x"), "all", "pay", "sum")
         said.append(desk.last.record.checks["differencing"]["verdict"])
     assert said == ["pass", "pass", "fail"]
+    assert desk.last.record.conflicts[0].endswith("a total that was taken out follows by subtraction")
     for rows in (first, second, third):  # of another column nothing was taken out
         desk.table(data[rows].assign(all="x"), "all", "other", "sum")
         assert desk.last.record.checks["differencing"]["verdict"] == "pass"
+
+
+def test_a_total_of_people_who_have_all_the_same_is_taken_out_too():
+    rng, desk = np.random.default_rng(1), Desk({"nk_k": 0.97, "p": 0.01}, unit="person")
+    group = np.repeat(["a", "b", "c"], [20, 40, 40])
+    pay = np.where(group == "a", 5000.0, rng.uniform(900, 1100, 100))
+    data = pd.DataFrame({"g": group, "all": "x", "pay": pay, "person": range(100)})
+    assert desk.table(data, "g", "pay", "sum", fix="suppress").hidden.tolist() == [True, False, False]
+    desk.table(data, "all", "pay", "sum")
+    assert "a total that was taken out follows" in desk.last.record.conflicts[0]
+
+
+def test_what_left_by_exception_is_no_later_outputs_doing():
+    rng, desk = np.random.default_rng(1), Desk({"nk_k": 0.97, "p": 0.01}, unit="person")
+    group = np.repeat(["a", "b", "c"], [20, 40, 40])
+    pay = np.where(group == "a", rng.uniform(1, 2, 100), rng.uniform(900, 1100, 100))
+    pay[0] = 5000.0
+    data = pd.DataFrame({"g": group, "all": "x", "sex": rng.choice(["f", "m"], 100), "pay": pay})
+    data = data.assign(other=rng.uniform(50, 90, 100), person=range(100))
+    assert desk.table(data, "g", "pay", "sum", fix="suppress").status == "pass"
+    assert desk.table(data, "all", "pay", "sum").exception("it stands in the yearbook").status == "fail"
+    assert desk.table(data, "sex", "other", "sum").status == "pass", desk.last.record.conflicts
+    assert desk.table(data, "sex").status == "pass", desk.last.record.conflicts
 
 
 @pytest.mark.parametrize("look", ["mean", "counts", "model"])
@@ -254,3 +410,7 @@ def test_records_that_nobody_knows_again():
     out = desk.table(data[1:], "sex", "pay", "mean")
     assert out.status == "review"
     assert "name the column of the unit" in out.summary
+    known = pd.DataFrame({"sex": ["f", "m"] * 60})  # known by its index; the first one is not
+    out = desk.table(known, "sex")
+    assert out.status == "review"
+    assert "Its records cannot be told again" in out.summary

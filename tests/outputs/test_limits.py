@@ -126,6 +126,13 @@ def test_a_stored_output_that_was_exchanged_is_damage(tmp_path):
         Desk(unit="person", memory=tmp_path, name="later").table(data[1:], "g")
 
 
+def test_people_whom_another_desk_added_are_not_taken_for_new_ones(tmp_path):
+    one, two = (Desk(memory=tmp_path / "memory").memory for _ in range(2))
+    one.numbers(["a"])
+    added = two.numbers(["b", "c"])
+    assert one.known(["c", "nobody"]).tolist() == [added[1], -1]
+
+
 def test_three_people_who_follow_only_together():
     """Three have left, one of each group, and one of each group is in the next one now."""
     group = np.repeat([0, 1, 2], 30)

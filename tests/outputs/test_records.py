@@ -211,6 +211,17 @@ def test_a_kill_during_finalise_loses_nothing(tmp_path):
         assert sum('"made"' in line for line in lines) == 12 * (turn + 1)
 
 
+def test_what_a_kill_left_of_the_folder_before_is_in_nobodys_way(tmp_path):
+    desk = Desk(memory=tmp_path / "project")
+    desk.table({"g": ["a"] * 20}, "g")
+    desk.finalise(tmp_path / "out")
+    (tmp_path / ".out.old").mkdir()
+    (tmp_path / ".out.old" / "half").write_text("removed")
+    desk.finalise(tmp_path / "out")
+    assert verify_outputs(tmp_path / "out") == []
+    assert not (tmp_path / ".out.old").exists()
+
+
 def test_half_a_line_is_no_event(tmp_path):
     desk = Desk(memory=tmp_path)
     desk.table({"g": ["a"] * 20}, "g")
@@ -239,24 +250,30 @@ def test_a_checker_decides_and_only_approved_files_are_taken(folder, tmp_path):
     assert run.invoke(app, ["take", str(folder), str(tmp_path / "gone")]).exit_code != 0
 
 
-def test_a_checker_takes_what_a_fix_makes_instead(folder, tmp_path):
-    """Output 1 fails; its suppressed table lies ready, passes, and leaves in its place."""
+def test_a_checker_takes_what_a_fix_makes_instead(tmp_path):
+    """An output fails; its suppressed table lies ready, passes, and leaves in its place."""
+    rng, desk, folder = np.random.default_rng(3), Desk(unit="person"), tmp_path / "outputs"
+    group = rng.choice(list("abc"), 300, p=[0.55, 0.43, 0.02])
+    data = {"g": group, "c": rng.choice(list("xy"), 300), "person": range(300)}
+    desk.table(data, ["g", "c"])
+    desk.last.exception("The table is about machines, not people.")
+    desk.finalise(folder)
     run, pack = CliRunner(), read_pack(folder)
-    assert set(offered(pack.records[1])) >= {"suppress"}
-    lost = run.invoke(app, ["decide", str(folder), "output_1", "--approve", "--fix", "noise"])
+    assert set(offered(pack.records[0])) >= {"suppress"}
+    lost = run.invoke(app, ["decide", str(folder), "output_0", "--approve", "--fix", "noise"])
     assert "no fix 'noise' that passes" in str(lost.exception)
     with pytest.raises(DaleniusError, match="name no fix"):
-        pack.decide(["output_1"], "reject", "why", fix="suppress")
-    good = run.invoke(app, ["decide", str(folder), "output_1", "--approve", "--fix", "suppress"])
+        pack.decide(["output_0"], "reject", "why", fix="suppress")
+    good = run.invoke(app, ["decide", str(folder), "output_0", "--approve", "--fix", "suppress"])
     assert good.exit_code == 0
     assert verify_outputs(folder) == []
     assert run.invoke(app, ["take", str(folder), str(tmp_path / "gone")]).exit_code == 0
-    assert [p.name for p in (tmp_path / "gone").iterdir()] == ["output_1_suppress.csv"]
-    rows = (tmp_path / "gone" / "output_1_suppress.csv").read_text().splitlines()
+    assert [p.name for p in (tmp_path / "gone").iterdir()] == ["output_0_suppress.csv"]
+    rows = (tmp_path / "gone" / "output_0_suppress.csv").read_text().splitlines()
     assert [line for line in rows if line.startswith("c,")] == ["c,x,", "c,y,"]
     pack = read_pack(folder)
-    assert (pack.records[1].decision, pack.records[1].instead) == ("approved", "suppress")
-    (folder / "offers" / "output_1_suppress.csv").write_text("g,c,mean\nc,x,50\n")
+    assert (pack.records[0].decision, pack.records[0].instead) == ("approved", "suppress")
+    (folder / "offers" / "output_0_suppress.csv").write_text("g,c,count\nc,x,50\n")
     assert verify_outputs(folder)
 
 

@@ -271,3 +271,63 @@ def test_names_cannot_be_written_through_their_numbers(desk, door):
     few = isles(desk, people(desk))
     with pytest.raises(ValueError, match="read-only"):
         door(few["person"])[:] = np.arange(len(few))
+
+
+def written_over(pd, path):
+    frame = pd.read_csv(path)
+    frame["person"] = np.arange(60)
+    return frame
+
+
+def under_another_name(pd, path):
+    frame = pd.read_csv(path)
+    frame.columns = ["x", "pay"]
+    frame["person"] = np.arange(60)
+    return frame
+
+
+def left_in_the_file(pd, path):
+    frame = pd.read_csv(path, usecols=["pay"])
+    frame["person"] = np.arange(60)
+    return frame
+
+
+def numbered_rows(pd, path):
+    return pd.read_csv(path, usecols=["pay"]).reset_index(names="person")
+
+
+def renamed_in_the_file(pd, path):
+    frame = pd.read_csv(path, names=["x", "pay"], header=0)
+    frame["person"] = np.arange(60)
+    return frame
+
+
+def dropped_from_the_index(pd, path):
+    frame = pd.read_csv(path, index_col="person").reset_index(drop=True)
+    frame["person"] = np.arange(60)
+    return frame
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        written_over,
+        under_another_name,
+        left_in_the_file,
+        numbered_rows,
+        renamed_in_the_file,
+        dropped_from_the_index,
+    ],
+)
+def test_two_people_of_a_file_are_not_sixty(desk, tmp_path, forged):
+    pay = np.random.default_rng(0).gamma(3, 1000, 60).round()
+    plain.DataFrame({"person": [0] * 30 + [1] * 30, "pay": pay}).to_csv(tmp_path / "few.csv", index=False)
+    forged(desk.pandas, tmp_path / "few.csv").pay.mean()
+    assert desk.last.record.checks["unit"]["verdict"] == "review"
+
+
+def test_units_that_are_the_index_of_a_file_are_known(desk, tmp_path):
+    pay = np.random.default_rng(0).gamma(3, 1000, 60).round()
+    plain.DataFrame({"person": np.arange(60), "pay": pay}).to_csv(tmp_path / "p.csv", index=False)
+    desk.pandas.read_csv(tmp_path / "p.csv", index_col="person").reset_index().pay.mean()
+    assert desk.last.status == "pass"

@@ -81,11 +81,11 @@ def verify(
 ) -> None:
     """Check a folder of outputs: files, checksums, the order of events. Exit code 1 when anything is wrong."""
     terminal = Terminal(quiet, as_json)
-    faults = verify_outputs(folder, public_key, after)
-    for fault in faults:
-        terminal.say(fault)
+    faults, warning = verify_outputs(folder, public_key, after), read_pack(folder).warning
+    for told in [*faults, *([warning] if warning else [])]:
+        terminal.say(told)
     terminal.say("Everything is as it was written." if not faults else f"{len(faults)} faults found.")
-    terminal.emit({"accepted": not faults, "faults": faults})
+    terminal.emit({"accepted": not faults, "faults": faults, "warning": warning})
     if faults:
         raise typer.Exit(1)
 
@@ -94,13 +94,17 @@ def verify(
 def show(folder: Folder, as_json: opt.Json = False, quiet: opt.Quiet = False) -> None:
     """List the outputs of a folder with their status and decision; folders written by acro are read too."""
     terminal = Terminal(quiet, as_json)
+    warning = ""
     try:
-        records = read_pack(folder).records
+        pack = read_pack(folder)
+        records, warning = pack.records, pack.warning
     except DaleniusError:
         records = read_results(folder)
+    if warning:
+        terminal.say(warning)
     for r in records:
         terminal.say(f"{r.status:<7} {r.uid:<10} {r.decision or 'waiting':<9} {r.command}: {r.summary}")
-    terminal.emit({"outputs": [r.to_dict() for r in records]})
+    terminal.emit({"outputs": [r.to_dict() for r in records], "warning": warning})
 
 
 @app.command()

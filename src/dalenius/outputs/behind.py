@@ -82,6 +82,24 @@ def owners_of(query: Query, cell: Codes, figures: Floats, quantiles: Sequence[fl
     return found
 
 
+def modal_of(query: Query, cell: Codes, cells: int) -> Floats:
+    """How many people have the most frequent value of a cell, the smallest where several are.
+
+    Examples
+    --------
+    >>> query = Query("mode", rows=5, value=np.array([3.0, 1, 3, 2, 9]))
+    >>> modal_of(query, query.cell, 1).tolist()
+    [2.0]
+    """
+    assert query.value is not None
+    found = np.zeros(cells)
+    for c, at in rows_by_cell(cell, query.value):
+        values, times = np.unique(query.value[at], return_counts=True)
+        own = at[query.value[at] == values[np.argmax(times)]]
+        found[c] = len(own) if query.unit is None else len(np.unique(query.unit[own]))
+    return found
+
+
 def _owners(value: Floats, unit: Codes, share: float, few: int) -> float:
     """Effective number of people around one quantile of sorted values."""
     place = share * (len(value) - 1)

@@ -173,6 +173,15 @@ def _equal(evidence: Evidence) -> Bools:
 
 
 @check
+def modal(evidence: Evidence, policy: Policy) -> Finding:
+    """The most frequent value belongs to few: of values that are all different it is the smallest, one person's."""
+    held = evidence.figures["modal"]
+    flagged = (held > 0) & (held < policy.threshold)
+    words = f"fewer than {policy.threshold} people or units have the most frequent value"
+    return finding("modal", evidence, flagged, words, worst=_least(held, held > 0), limit=policy.threshold)
+
+
+@check
 def few_others(evidence: Evidence, policy: Policy) -> Finding:
     """Most in the cell share one value, or nearly, and few have another: the figure tells what these few have.
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,6 @@ import scipy.sparse as sp
 
 from dalenius.core.errors import counted
 from dalenius.outputs._kernels import joint
-from dalenius.outputs.checks import Finding, finding
 from dalenius.outputs.contributions import Contributions, shared
 from dalenius.outputs.differencing import (
     Found,
@@ -41,6 +39,7 @@ from dalenius.outputs.partition import Layer, Partition, fineness
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools, Floats, Ints
 from dalenius.outputs.remainder import Left, alike, shape_of, telling
+from dalenius.outputs.rows import by_rows
 from dalenius.outputs.told import Beside, Told
 from dalenius.tables import Dominance, PPercent
 
@@ -54,47 +53,9 @@ MOST_CELLS = 20_000
 """Cells of outputs that are looked at all together."""
 MOST_WORK = 300_000_000
 """Units times outputs that are tried for the look at all together."""
+TAKEN_OUT = "a total that was taken out follows by subtraction"
 MOST_KINDS = 200_000
 """Kinds of people, told apart by two outputs of units with several rows, up to which all combinations are looked at."""
-
-
-def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
-    """Compare an output with all earlier ones."""
-    evidence = out.judged.evidence
-    flagged = np.zeros(len((out.merged or out.query).frame()), np.bool_)
-    earlier = memory.earlier(out.record.uid)
-    alone = out.merged is None and bool(out.hidden.any())
-    if not earlier and not alone:
-        return finding("differencing", evidence, flagged, "")
-    part = memory.partition(out)
-    if part is None:
-        words = "records cannot be told again in earlier outputs; name the column of the unit"
-        return finding("differencing", evidence, np.ones(1, np.bool_), words, verdict="review")
-    looked = Comparison(memory, out, part, policy, flagged)
-    if alone:
-        looked.by_itself()
-    for each in earlier:
-        looked.with_one(each)
-    looked.all_together()
-    looked.beside(earlier)
-    if not looked.lines and looked.doubts:
-        words = (
-            looked.reason
-            or f"without fewer than {policy.threshold} people it is an earlier output: take the same people in both"
-        )
-        found = finding("differencing", evidence, np.ones(1, np.bool_), words, verdict="review")
-        object.__setattr__(found.result, "sentence", "\n".join(dict.fromkeys(looked.doubts)))
-        return found
-    words = f"together with earlier outputs what belongs to fewer than {policy.threshold} can be computed"
-    if looked.groups:
-        words = "together with earlier outputs what everybody of a group has can be computed"
-    found = finding("differencing", evidence, flagged, words)
-    if not looked.lines:
-        return replace(found, sentence=looked.extent(len(earlier)))
-    lines = "\n".join(dict.fromkeys(looked.lines))
-    told = Finding("differencing", "fail", flagged, found.sentence if flagged.any() else words, found.result)
-    object.__setattr__(told.result, "sentence", lines)
-    return told
 
 
 class Comparison:
@@ -143,8 +104,10 @@ class Comparison:
         self.some[earlier.digest] = some_units(old.layers[0])
         simple = old.simple and self.part.simple
         if not simple or (self.part.cells + 1) * (old.cells + 1) > MOST_PAIRS:
-            self.near.append((1.0, earlier))
-            hit = earlier.digest != self.digest and self._sets(earlier, old)
+            hit = False
+            if not by_rows(self, earlier, old):
+                self.near.append((1.0, earlier))
+                hit = earlier.digest != self.digest and self._sets(earlier, old)
             if linear:
                 self._same_cells(earlier, old)
         else:
@@ -303,7 +266,8 @@ class Comparison:
             self._mark((np.flatnonzero(own[np.flatnonzero(group)].sum(axis=0)) + 1).tolist())
         hit = bool(groups) or self._guards(others)
         if hit:
-            self.lines.append(f"with {_who([e for e, _ in others])}: {self._words()}")
+            words = self._words() if groups else TAKEN_OUT
+            self.lines.append(f"with {_who([e for e, _ in others])}: {words}")
             if not self.flagged.any():
                 self._mark((np.flatnonzero(self.part.counts) + 1).tolist())
         return hit
@@ -382,7 +346,7 @@ class Comparison:
             self.lines.append(f"with {earlier.told}: {self._sum_words()}")
         self._dominated(earlier, table, (own, others), before.resized(units).amounts)
         if self._guards([(earlier, old)]):
-            self.lines.append(f"with {earlier.told}: a total that was taken out follows by subtraction")
+            self.lines.append(f"with {earlier.told}: {TAKEN_OUT}")
 
     def _one_variable(self, earlier: Earlier, same: int, common: int) -> bool:
         """Whether two sums are of one variable: by name, or because most people have the same in both."""
@@ -438,9 +402,8 @@ class Comparison:
             if few or same:
                 self._mark([cell] if table is None else np.flatnonzero(table[:, cell]).tolist())
             if few:
-                self.lines.append(
-                    f"with {earlier.told}: the total that is left by subtraction is dominated by a few units"
-                )
+                words = "the total that is left by subtraction is dominated by a few units"
+                self.lines.append(f"with {earlier.told}: {words}")
             if same:
                 words = "all who are left by subtraction, or all but a few, have the same value"
                 self.lines.append(f"with {earlier.told}: {words}")
@@ -451,6 +414,10 @@ class Comparison:
         for row in rows:
             if row:
                 self.flagged[(row - 1) // self.fine] = True
+
+    def mark_cells(self, cells: Iterable[int]) -> None:
+        """Mark cells by their places."""
+        self.flagged[list(cells)] = True
 
     def _mark_places(self, groups: Sequence[Sequence[tuple[int, int]]], table: Ints) -> None:
         """Mark the cells of groups; people who are in the earlier output only, in the cells beside them."""

@@ -18,6 +18,7 @@ from dalenius.core.errors import names as listed
 from dalenius.data import Schema
 from dalenius.data.schema_yaml import read_schema
 from dalenius.outputs.checks import Finding, file_type, finding
+from dalenius.outputs.edges import telling_edges
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.judge import Judged, examined, judge
 from dalenius.outputs.made import Base
@@ -85,10 +86,14 @@ class Desk:
         self.trail = Trail(None if memory is None else Path(memory) / "trail.jsonl", key=key)
         self.outputs: list[Output] = []
         self.frames: list[Any] = []
+        self.strange = False  # whether data came without units, to whom nobody can give names later
         self.seen: list[Any] = []
         self.base: list[Base] = []
+        self.edges: set[float] = set()
         self._numbered = 0
         self._recognise(anew.strip())
+        if weaker := self.policy.weaker():
+            self.note("policy", weaker=weaker)
 
     def _recognise(self, anew: str) -> None:
         """See that the memory is the one the trail tells of; it is never started anew unsaid."""
@@ -294,6 +299,7 @@ class Desk:
     ) -> Output:
         """Check one output, write it down, repair it if asked."""
         judged = judge(query, self.policy) if judged is None else judged
+        judged = judged.with_findings(*telling_edges(self, query, judged.evidence))
         record = Record(f"output_{self._numbered}", query.command, query.statistic, dataset=self.dataset)
         self._numbered += 1  # a number is never given twice, also after `remove`
         out = Output(self, record, query, judged, values, frame, render, shown, chart=chart, original=values)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from math import comb
 from typing import Any
 
@@ -32,6 +32,8 @@ MOST_TRIED = 200_000
 """Combinations of groups that are tried."""
 MOST_WORK = 50_000_000
 """The same, times the atoms they are tried on."""
+BLOCK = 1 << 18
+"""Entries of combinations that are looked at in one go."""
 SOME = 65_536
 """Units by which it is seen that there are too many kinds of people."""
 
@@ -317,7 +319,7 @@ def _zero_one(effect: Ints, counts: Ints, threshold: int) -> tuple[list[Ints], b
     """
     moved = np.flatnonzero((effect != 0).any(axis=1))
     effect, counts = effect[moved], counts[moved]
-    basis = _reduced(effect.T.copy())
+    basis = reduced_form(effect.T.copy())
     most = min(MOST_TRIED, MOST_WORK // max(len(counts), 1))
     found: list[Ints] = []
     complete, tried = True, 0
@@ -326,16 +328,19 @@ def _zero_one(effect: Ints, counts: Ints, threshold: int) -> tuple[list[Ints], b
             complete = False
             break
         tried += comb(len(basis), size)
-        for chosen in combinations(range(len(basis)), size):
-            group = basis[list(chosen)].sum(axis=0) % PRIME
-            if (group <= 1).all() and 0 < counts[group == 1].sum() < threshold:
+        every = combinations(range(len(basis)), size)
+        while some := list(islice(every, max(1, BLOCK // basis.shape[1]))):
+            groups = basis[np.array(some)].sum(axis=1) % PRIME
+            groups = groups[(groups <= 1).all(axis=1)]
+            people = groups @ counts
+            for group in groups[(people > 0) & (people < threshold)]:
                 members = moved[np.flatnonzero(group)]
                 if not any(np.isin(old, members).all() for old in found):
                     found.append(members)
     return found, complete
 
 
-def _reduced(rows: Ints) -> Ints:
+def reduced_form(rows: Ints) -> Ints:
     """Reduced row echelon form modulo a prime, without empty rows."""
     rows = rows % PRIME
     rank = 0

@@ -11,7 +11,7 @@ import polars as pl
 
 from dalenius.core.plain import plain
 from dalenius.outputs._kernels import COLUMNS, by_record, by_unit
-from dalenius.outputs.behind import deviations, others_of, owners_of
+from dalenius.outputs.behind import deviations, modal_of, others_of, owners_of
 from dalenius.outputs.position import fewest_between
 from dalenius.outputs.query import SMALL, Bools, Floats, Ints, Query
 
@@ -33,7 +33,7 @@ class Evidence:
         units), low, high, how many units hold these two ends, and how many are away from what all others have
         (``others``). With a power in the facts ``deviation`` and ``deviation_1`` … (total and largest sums by unit of
         deviations from the mean to that power), with quantiles ``owners`` (people who own the rows around them) and
-        ``between`` (fewest people beyond them or between two), where
+        ``between`` (fewest people beyond them or between two), with a mode ``modal`` (people who have it), where
         rows of units are counted ``rows_1`` … (rows of those who have most).
     top
         Largest absolute contributions of single units, cells × n.
@@ -167,6 +167,8 @@ def _behind(query: Query, cell: Any, out: Floats, few: int, largest: int) -> dic
         own, top = _figures(replace(query, value=away), cell, len(out), largest)
         found["deviation"] = own[:, places["total"]]
         found |= {f"deviation_{k + 1}": top[:, : k + 1].sum(axis=1) for k in range(top.shape[1])}
+    if "mode" in query.facts:
+        found["modal"] = modal_of(query, cell, len(out))
     if "quantiles" in query.facts:
         of = out[:, [places["rows"], places["units"]]]
         found["owners"] = owners_of(query, cell, of, query.facts["quantiles"], few)

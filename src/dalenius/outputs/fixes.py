@@ -1,7 +1,8 @@
 """Fixes: ways to make an output releasable, each checked again (memory included) and with its price.
 
 A fix is a function from an output to an `Attempt`. The price is the share of what the output shows that is lost, in
-percent: cells taken out, categories merged, figures moved.
+percent: cells taken out, categories merged, figures moved. It is computed from what is shown afterwards and from the
+fix itself, never from what the fix hides: a price to four digits would give a hidden count back.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import polars as pl
 from dalenius.core.errors import OptionError
 from dalenius.core.errors import names as listed
 from dalenius.dp.budget import Budget
-from dalenius.outputs.checks import Finding, finding
+from dalenius.outputs.checks import CHECKS, Finding, finding
+from dalenius.outputs.edges import telling_edges
 from dalenius.outputs.evidence import collect
 from dalenius.outputs.judge import Judged, judge
 from dalenius.outputs.merging import MERGED, marks_left, merges, shares
@@ -147,7 +149,15 @@ def _looked_back(
     trial = Output(
         out.desk, out.record, out.query, judged, values, original=out.original, merged=merged, **how
     )
-    return judged.with_findings(*out.desk.looked_back(trial))
+    judged = judged.with_findings(*carried(out), *telling_edges(out.desk, out.query, judged.evidence))
+    return judged.with_findings(*out.desk.looked_back(replace(trial, judged=judged)))
+
+
+def carried(out: Output) -> list[Finding]:
+    """Findings that no fix can mend, such as units that did not come with the data."""
+    return [
+        f for f in out.judged.findings if f.check not in CHECKS and f.check not in ("differencing", *FIXES)
+    ]
 
 
 def _need_values(out: Output) -> Values:
@@ -177,13 +187,14 @@ def suppress(out: Output) -> Attempt:
         if not fresh.any():
             break
         primary |= _instead(out, fresh, hidden)
+    inner = slice(0, max(out.query.cells, 1))
+    if hidden.all():
+        raise OptionError("every cell would be taken out; merge categories, or make another table")
     second = int((hidden & ~primary).sum())
     told = f"{int(primary.sum())} marked cells taken out" + (
         f", {second} more to protect them" if second else ""
     )
-    held = np.abs(np.nan_to_num(out.judged.evidence.figures["rows"]))
-    inner = slice(0, max(out.query.cells, 1))
-    price = 50.0 * (held[inner][hidden[inner]].sum() / max(held[inner].sum(), 1) + hidden[inner].mean())
+    price = 100.0 * hidden[inner].mean()
     facts = {"cells_lost": float(hidden.sum())}
     return Attempt("suppress", judged, shown, float(price), told, primary=primary, facts=facts)
 
@@ -273,7 +284,8 @@ def round_(out: Output, base: int | None = None) -> Attempt:
         )
     model, places = count_model(out.query, next(iter(values.values())))
     altered = controlled_round(model, base)
-    return _changed(out, "round", altered, places, f"all counts are rounded to multiples of {base}")
+    told = f"all counts are rounded to multiples of {base}"
+    return _changed(out, "round", altered, places, told, move=base / 4)
 
 
 @fix
@@ -302,6 +314,7 @@ def cell_key(out: Output, largest: int = 5, variance: float = 4.0) -> Attempt:
         places,
         "all counts are moved a little by cell keys",
         "whether moves of this size are enough is for a person to decide",
+        move=float(np.sqrt(2 * variance / np.pi)),
     )
 
 
@@ -326,7 +339,7 @@ def noise(out: Output, epsilon: float = 1.0, ledger: str | Budget | None = None)
     spent = drawn.spent(name)
     words = "whether noise of this size is enough is for a person to decide"
     words += f"; with it ε = {spent:g} is spent on noise in this project" if spent > epsilon else ""
-    made = _changed(out, "noise", Altered(model, held, "noise"), places, told, words)
+    made = _changed(out, "noise", Altered(model, held, "noise"), places, told, words, move=1 / epsilon)
     return replace(made, facts={**made.facts, "epsilon": epsilon})
 
 
@@ -344,21 +357,22 @@ def _counts(out: Output) -> Values:
     return values
 
 
-def _changed(out: Output, way: str, altered: Altered, places: Any, told: str, doubt: str = "") -> Attempt:
-    """An attempt in which figures are moved."""
-    name, truth = next(iter(out.original.items())) if out.original else ("", np.zeros(0))
+def _changed(
+    out: Output, way: str, altered: Altered, places: Any, told: str, doubt: str = "", *, move: float
+) -> Attempt:
+    """An attempt in which figures are moved, by ``move`` on average."""
+    name = next(iter(out.original or {}), "")
     shown = np.maximum(np.asarray(altered.values, np.float64)[places], 0.0)
     judged, evidence = out.judged, out.judged.evidence
-    kept = tuple(f for f in judged.findings if f.check == "unit")
+    kept = (*carried(out), *telling_edges(out.desk, out.query, evidence))
     found = finding("min_threshold", evidence, np.zeros(len(shown), np.bool_), "")
     if doubt:
         found = finding(way, evidence, np.ones(1, np.bool_), doubt, verdict="review")
     again = replace(judged, findings=(*kept, found))
     if way == "round":
         again = _looked_back(out, again, {name: shown}, exact=False, rounded=True)
-    change = np.abs(shown - truth)[: out.query.cells]
-    price = 100.0 * change.sum() / max(np.abs(truth[: out.query.cells]).sum(), 1.0)
-    facts = {"mean_change": float(change.mean()), "largest_change": float(change.max(initial=0.0))}
+    price = min(100.0 * move * out.query.cells / max(shown[: out.query.cells].sum(), 1.0), 100.0)
+    facts = {"expected_change": round(move, 3)}
     return Attempt(way, again, {name: shown}, float(price), told, exact=False, facts=facts)
 
 
@@ -389,6 +403,8 @@ def merge(out: Output, most: int = MOST_MERGES) -> Attempt:
         looked = [(judge(q, out.desk.policy), q) for q in options]
         looked.sort(key=lambda pair: (marks_left(pair[0]), -pair[1].cells))
         judged, query = looked[0]
+    if query.cells == start:
+        raise OptionError("no categories need to be merged; what is wrong is not in its cells")
     evidence = judged.evidence
     shown = {s: np.asarray(MERGED["count" if whole else s](evidence), np.float64) for s in stats}
     if whole:
@@ -419,6 +435,9 @@ def merge_steps(out: Output) -> Attempt:
     merged = steps_query(out.query.facts["people"], fewer)
     judged = _looked_back(out, judged, curve_values(fewer), merged)
     told = f"{before} steps became {after}; at the end of each the curve is exact"
+    whole = dict(curves)
+    if any(c.left[-1] == 0 and whole[g].exits[-1] < least for g, c in fewer):
+        told += "; the last one ends at the longest time, which few people have: a person should know"
     return Attempt(
         "merge_steps",
         judged,
@@ -436,17 +455,15 @@ def end_values(out: Output, share: float | None = None) -> Attempt:
     values = _need_values(out)
     if out.query.value is None or not set(values) & {"min", "max"}:
         raise OptionError("end values are replaced where minimum or maximum are shown")
-    from dalenius.outputs.wraps.tables import figures  # noqa: PLC0415 (a wrap computes quantiles)
+    from dalenius.outputs.wraps.tables import figures, form_facts, register_name  # noqa: PLC0415 (computes quantiles)
 
     share = tail_share(out.judged.evidence.number, out.desk.policy.tail) if share is None else share
     renamed = {"min": f"p{100 * share:g}", "max": f"p{100 * (1 - share):g}"}
-    statistic = ", ".join(
-        "percentile" if s.strip() in renamed else s.strip() for s in out.query.statistic.split(",")
-    )
-    shares = [q for end, q in (("min", share), ("max", 1 - share)) if end in values]
-    query = replace(out.query, statistic=statistic, facts={"quantiles": shares})
+    names = [renamed.get(name, name) for name in values]
+    statistic = ", ".join(register_name(name) for name in names)
+    query = replace(out.query, statistic=statistic, facts=form_facts(names))
     evidence = collect(query, max(out.desk.policy.nk_n, 2), out.desk.policy.threshold)
-    shown = {renamed.get(n, n): figures(query, evidence, renamed.get(n, n)) for n in values}
+    shown = {name: figures(query, evidence, name) for name in names}
     judged = _looked_back(out, judge(query, out.desk.policy, evidence), shown, query)
     told = f"minimum and maximum are replaced by percentiles {100 * share:g} and {100 * (1 - share):g}"
     return Attempt("end_values", judged, shown, 100.0 * share, told, merged=query)

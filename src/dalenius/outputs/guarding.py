@@ -35,7 +35,7 @@ def guards_fall(parts: Sequence[Partition], kinds: Sequence[str | None]) -> bool
         same = [i for i, other in enumerate(kinds) if other == kind]
         before = [i for i in same if i > 0]
         if _falls([parts[i] for i in same], part.guarded) and (
-            place == 0 or 0 not in same or not _falls([parts[i] for i in before], part.guarded)
+            place == 0 or not _falls([parts[i] for i in before], part.guarded)
         ):
             return True
     return False

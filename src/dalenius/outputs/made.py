@@ -19,8 +19,8 @@ from dalenius.outputs.query import Bools, Floats, Ints
 MOST_COLUMNS = 24
 """Columns of the data that are looked at, the first ones."""
 TRIES = 12
-NEAR, EXACT = 1e-6, 1e-11
-"""Share of the size of a value within which a fit to some rows, and to all of them, is exact."""
+NEAR, EXACT, END = 1e-6, 1e-11, 1e-8
+"""Share of the size of a value within which a fit to some rows, and to all, is exact, and a factor is an end."""
 
 
 @dataclass(eq=False)
@@ -45,7 +45,8 @@ class Base:
         if self.rows is None or len(self.rows) < memory.units:
             own = memory.known(self.ids)
             own = own if self.unit is None else own[self.unit]
-            if len(np.unique(own)) < len(own):
+            known = own[own >= 0]  # of others nothing was shown yet
+            if len(np.unique(known)) < len(known):
                 return None
             rows = np.full(memory.units + 1, -1, np.int64)  # a unit that is not in the memory is the last
             rows[own] = np.arange(len(own))
@@ -56,13 +57,17 @@ class Base:
 
 @dataclass(frozen=True)
 class Made:
-    """Columns of the data that others are made of: for everybody (``of``), or but for few people (``but``)."""
+    """Columns of the data that others are made of: for everybody (``of``), or but for few people (``but``).
+
+    ``ends`` are those by whose smallest or largest value, which few have, they were divided or moved.
+    """
 
     of: frozenset[str] = frozenset()
     but: frozenset[str] = frozenset()
+    ends: frozenset[str] = frozenset()
 
     def __or__(self, other: Made) -> Made:
-        return Made(self.of | other.of, self.but | other.but)
+        return Made(self.of | other.of, self.but | other.but, self.ends | other.ends)
 
     @property
     def all(self) -> frozenset[str]:
@@ -78,9 +83,11 @@ def made_of(values: Floats, base: Mapping[str, Floats], few: int) -> Made:
     >>> rng = np.random.default_rng(1)
     >>> base = {"pay": rng.normal(3000, 400, 200), "age": rng.normal(40, 9, 200)}
     >>> made_of(2 * base["pay"] + 5, base, 10)
-    Made(of=frozenset({'pay'}), but=frozenset())
+    Made(of=frozenset({'pay'}), but=frozenset(), ends=frozenset())
     >>> made_of(2 * base["pay"] * (np.arange(200) != 7), base, 10)
-    Made(of=frozenset(), but=frozenset({'pay'}))
+    Made(of=frozenset(), but=frozenset({'pay'}), ends=frozenset())
+    >>> made_of(base["pay"] / base["pay"].max(), base, 10).ends
+    frozenset({'pay'})
     >>> made_of(np.log(base["pay"]), base, 10) == Made()
     True
     """
@@ -145,4 +152,18 @@ def _all_rows(
     other = int(best.sum()) + int((there & ~inside).sum())
     if not names or other >= few:
         return None
-    return Made(but=names) if other else Made(names)
+    ends = frozenset(
+        n
+        for n, w, c in zip(base, exact[1:], columns, strict=True)
+        if n in names and _by_end(exact[0], w, c[inside], few)
+    )
+    return Made(but=names, ends=ends) if other else Made(names, ends=ends)
+
+
+def _by_end(shift: float, factor: float, column: Floats, few: int) -> bool:
+    """Whether a column was divided or moved by one of its ends, or by its range, which few people make."""
+    low, high = float(column.min()), float(column.max())
+    ends = [x for x in (low, high) if int((column == x).sum()) < few]
+    ends += [high - low] if ends else []
+    used = [1.0 / factor, shift, shift / factor]
+    return any(e and abs(abs(u) - abs(e)) <= END * abs(e) for u in used for e in ends)

@@ -24,14 +24,15 @@ import polars as pl
 from dalenius.core.errors import FileError
 from dalenius.data.atomic import PRIVATE_FILE, private_folder
 from dalenius.outputs.checks import Finding
-from dalenius.outputs.comparison import compared
 from dalenius.outputs.contributions import Contributions
 from dalenius.outputs.drawn import Drawn
 from dalenius.outputs.hashing import Words, unit_words
 from dalenius.outputs.history import History
-from dalenius.outputs.partition import Partition
+from dalenius.outputs.looking import compared
+from dalenius.outputs.partition import Partition, fineness
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools, Ints
+from dalenius.outputs.rows import Rows
 from dalenius.outputs.told import Told, told_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ create table if not exists partitions (digest text primary key, cells integer, b
 create table if not exists contributions (name text primary key, variable text, body blob);
 create table if not exists outputs (
   id integer primary key, session text, desk text, uid text, command text, variable text, labels text, digest text,
-  held text, form integer not null default 0, outcome text, more text, unique (session, uid));
+  held text, form integer not null default 0, outcome text, more text, rows text, unique (session, uid));
 """
 
 
@@ -70,6 +71,7 @@ class Earlier:
     form: bool = False
     outcome: str | None = None
     more: str | None = None
+    rows: str | None = None
 
     @property
     def told(self) -> str:
@@ -92,6 +94,8 @@ class Memory:
         if folder is None:
             self.key, place = secrets.token_bytes(32), ":memory:"
         else:
+            if folder.exists() and not folder.is_dir():
+                raise FileError(f"{folder}: this is a file; the memory of a project is a folder")
             private_folder(folder)
             self.key, place = _key(folder / "memory.key"), str(folder / "memory.sqlite")
         try:
@@ -101,7 +105,11 @@ class Memory:
                 self.store.execute("pragma journal_mode = wal")
             self.store.executescript(TABLES)
             there = [row[1] for row in self.store.execute("pragma table_info(outputs)")]
-            for name, kind in (("form", "integer not null default 0"), ("outcome", "text"), ("more", "text")):
+            later = (
+                ("form", "integer not null default 0"),
+                *((n, "text") for n in ("outcome", "more", "rows")),
+            )
+            for name, kind in later:
                 if name not in there:  # a memory of an earlier version
                     self.store.execute(f"alter table outputs add column {name} {kind}")
             self.history = History(self.store, self.key)
@@ -114,6 +122,7 @@ class Memory:
         self._made: tuple[Any, tuple[bytes, bytes], Partition] | None = None
         self._held: tuple[Partition, Contributions] | None = None
         self._more: tuple[Any, tuple[bytes, bytes], Told] | None = None
+        self._rows: tuple[Any, tuple[bytes, bytes], Rows | None] | None = None
         self._cache: dict[str, Contributions] = {}
 
     @contextmanager
@@ -161,8 +170,9 @@ class Memory:
 
     def known(self, ids: Sequence[Any]) -> Ints:
         """Numbers of units by their names; -1 for new ones, which are not added."""
+        self._refresh()  # a unit that another desk added meanwhile is none of the new ones
         numbers, _ = _placed(self._hashes, unit_words(ids, self.key))
-        return np.where(numbers < self.units, numbers, -1)
+        return np.where(numbers < len(self._hashes), numbers, -1)
 
     def _refresh(self) -> None:
         rows = self.store.execute(
@@ -214,6 +224,19 @@ class Memory:
         query = replace(out.query, value=value)
         return Contributions.of(query, part, self._hidden(out), rows, self.words, self.key)
 
+    def several(self, out: Output) -> Rows | None:
+        """What people with several rows have in the shown cells of a table of counts or sums; else None."""
+        query, rows, shown = out.merged or out.query, self.rows_of(out), _shown(out)
+        added = any(barn.id in (LINEAR if query.value is not None else "a") for barn in out.judged.statbarns)
+        counted = query.value is not None and any(barn.id == "a" for barn in out.judged.statbarns)
+        if rows is None or query.unit is None or out.form or fineness(query) > 1 or not (added or counted):
+            return None
+        if self._rows is None or self._rows[0] is not query or self._rows[1] != shown:
+            there = None if query.value is None else np.where(np.isnan(query.value), np.nan, 1.0)
+            asked = query if added else replace(query, value=there)
+            self._rows = (query, shown, Rows.of(asked, self._hidden(out), rows, self.words, self.key))
+        return self._rows[2]
+
     def told(self, out: Output) -> Told:
         """What an output tells beyond who is in its cells."""
         query, rows = out.merged or out.query, self.rows_of(out)
@@ -251,39 +274,32 @@ class Memory:
         if part is None:
             if out.query.rows:  # nobody is known again, and that is to be known
                 with self.change():
-                    self._insert(desk, out, "", None, None, "")
+                    self._insert(desk, out, "", (None, None, "", None))
             return
         body = part.body
         digest, held, outcome = Partition.digest(body), self.contributed(out, part), self.outcome(out, part)
+        rows = None if out.rounded else self.several(out)
         with self.change():
             name = None if held is None else self._put(out.query.variable, held)
             target = None if outcome is None else self._put(f"outcome of {out.query.variable}", outcome)
             self.store.execute(
                 "insert or ignore into partitions values (?, ?, ?)", (digest, part.cells, body)
             )
-            self._insert(desk, out, digest, name, target, self.told(out).text())
+            several = None if rows is None else secrets.token_hex(8)
+            if rows is not None:
+                self.store.execute(
+                    "insert into contributions values (?, 'rows', ?)", (several, rows.stored(self.key))
+                )
+            self._insert(desk, out, digest, (name, target, self.told(out).text(), several))
 
-    def _insert(
-        self, desk: str, out: Output, digest: str, held: str | None, target: str | None, more: str
-    ) -> None:
+    def _insert(self, desk: str, out: Output, digest: str, held: tuple[str | None, ...]) -> None:
         uid, query = out.record.uid, out.query
         labels = self.labels((out.merged or query).frame())
-        row = (
-            self.session,
-            desk,
-            uid,
-            query.command,
-            query.variable,
-            labels,
-            digest,
-            held,
-            out.form,
-            target,
-            more,
-        )
+        row = (self.session, desk, uid, query.command, query.variable, labels, digest, out.form, *held)
         self.store.execute(
-            "insert into outputs (session, desk, uid, command, variable, labels, digest, held, form, outcome, more) "
-            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert into outputs "
+            "(session, desk, uid, command, variable, labels, digest, form, held, outcome, more, rows) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             row,
         )
         self.history.add("kept", self.session, uid, digest)
@@ -326,6 +342,13 @@ class Memory:
             self._cache[name] = Contributions.read(row[0], self.key)
         return self._cache[name]
 
+    def rows_held(self, name: str) -> Rows:
+        """What people with several rows have in the cells of an earlier output."""
+        row = self.store.execute("select body from contributions where name = ?", (name,)).fetchone()
+        if row is None:
+            raise FileError("the memory of the project is damaged: put back a copy of its folder")
+        return Rows.read(row[0], self.key)
+
     def forget(self, desk: str, uid: str) -> None:
         """Forget an output of this desk that will not be released."""
         here = (self.session, uid)
@@ -335,8 +358,9 @@ class Memory:
             self.store.execute("delete from outputs where session = ? and uid = ?", here)
             self.store.execute("delete from partitions where digest not in (select digest from outputs)")
             self.store.execute(
-                "delete from contributions where name not in (select held from outputs where held is not null) "
-                "and name not in (select outcome from outputs where outcome is not null)"
+                "delete from contributions where name not in (select held from outputs where held is not null "
+                "union select outcome from outputs where outcome is not null "
+                "union select rows from outputs where rows is not null)"
             )
             self.history.add("forgotten", *here)
 
@@ -356,7 +380,7 @@ class Memory:
     def earlier(self, uid: str | None = None) -> list[Earlier]:
         """All outputs kept, but the one that is being looked at."""
         rows = self.store.execute(
-            "select id, session, desk, uid, command, variable, labels, digest, held, form, outcome, more "
+            "select id, session, desk, uid, command, variable, labels, digest, held, form, outcome, more, rows "
             "from outputs order by id"
         ).fetchall()
         # A fix of an output is made of the same table: it tells nothing beyond the version handed over.

@@ -149,5 +149,6 @@ class Output:
 def _column(values: Floats) -> pl.Series:
     """Figures of a table, whole numbers as such."""
     column = pl.Series(values).fill_nan(None)
-    whole = bool((column.drop_nulls() == column.drop_nulls().round()).all())
+    there = column.drop_nulls()
+    whole = bool((there.is_finite() & (there == there.round())).all())
     return column.cast(pl.Int64) if whole and column.drop_nulls().abs().max() is not None else column

@@ -57,6 +57,13 @@ class Pack:
         return Decisions(self.folder, str(self.body.get("digest", "")))
 
     @property
+    def warning(self) -> str:
+        """Which limits of the policy are weaker than the usual ones; empty if none is."""
+        place = self.folder / POLICY
+        said = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+        return laxer([str(name) for name in said.get("weaker", ())])
+
+    @property
     def has_evidence(self) -> bool:
         """Whether the confidential figures are here."""
         return (self.folder / EVIDENCE).is_dir()
@@ -151,7 +158,8 @@ def write_outputs(desk: Desk, folder: Path, key: Path | None = None) -> Pack:
 def _write(desk: Desk, target: Path, key: Path | None) -> None:
     fresh, old = (target.parent / f".{target.name}.{word}" for word in ("new", "old"))
     recover(target)
-    shutil.rmtree(fresh, ignore_errors=True)
+    for rest in (fresh, old):  # what a killed process left half written, or half removed
+        shutil.rmtree(rest, ignore_errors=True)
     private_folder(fresh)
     private_folder(fresh / EVIDENCE)
     for out in desk.outputs:
@@ -170,7 +178,7 @@ def _write(desk: Desk, target: Path, key: Path | None) -> None:
     write_text(fresh / RESULTS, results_json(records))
     write_text(fresh / POLICY, json.dumps(desk.policy.public(), indent=1))
     write_text(fresh / TRAIL, "".join(line + "\n" for line in desk.trail.lines))
-    write_text(fresh / LIST, _checklist(records))
+    write_text(fresh / LIST, _checklist(records, desk.policy.weaker()))
     _manifest(fresh, desk.trail.head, key)
     desk.memory.finalised([r.uid for r in records])
     if target.exists():
@@ -229,14 +237,24 @@ def _manifest(folder: Path, head: str, key: Path | None) -> None:
         write_text(folder / SIGNATURE, signature((folder / MANIFEST).read_bytes(), key))
 
 
-def _checklist(records: Sequence[Record]) -> str:
+def _checklist(records: Sequence[Record], weaker: Sequence[str]) -> str:
     """The checker's list, one line an output."""
-    lines = ["# Outputs to be checked", "", "| output | command | statbarn | status | fix | exception asked for |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
+    warning = [f"**{laxer(weaker)}**", ""] if weaker else []
+    head = [
+        "| output | command | statbarn | status | fix | exception asked for |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines = ["# Outputs to be checked", "", *warning, *head]
     for r in records:
         cells = (r.uid, r.command, r.statbarn, r.status, r.fix, r.exception)
         lines.append("| " + " | ".join(str(c).replace("|", "\\|").replace("\n", " ") for c in cells) + " |")
-    return "\n".join([*lines, ""])
+    notes = [f"- {r.uid}: {note}" for r in records for note in r.notes]
+    return "\n".join([*lines, *(["", "## Notes", "", *notes] if notes else []), ""])
+
+
+def laxer(names: Sequence[str]) -> str:
+    """That a policy is weaker than the usual one, by the names of its limits."""
+    return f"The policy is weaker than the usual one in {listed(list(names), 30)}." if names else ""
 
 
 def read_pack(folder: str | Path) -> Pack:
@@ -259,6 +277,21 @@ def read_pack(folder: str | Path) -> Pack:
         except (ValueError, KeyError, TypeError):
             continue
     return pack
+
+
+def _strange(place: Path, wanted: Mapping[str, str]) -> list[str]:
+    """Links, folders with nothing in them, and checksums that are not those of the manifest."""
+    every = sorted(place.rglob("*"))
+    faults = [f"{p.relative_to(place)} is a link, not a file" for p in every if p.is_symlink()]
+    empty = [p for p in every if p.is_dir() and not p.is_symlink() and not any(p.iterdir())]
+    faults += [f"{p.relative_to(place)} is an empty folder" for p in empty]
+    for name in sorted(n for n in wanted if "/" not in n):
+        held = place / "checksums" / f"{name}.txt"
+        if not held.is_file():
+            faults.append(f"checksums/{name}.txt is missing")
+        elif held.read_text(encoding="utf-8", errors="replace").strip() != wanted[name]:
+            faults.append(f"checksums/{name}.txt was changed")
+    return faults
 
 
 def verify_outputs(
@@ -286,6 +319,7 @@ def verify_outputs(
     faults += [f"{n} is missing" for n in sorted(gone)]
     faults += [f"{n} is not in the manifest" for n in sorted(there - set(wanted) - free - sums)]
     faults += [f"{n} was changed" for n in sorted(set(wanted) & there) if file_digest(place / n) != wanted[n]]
+    faults += _strange(place, wanted)
     faults += [f"trail: {f}" for f in trail_faults(read_lines(place / TRAIL), None, body.get("trail"))]
     faults += [f"decisions: {f}" for f in pack.decisions.faults()]
     if after is not None:

@@ -106,7 +106,25 @@ class Policy:
         []
         """
         kept = {k: v for k, v in asdict(self).items() if k not in (*SECRET, "overrides")}
-        return {**kept, "blocked": list(self.blocked)}
+        return {**kept, "blocked": list(self.blocked), "weaker": self.weaker()}
+
+    def weaker(self) -> list[str]:
+        """Names of limits that let more through than the usual ones.
+
+        Examples
+        --------
+        >>> Policy(threshold=1, nk_k=1.0, endpoints=False).weaker(), Policy(threshold=30).weaker()
+        (['threshold', 'nk_k', 'endpoints'], [])
+        """
+        found, usual = [], Policy()
+        for name in _KINDS:
+            own, other = getattr(self, name), getattr(usual, name)
+            if name in ("overrides", "blocked", "negatives"):
+                lax = name == "blocked" and not set(other) <= set(own)
+            else:
+                lax = own > other if name == "nk_k" else own < other
+            found += [name] if lax or (name == "negatives" and own != other) else []
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """All limits, confidential ones too; for the owner of the data."""

@@ -7,7 +7,7 @@ are known again under other names of units, and whether figures were rounded.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,14 @@ from dalenius.outputs.hashing import part_of, siphash
 from dalenius.outputs.made import MOST_COLUMNS, Made, made_of
 from dalenius.outputs.partition import Partition
 from dalenius.outputs.policy import Policy
-from dalenius.outputs.query import Bools, Floats, Ints
+from dalenius.outputs.query import Bools, Floats, Ints, Query
 
 if TYPE_CHECKING:
     from dalenius.outputs.memory import Earlier, Memory
     from dalenius.outputs.output import Output
 
+MOST_MISSING = 500
+"""People without a value who are kept: it is the few who matter."""
 SAMPLE = 64
 """Values that are kept to know them again: those with the smallest hashes."""
 SAME_VALUES = 0.5
@@ -46,6 +48,8 @@ class Told:
         Smallest hashes of its values; empty where many share values.
     rounded
         Whether its counts were rounded.
+    missing
+        Column → numbers of the people who are left out because they have no value of it; not if they are many.
     """
 
     gaps: tuple[tuple[int, Gap], ...] = ()
@@ -53,6 +57,7 @@ class Told:
     columns: tuple[str, ...] = ()
     sample: tuple[int, ...] = ()
     rounded: bool = False
+    missing: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def text(self) -> str:
         """As text for the memory.
@@ -63,24 +68,27 @@ class Told:
         >>> Told.read(told.text()) == told
         True
         """
-        made = [sorted(self.made.of), sorted(self.made.but)]
-        return json.dumps([list(self.gaps), made, list(self.columns), list(self.sample), self.rounded])
+        made = [sorted(x) for x in (self.made.of, self.made.but, self.made.ends)]
+        rest = [list(self.columns), list(self.sample), self.rounded, dict(self.missing)]
+        return json.dumps([list(self.gaps), made, *rest])
 
     @classmethod
     def read(cls, text: str | None) -> Told:
         """Read back what `text` wrote; nothing of a memory of an earlier version."""
         if not text:
             return cls()
-        gaps, (of, but), columns, sample, rounded = json.loads(text)
+        gaps, made, columns, sample, rounded, *later = json.loads(text)
+        missing = {str(name): tuple(who) for name, who in (later[0] if later else {}).items()}
         held = tuple((int(cell), (str(low), str(high), float(part))) for cell, (low, high, part) in gaps)
-        return cls(held, Made(frozenset(of), frozenset(but)), tuple(columns), tuple(sample), bool(rounded))
+        return cls(held, Made(*map(frozenset, made)), tuple(columns), tuple(sample), bool(rounded), missing)
 
 
 def told_of(memory: Memory, out: Output, hidden: Bools, numbers: Ints, policy: Policy) -> Told:
     """What an output tells, by its question."""
     query, words = out.merged or out.query, memory.words
+    missing = missing_of(query, numbers) if len(numbers) == query.rows else {}
     if out.rounded or query.value is None:
-        return Told(rounded=out.rounded)
+        return Told(rounded=out.rounded, missing=missing)
     columns = query.facts.get("columns")
     made = _made(out, numbers, columns, policy.threshold)
     regressors = () if columns is None else np.nan_to_num(columns[:, 1:]).T
@@ -89,7 +97,24 @@ def told_of(memory: Memory, out: Output, hidden: Bools, numbers: Ints, policy: P
     value = query.value if columns is None else columns[:, 0]
     # Of people who are not known by their own names a person decides anyway.
     lost = any(f.check == "unit" and f.verdict != "pass" for f in out.judged.findings)
-    return Told(tuple(gaps), made, hashes, () if lost else _sample(value, memory.key))
+    sample = () if lost else _sample(value, memory.key)
+    return Told(tuple(gaps), made, hashes, sample, missing=missing)
+
+
+def missing_of(query: Query, numbers: Ints) -> dict[str, tuple[int, ...]]:
+    """People who have no value of a column that a table is crossed by, or is of, by column.
+
+    Examples
+    --------
+    >>> from dalenius.outputs.query import Dimension
+    >>> missing_of(Query("count", (Dimension("edu", np.array([0, -1]), ("a",)),), 2), np.array([7, 8]))
+    {'edu': (8,)}
+    """
+    columns = [(d.name, d.codes < 0) for d in query.dimensions if len(d.codes) and int(d.codes.min()) < 0]
+    if query.value is not None and query.variable is not None and "columns" not in query.facts:
+        columns.append((query.variable, np.isnan(query.value)))
+    found = {name: np.unique(numbers[gone]) for name, gone in columns if gone.any()}
+    return {name: tuple(who.tolist()) for name, who in found.items() if len(who) <= MOST_MISSING}
 
 
 def _made(out: Output, numbers: Ints, columns: Floats | None, few: int) -> Made:
@@ -97,7 +122,7 @@ def _made(out: Output, numbers: Ints, columns: Floats | None, few: int) -> Made:
     query, found = out.query, Made()
     assert query.value is not None
     values = [query.value] if columns is None else list(columns.T)
-    for base in reversed(out.desk.base):
+    for base in out.desk.base:  # a column that came later may be made of one that came before
         rows = base.places(out.desk.memory, numbers) if len(np.unique(numbers)) == len(numbers) else None
         if rows is None or (rows < 0).sum() * 2 > len(rows):
             continue
@@ -105,7 +130,6 @@ def _made(out: Output, numbers: Ints, columns: Floats | None, few: int) -> Made:
         held = {name: np.asarray(c)[rows[known]] for name, c in list(base.columns.items())[:MOST_COLUMNS]}
         for value in values:
             found |= _known(query.variable, value[known], held, few)
-        break
     return found
 
 
@@ -177,6 +201,11 @@ class Beside:
     def _made(self, each: Earlier, old: Told) -> None:
         """A column that few people have otherwise, beside another of the same columns of the data."""
         mine, theirs = self.told.made, old.made
+        if (mine.ends - theirs.ends) & theirs.all or (theirs.ends - mine.ends) & mine.all:
+            words = (
+                "one is the other divided or moved by the smallest or largest value, which few people have"
+            )
+            self.lines.append(f"with {each.told}: {words}")
         if not (mine.but & theirs.all or theirs.but & mine.all):
             return
         if mine == theirs and self.out.query.variable == each.variable:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from dalenius.outputs.checks import CHECKS, Finding, finding
-from dalenius.outputs.evidence import collect
+from dalenius.outputs.edges import bins_of, laid
 from dalenius.outputs.output import Output, Values
 from dalenius.outputs.query import ALL, Dimension, Query
 from dalenius.outputs.wraps.columns import dimension, numbers
@@ -71,16 +70,14 @@ def _amounts(desk: Desk, data: Any, name: Any, stats: Sequence[str], command: st
 
 def taken(
     desk: Desk, query: Query, stats: Sequence[str], grid: Grid, structural: Any, fix: str | None, notes: Sequence[str],
-    shares: bool = False, found: Sequence[Finding] = (),
+    shares: bool = False,
 ) -> Any:  # fmt: skip
     """Check one table and give the usual object back."""
     query = replace(query, structural=structural_cells(structural, query.names))
     values: Values | None = None
     if shares or any(s not in FROM_EVIDENCE for s in stats):
         values = grid.read()
-    out: Output = take_table(
-        desk, query, stats, values=values, render=grid.draw, fix=fix, notes=notes, found=found
-    )
+    out: Output = take_table(desk, query, stats, values=values, render=grid.draw, fix=fix, notes=notes)
     return out.shown
 
 
@@ -93,10 +90,9 @@ def one_way(
     told = f"value_counts({name}{'' if bins is None else '; bins'})"
     query = grid_query(desk, [dim], None, None, ["count"], unit, len(series), told)
     query = as_shares(query, (0,)) if shares else query
-    found = _edges(desk, series, unit, name) if isinstance(bins, int) else cut_edges(desk, [series], unit)
-    return taken(
-        desk, query, ["count"], Grid(query, 1, ALL, raw), None, None, notes, shares=shares, found=found
-    )
+    if bins is not None:
+        edges_laid(desk, series, query.dimensions[0].labels, isinstance(bins, int))
+    return taken(desk, query, ["count"], Grid(query, 1, ALL, raw), None, None, notes, shares=shares)
 
 
 def as_shares(query: Query, over: Sequence[int]) -> Query:
@@ -113,16 +109,8 @@ def _bins(series: Any, name: str, bins: Any, gaps: bool) -> Dimension:
     return Dimension(name, np.where(lost, len(edges), codes).astype(np.int32), labels)
 
 
-def cut_edges(desk: Desk, keys: Sequence[Any], unit: tuple[Any, Any]) -> tuple[Finding, ...]:
-    """What the edges tell of bins that pandas laid by the data (``qcut``, or ``cut`` into a number of bins)."""
-    cut = [getattr(key, "_cut", None) for key in keys if isinstance(key, pd.Series)]
-    return tuple(f for c in cut if c is not None for f in _edges(desk, c, unit, name_of(c)))[:1]
-
-
-def _edges(desk: Desk, series: Any, unit: tuple[Any, Any], name: str) -> tuple[Finding, ...]:
-    """Bins of equal width that pandas makes end where the smallest and the largest value are."""
-    query = Query("min, max", rows=len(series), value=numbers(series, name), unit=unit[0], ids=unit[1])
-    told = CHECKS["endpoints"](collect(query, 2, desk.policy.threshold), desk.policy)
-    words = "the outer edges of the bins are the smallest and the largest value, which few have; give edges of your own"
-    evidence = collect(replace(query, value=None))
-    return (finding("endpoints", evidence, np.ones(1, np.bool_), words),) if told.verdict == "fail" else ()
+def edges_laid(desk: Desk, series: Any, bins: Any, by_data: bool) -> None:
+    """Remember the edges of bins that pandas made of a column (a ``cut``, or counts of bins)."""
+    (unit, ids), _ = units_of(desk, series)
+    query = Query("min", rows=len(series), value=numbers(series, name_of(series)), unit=unit, ids=ids)
+    laid(desk, query, bins_of([str(b) for b in bins]), by_data)

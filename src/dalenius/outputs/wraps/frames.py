@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
     """A column of a checked frame; it knows the frame it comes from."""
 
-    _metadata = ["_name", "_source", "_people", "_cut"]  # noqa: RUF012 (pandas asks for a list)
+    _metadata = ["_name", "_source", "_people"]  # noqa: RUF012 (pandas asks for a list)
     _desk: ClassVar[Any]
     _wide: ClassVar[Any]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from dalenius.outputs.query import ALL
-from dalenius.outputs.wraps.asked import as_shares, cut_edges, each, taken
+from dalenius.outputs.wraps.asked import as_shares, each, edges_laid, taken
 from dalenius.outputs.wraps.columns import dimension
 from dalenius.outputs.wraps.frames import CheckedSeries, bare_class, beside, frame_class, of_people, taken_in
 from dalenius.outputs.wraps.grids import Grid
@@ -120,10 +120,7 @@ class PandasWrap:
             )
 
         grid = Grid(query, len(rows), margins_name, None if quick else usual())
-        found = cut_edges(desk, [*rows, *cols], unit)
-        return taken(
-            desk, query, stats, grid, structural_zeros, fix, notes, shares=bool(normalize), found=found
-        )
+        return taken(desk, query, stats, grid, structural_zeros, fix, notes, shares=bool(normalize))
 
     def pivot_table(
         self, data: Any, values: Any = None, index: Any = None, columns: Any = None, aggfunc: Any = "mean",
@@ -160,8 +157,8 @@ def _cutting(found: Any) -> Any:
             return made
         series = type(x)(series).__finalize__(x)
         by_data = found is pd.qcut or not hasattr(given[0] if given else options.get("bins"), "__len__")
-        named = options.get("labels") is not None or len(given) > (1 if found is pd.qcut else 2)
-        object.__setattr__(series, "_cut", pd.Series(x) if by_data and not named else None)
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            edges_laid(x._desk, x, series.cat.categories, by_data)
         return (series, *edges) if edges else series
 
     cut.__name__, cut.__doc__ = found.__name__, f"``{found.__name__}``; rows stay those of their people."

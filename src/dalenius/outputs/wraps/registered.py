@@ -29,7 +29,12 @@ def registered(desk: Desk, frame: pd.DataFrame, *, sure: bool) -> pd.DataFrame:
     unit = desk.unit
     if unit is None and not desk.base:
         based(desk, frame)
+    if unit is not None and list(frame.index.names) == [unit] and unit not in frame.columns:
+        made = frame.copy(deep=False)
+        made.index = pd.Index(Traced(held(bare(frame.index))), name=unit)
+        return _kept(desk, made) if sure or not desk.frames else frame
     if unit is None or list(frame.columns).count(unit) != 1:
+        desk.strange = desk.strange or unit is not None
         return frame
     if not sure and desk.frames and not known(desk, frame):
         return frame
@@ -37,8 +42,14 @@ def registered(desk: Desk, frame: pd.DataFrame, *, sure: bool) -> pd.DataFrame:
     made = frame.copy(deep=False)
     names = bare(pd.DataFrame(frame)[unit])
     pd.DataFrame.isetitem(made, place, Traced(held(names)))
-    desk.frames.append(weakref.ref(made))
     based(desk, frame)
+    return _kept(desk, made)
+
+
+def _kept(desk: Desk, made: pd.DataFrame) -> pd.DataFrame:
+    """A frame as data, with its columns as they came: who writes into it later does not write into those."""
+    object.__setattr__(made, "_as_read", pd.DataFrame(made).copy(deep=False))
+    desk.frames.append(weakref.ref(made))
     return made
 
 
@@ -73,7 +84,7 @@ def known(desk: Desk, data: Any) -> bool:
     frame = data.to_pandas() if isinstance(data, pl.DataFrame) else data
     if not isinstance(frame, pd.DataFrame) or len(frame.columns) < 2 or not frame.columns.is_unique:
         return False
-    for base in (found() for found in desk.frames):
+    for base in (_as_read(desk, found()) for found in desk.frames):
         if base is None or not set(frame.columns) <= set(base.columns):
             continue
         plain = bare(pd.DataFrame(frame))
@@ -86,9 +97,20 @@ def known(desk: Desk, data: Any) -> bool:
     return False
 
 
+def _as_read(desk: Desk, frame: Any) -> Any:
+    """A frame of data; as it was read, where somebody wrote into its column of the unit since."""
+    if frame is None:
+        return None
+    own = desk.unit in frame.columns and traced(pd.DataFrame.__getitem__(frame, desk.unit))
+    return frame if own else getattr(frame, "_as_read", None)
+
+
 def trusted(desk: Desk, frame: Any) -> bool:
-    """Whether the units of a frame are those that came with data; any, while the desk was given plain frames only."""
-    if not desk.frames:
+    """Whether the units of a frame are those that came with data.
+
+    Any are, while the desk was given plain frames only; none beside data that came without units.
+    """
+    if not desk.frames and not desk.strange:
         return True
     if isinstance(frame, pd.DataFrame):
         column = pd.DataFrame.__getitem__(frame, desk.unit)

@@ -52,7 +52,7 @@ def retold(desk: Desk, frame: Any) -> tuple[str, ...]:
 def given_units(desk: Desk, unit: Any) -> tuple[tuple[Any, Any], tuple[str, ...]]:
     """Units that were handed over as a column of their own."""
     column = unit if isinstance(unit, pd.Series) else pd.Series(np.asarray(unit))
-    sure = traced(column) or not desk.frames
+    sure = traced(column) or not (desk.frames or desk.strange)
     return units(unit), () if sure else ("the units given did not come with the data",)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from dalenius.core.errors import DataError
 from dalenius.counts.saturation import distinct_patterns, is_saturated
 from dalenius.outputs.checks import CHECKS, Finding, finding
 from dalenius.outputs.design import Design, marks
@@ -76,10 +77,21 @@ class Models:
                 given = tuple(map(_bare, given))
             elif data is None and isinstance(options.get("endog"), pd.Series):
                 data = options["endog"]
+            _need_weights(options)
             model = found(*given, **{name: _bare(option) for name, option in options.items()})
             return Fitting(self._desk, model, data) if hasattr(model, "fit") else model
 
         return made
+
+
+def _need_weights(options: dict[str, Any]) -> None:
+    """Refuse weights that are no weights, before statsmodels fails on them."""
+    for name in ("weights", "freq_weights", "var_weights"):
+        given = options.get(name)
+        if given is not None and not (np.asarray(given, np.float64) >= 0).all():
+            raise DataError(
+                f"{name}: weights are numbers of 0 or more; leave other records out, or correct them"
+            )
 
 
 def _bare(given: Any) -> Any:
@@ -201,11 +213,33 @@ def _rerouted(
         len(target), None if binary else target, None if binary else str(query.command), query.unit, query.ids,
         facts=facts, command=query.command,
     )  # fmt: skip
+    share = getattr(fitted, "q", None) if type(fitted.model).__name__ == "QuantReg" else None
+    if share is not None:  # the quantiles of its cells, not their means
+        table = replace(
+            table, statistic="percentile", dimensions=(groups,), value=target, variable=str(query.command),
+            facts={**facts, "quantiles": [float(share)]},
+        )  # fmt: skip
     evidence = collect(table, max(desk.policy.nk_n, 2), desk.policy.threshold)
-    found = judge(table, desk.policy, evidence)
+    found = judge(table, desk.policy, evidence).with_findings(*_weighted(desk, table, target, fitted))
     form = CHECKS["saturated"](_form(facts), desk.policy)
     judged = Judged(found.places, found.evidence, (form, *found.findings), (form.sentence,))
     return desk.take(table, judged=judged, frame=frame, shown=fitted, notes=(form.sentence,))
+
+
+def _weighted(desk: Desk, table: Query, target: Floats, fitted: Any) -> list[Finding]:
+    """Where records have weights few may carry the means of a table: by their weights, or by what they contribute."""
+    weight = _weights(fitted.model)
+    if weight is None or np.ptp(weight) == 0:
+        return []
+    places = replace(table, dimensions=table.dimensions[:1])
+    for value in (np.abs(weight), np.abs(weight * target)):
+        evidence = collect(replace(places, value=value), max(desk.policy.nk_n, 2), desk.policy.threshold)
+        for name in ("nk", "p_percent"):
+            told = CHECKS[name](evidence, desk.policy)
+            if told.verdict == "fail":
+                words = "by its weights a few units make up almost all of a figure"
+                return [finding("weights", evidence, told.flagged, words)]
+    return []
 
 
 def _form(facts: dict[str, Any]) -> Evidence:

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.outputs.checks import Finding, finding
+from dalenius.outputs.checks import finding
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.impossible import with_rules
 from dalenius.outputs.judge import Judged, examined, judge
@@ -64,7 +64,12 @@ def table_output(
         structural=structural_cells(structural_zeros, query.names),
         limits=tuple(map(float, structural_limits)),
     )
-    return take_table(desk, query, stats, fix=fix, notes=unit_note(desk, data))
+    out = take_table(desk, query, stats, fix=fix, notes=unit_note(desk, data))
+    if query.limits:
+        told = "end values were said to be known to everybody, and are not checked: a person should know why"
+        out.record.notes.append(told)
+        desk.note("limits", out.record.uid, limits=len(query.limits))
+    return out
 
 
 def frame_query(
@@ -132,6 +137,8 @@ def form_facts(stats: Iterable[str], interpolation: str = "linear") -> dict[str,
         facts["ends"] = "low" if "min" in names else "high"
     if names & {"count", "size"}:
         facts["counts"] = True
+    if "mode" in names:
+        facts["mode"] = True
     shares = [_share(n) for n in names]
     found = [q for q in shares if q is not None]
     if found:
@@ -151,14 +158,13 @@ def _share(stat: str) -> float | None:
 def take_table(
     desk: Desk, query: Query, stats: Sequence[str], *, values: Values | None = None, fix: str | None = None,
     render: Callable[[Values], Any] | None = None, notes: Sequence[str] = (), judged: Judged | None = None,
-    found: Sequence[Finding] = (),
 ) -> Output:  # fmt: skip
     """Check a table and hand it over, with its figures (computed here unless given)."""
     if judged is None:
         query = with_rules(query, desk.schema)
         judged = judge(query, desk.policy)
     evidence = judged.evidence
-    judged = judged.with_findings(*noted(notes, evidence), *found)
+    judged = judged.with_findings(*noted(notes, evidence))
     if values is None:
         values = {stat: figures(query, evidence, stat) for stat in stats}
     out = desk.take(
