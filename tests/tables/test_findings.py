@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 from dalenius.cli import app
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def run():
     runner = CliRunner()
     return lambda *arguments: runner.invoke(app, ["tables", *map(str, arguments)])
 
 
-@pytest.fixture
-def firms(tmp_path):
+@pytest.fixture(scope="module")
+def firms(tmp_path_factory):
     rng = np.random.default_rng(7)
     size = 150
     frame = pl.DataFrame({
@@ -28,7 +28,7 @@ def firms(tmp_path):
         "branch": rng.choice([f"b{i}" for i in range(7)], size, p=np.arange(1, 8) / 28),
         "turnover": np.round(rng.lognormal(4, 1.5, size), 1),
     })  # fmt: skip
-    file = tmp_path / "firms.csv"
+    file = tmp_path_factory.mktemp("firms") / "firms.csv"
     frame.write_csv(file)
     return file
 
@@ -93,29 +93,35 @@ def test_a_table_that_was_not_audited_needs_force_too(run, tmp_path):
     assert "NOT SAFE" in (tmp_path / "t.csv").read_text()
 
 
-def test_endings_are_formats(run, firms, tmp_path):
+@pytest.fixture(scope="module")
+def written(run, firms, tmp_path_factory):
+    """The same table in every format."""
+    place = tmp_path_factory.mktemp("written")
+    for ending in ("csv", "xlsx", "parquet", "json", "tab"):
+        out = place / f"t.{ending}"
+        done = run("protect", firms, "--by", "region,branch", "--value", "turnover", "-q", "-o", out)
+        assert done.exit_code == 0, done.output
+    return place
+
+
+def test_endings_are_formats(run, firms, written, tmp_path):
+    assert zipfile.is_zipfile(written / "t.xlsx")
+    assert pl.read_parquet(written / "t.parquet").columns == ["region", "branch", "value", "flag"]
+    assert json.loads((written / "t.json").read_text())["class"] == "dataset"
+    assert (written / "t.tab").read_text().startswith('"Total";"Total";')
+    assert (written / "t.rda").exists()
     given = ["protect", firms, "--by", "region,branch", "--value", "turnover", "-q"]
-    for ending in ("xlsx", "parquet", "json", "tab"):
-        assert run(*given, "-o", tmp_path / f"t.{ending}").exit_code == 0
-    assert zipfile.is_zipfile(tmp_path / "t.xlsx")
-    assert pl.read_parquet(tmp_path / "t.parquet").columns == ["region", "branch", "value", "flag"]
-    assert json.loads((tmp_path / "t.json").read_text())["class"] == "dataset"
-    assert (tmp_path / "t.tab").read_text().startswith('"Total";"Total";')
-    assert (tmp_path / "t.rda").exists()
     assert run(*given, "-o", tmp_path / "t.doc").exit_code == 2
 
 
-def test_values_have_the_decimals_of_the_data(run, firms, tmp_path):
-    run("protect", firms, "--by", "region,branch", "--value", "turnover", "-q", "-o", tmp_path / "t.csv")
-    shown = pl.read_csv(tmp_path / "t.csv", infer_schema=False)["value"].drop_nulls()
+def test_values_have_the_decimals_of_the_data(written):
+    shown = pl.read_csv(written / "t.csv", infer_schema=False)["value"].drop_nulls()
     assert all(len(text.partition(".")[2]) == 1 for text in shown)
 
 
-def test_what_was_written_can_be_audited_again(run, firms, tmp_path):
+def test_what_was_written_can_be_audited_again(run, written):
     for ending in ("xlsx", "parquet", "json"):
-        out = tmp_path / f"t.{ending}"
-        run("protect", firms, "--by", "region,branch", "--value", "turnover", "-q", "-o", out)
-        audited = run("audit", out)
+        audited = run("audit", written / f"t.{ending}")
         assert audited.exit_code in (0, 1)  # all suppressed cells count as protected here
         assert "Traceback" not in audited.output
 

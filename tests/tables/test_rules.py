@@ -21,6 +21,7 @@ from dalenius.tables import (
     parse_rule,
     protect,
 )
+from dalenius.tables.contributions import single_owners
 
 
 def cell(values, **columns):
@@ -93,6 +94,10 @@ def test_an_insider_knows_its_whole_holding():
     assert audit(three, intervals="none").passed
     assert not audit(replace(three, model=held), intervals="none").passed
     assert protect(held, FewContributors(1)).suppressed.sum() == 4
+    # every check by an insider stands on who owns a cell alone: the holding, not its firms; z has two owners
+    first, second, third, several = single_owners(held).tolist()
+    assert first == second != third
+    assert several == 0
 
 
 def test_two_contributors_of_a_sample_are_few_by_default():

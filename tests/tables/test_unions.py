@@ -25,6 +25,7 @@ from dalenius.tables import (
     protect,
     protect_linked,
     protect_optimal,
+    union_insiders,
     union_programs,
 )
 from dalenius.tables import unions as looked_for
@@ -61,8 +62,8 @@ def crossed(seed: int, low: int = 1) -> TableModel:
     return table(rows, ("r", "b", "firm", "v"), ("r", "b"))
 
 
-def broken(result: Suppression) -> int:
-    """Sums of unknown inner cells that follow and have two contributors or break p = 10 %, by trying all of them."""
+def known_sums(result: Suppression) -> np.ndarray:
+    """What each contributor has of the sums of unknown inner cells that follow, the largest first, by trying all."""
     model = result.model
     records = model.records
     held = np.zeros((len(model.counts), int(records.contributor.max()) + 1))
@@ -73,7 +74,12 @@ def broken(result: Suppression) -> int:
     free = np.flatnonzero(np.abs(null).max(axis=1, initial=0.0) > 1e-9)
     tried = (np.arange(1, 2 ** len(free))[:, None] >> np.arange(len(free))) & 1
     known = tried[np.abs(tried @ null[free]).max(axis=1, initial=0.0) < 1e-7]
-    parts = np.sort(known @ held[free], axis=1)[:, ::-1]
+    return np.sort(known @ held[free], axis=1)[:, ::-1]
+
+
+def broken(result: Suppression) -> int:
+    """Those of them that have two contributors or break p = 10 %."""
+    parts = known_sums(result)
     few = (parts > 0).sum(axis=1) <= 2
     return int((few | (parts[:, 2:].sum(axis=1) < 0.1 * parts[:, 0] - 1e-9)).sum())
 
@@ -294,6 +300,35 @@ def test_a_firm_reads_nobodys_sum_with_its_own_cells(monkeypatch):
         lambda records, owners, seen, rules: (sp.csc_matrix((seen.shape[0], 0)), True),
     )
     assert all(read_by_insiders(protect(model)) for model in made)
+
+
+def beside_a_third(second: str) -> TableModel:
+    """B is alone in y, and x + z − y follows: x is A's alone, z the second firm's alone."""
+    rows = [("r1", "c1", "A", 100), ("r1", "c2", second, 100), ("r2", "c3", "B", 90)]
+    many = (("r1", "c3"), ("r2", "c1"), ("r2", "c2"))
+    rows += [(r, c, f"{r}{c}{i}", 60 + i) for r, c in many for i in range(6)]
+    return table(rows, ("r", "c", "firm", "v"), ("r", "c"))
+
+
+@pytest.mark.parametrize(("second", "rule", "closed"), [
+    ("A", FewContributors(2), 8), ("A", PPercent(10), 8), ("A", Dominance([(2, 90)]), 8),
+    ("C", FewContributors(2), 6), ("C", PPercent(10), 6), ("C", Dominance([(2, 90)]), 6),
+])  # fmt: skip
+def test_a_firm_counts_as_one_of_those_who_know(second, rule, closed):
+    """A sum of two others tells B about neither of them; of one other it does."""
+    result = protect(beside_a_third(second), rule)
+    assert result.is_safe
+    assert result.suppressed.sum() == closed
+
+
+@pytest.mark.parametrize(("room", "model"), [
+    (union_programs, crossed(31)), (union_insiders, beside_a_third("C"))
+])  # fmt: skip
+def test_programs_that_ran_out_are_told(room, model, monkeypatch):
+    assert "line by line" not in str(protect(model).checked)
+    budget = union_programs.Budget
+    monkeypatch.setattr(room, "Budget", lambda: budget(left=0))
+    assert "line by line" in str(protect(model).checked)
 
 
 @pytest.mark.slow

@@ -92,3 +92,15 @@ def test_the_firm_can_be_named_though_it_is_an_identifier(tmp_path):
     shown = client.get(f"{place}/tables?by=region&value=turnover&contributor=firm")
     assert shown.status_code == 200, shown.text
     assert '<option value="firm" selected>' in shown.text
+
+
+@pytest.mark.slow
+def test_every_question_about_a_column_is_in_sight_on_a_narrow_screen(tmp_path, browsing):
+    """At 800 pixels the last column, what a column is for, lay outside the window with nothing to say so."""
+    with served(tmp_path / "space") as address, browsing(host_of(address), width=800) as seen:
+        open_example(seen.page, address)
+        seen.page.wait_for_selector("#step-columns table")
+        held = seen.page.evaluate(
+            "(t => t.scrollWidth - t.clientWidth)(document.querySelector('#step-columns .scroll'))"
+        )
+    assert held <= 0

@@ -19,6 +19,7 @@ from dalenius.tables import (
     LinkedSuppression,
     Suppression,
     TableFile,
+    TableModel,
     information_loss,
     write_argus,
     write_jj,
@@ -58,6 +59,8 @@ def hand_out(
     page: Path | None,
     force: bool,
     terminal: Terminal,
+    layout: tuple[str | None, str | None] = (None, None),
+    title: str = "",
 ) -> None:
     """Write the publishable table and the page; of linked tables one file each. Nothing if cells are at risk."""
     audit = result.checked
@@ -69,11 +72,26 @@ def hand_out(
         return
     if out is not None:
         for name, part in parts_of(result, linked).items():
-            stem, _, ending = out.name.partition(".")
-            path = out.with_name(f"{stem}-{name}.{ending}") if name else out
-            write_result(replace(part, checked=audit), path, force, terminal)
+            write_result(replace(part, checked=audit), _path(out, name), force, terminal)
     if page is not None:
-        write_page(table_page(result, audit), page, terminal)
+        named = None if linked is None else linked.tables
+        text = table_page(result, audit, title, parts=named, rows=layout[0], columns=layout[1])
+        write_page(text, page, terminal)
+
+
+def _path(out: Path, name: str) -> Path:
+    """Where a table is written: a name without an ending is a folder."""
+    if not out.suffix:
+        out.mkdir(parents=True, exist_ok=True)
+        return out / f"{name or 'table'}.csv"
+    stem, _, ending = out.name.partition(".")
+    return out.with_name(f"{stem}-{name}.{ending}") if name else out
+
+
+def title_of(model: TableModel, value: str | None, source: Path) -> str:
+    """What a table holds and whose records it is made of, for the head of its page."""
+    what = f"sum of {value}" if value else "counts"
+    return f"Protected table: {what} by {' × '.join(model.names)} ({source.name})"
 
 
 def parts_of(result: Suppression, linked: LinkedSuppression | None) -> dict[str, Suppression]:

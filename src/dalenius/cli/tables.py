@@ -32,6 +32,7 @@ from dalenius.tables import (
 )
 from dalenius.tables import audit as audit_table
 from dalenius.tables.hierarchy import TOTAL
+from dalenius.tables.page import table_page
 from dalenius.tables.protection import PrimaryRule
 
 app = typer.Typer(
@@ -109,7 +110,8 @@ def protect_command(
     elif not check:
         result = replace(result, checked=None)
     output.show(result, linked, (rows, columns, mark), terminal)
-    output.hand_out(result, linked, out, html, force, terminal)
+    title = output.title_of(model, value, microdata)
+    output.hand_out(result, linked, out, html, force, terminal, (rows, columns), title)
     terminal.emit(output.figures(result, result.checked))
     output.end_unsafe(result.checked is None or result.checked.passed, force)
 
@@ -242,6 +244,7 @@ def years_command(
     ] = 0.0,
     force: opt.Force = False,
     out: table.Out = None,
+    html: table.Page = None,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     *,
@@ -254,10 +257,14 @@ def years_command(
     both = protect_years(protect(before, *rules), after, *rules, unchanged_percent=unchanged)
     terminal.block(both.now.cross_table())
     terminal.say(str(both))
+    terminal.say(f"Audit: {both.checked}")
     marked = replace(both.now, checked=both.checked if not both.checked.passed else both.now.checked)
     safe = both.checked.passed and marked.is_safe
     if out is not None and (safe or force):
         output.write_result(marked, out, force, terminal)
+    if html is not None and (safe or force):
+        title = output.title_of(after, value, now)
+        output.write_page(table_page(marked, marked.checked, title), html, terminal)
     terminal.emit({"safe": safe, "suppressed": int(both.now.suppressed.sum()), "alone": both.alone})
     output.end_unsafe(safe, force)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dalenius.tables.suppression import Suppression
 
 MOST_RELATIONS = 6
-ROW, BOX, LINKS, LETTER, LONGEST = 36, 28, 90, 7, 24
+ROW, BOX, LINKS, LETTER, CAPITAL, LONGEST = 36, 28, 90, 7, 9, 24
 """Pixels: a row, a box, the room between two columns for lines, a letter; and the most letters of a name."""
 
 
@@ -60,7 +60,7 @@ def relations_svg(result: Suppression, place: int) -> str:
     at[0] = _apart({w: float(np.mean([at[1][p] for p in _ends(at[1], parts)])) for w, parts in above})
     lowest = min(y for heights in at for y in heights.values()) - ROW / 2
     names = {c: _short(result, c) for column in columns for c in column.cells}
-    widths = [max((16 + LETTER * len(names[c]) for c in column.cells), default=0) for column in columns]
+    widths = [max((16 + _pixels(names[c]) for c in column.cells), default=0) for column in columns]
     left = [4 + sum(w + LINKS for w in widths[:i] if w) for i in range(3)]
     status = result.status
     lines, boxes = [], []
@@ -130,6 +130,11 @@ def _box(kind: str, text: str, x: float, y: float, width: int) -> str:
         f'<rect class="{kind}" x="{x:.0f}" y="{y - BOX / 2:.0f}" width="{width}" height="{BOX}" rx="4"/>'
         f'<text class="on-{kind}" {label}'
     )
+
+
+def _pixels(text: str) -> int:
+    """Width of a label; capitals are wider, and a bold label must not run over its frame."""
+    return sum(CAPITAL if letter.isupper() else LETTER for letter in text)
 
 
 def _short(result: Suppression, cell: int | str) -> str:

@@ -17,6 +17,8 @@ from dalenius.tables.render import CSS, cross_table_html
 from dalenius.tables.suppression import Suppression
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dalenius.tables.audit import Audit
     from dalenius.tables.hierarchy import Hierarchy
     from dalenius.tables.ways import Ways
@@ -48,8 +50,9 @@ FEW_CODES = 30
 
 
 def table_page(
-    result: Suppression, found: Audit | None = None, title: str = "Protected table", *, internal: bool = True
-) -> str:
+    result: Suppression, found: Audit | None = None, title: str = "", *, internal: bool = True,
+    parts: Mapping[str, Suppression] | None = None, rows: str | None = None, columns: str | None = None,
+) -> str:  # fmt: skip
     """HTML text of a page that needs nothing else. It shows no value of a suppressed cell.
 
     Parameters
@@ -57,7 +60,11 @@ def table_page(
     result, found
         The table and its audit (by default the one it went through).
     title
-        Heading.
+        Heading; by default what is counted or added up, by which dimensions.
+    parts
+        The tables by name, where several are linked.
+    rows, columns
+        Dimensions that run down and across.
     internal
         Whether the page tells primary from secondary cells, names the cells at risk and draws relations. A page for
         the public shows the table only.
@@ -70,16 +77,26 @@ def table_page(
     >>> page.startswith("<!doctype html>"), "2 of 4 cells" in page
     (True, True)
     """
-    style = f"{PAGE}{STYLE}"
+    style, title = f"{PAGE}{STYLE}", title or _title(result)
+    body = table_parts(result, found, internal=internal, parts=parts, rows=rows, columns=columns)
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{html.escape(title)}</title><style>{style}</style></head><body><main>"
-        f"<h1>{html.escape(title)}</h1>{table_parts(result, found, internal=internal)}</main></body></html>\n"
+        f"<h1>{html.escape(title)}</h1>{body}</main></body></html>\n"
     )
 
 
-def table_parts(result: Suppression, found: Audit | None = None, *, internal: bool = True) -> str:
+def _title(result: Suppression) -> str:
+    """What the table holds: "Protected table: counts by region × sex"."""
+    what = "sums" if result.model.is_magnitude else "counts"
+    return f"Protected table: {what} by {' × '.join(result.model.names)}"
+
+
+def table_parts(
+    result: Suppression, found: Audit | None = None, *, internal: bool = True,
+    parts: Mapping[str, Suppression] | None = None, rows: str | None = None, columns: str | None = None,
+) -> str:  # fmt: skip
     """What stands on the page below its title, for pages that have a frame of their own.
 
     Examples
@@ -92,12 +109,26 @@ def table_parts(result: Suppression, found: Audit | None = None, *, internal: bo
     checked = result.checked if found is None else found
     warning = UNCHECKED if checked is None else "" if checked.passed else UNSAFE
     alarm = f"<p class='alarm' role='alert'>{warning}</p>" if warning else ""
+    tables = _tables({"": result} if parts is None else parts, internal, rows, columns)
     if not internal:
-        return alarm + cross_table_html(result, internal=False)
+        return alarm + tables
     inside = "<p>Internal: tells cells that a rule asks for from those that protect them.</p>"
-    body = [alarm, _audit(result, checked), "<h2>Table</h2>", inside, cross_table_html(result)]
+    body = [alarm, _audit(result, checked), "<h2>Table</h2>", inside, tables]
     body += [_relations(result, checked), _hierarchies(result), _picture(result), _cost(result)]
     return "".join(body)
+
+
+def _tables(parts: Mapping[str, Suppression], internal: bool, rows: str | None, columns: str | None) -> str:
+    """Every table under its name; of a linked one only the dimensions that it crosses."""
+    shown = []
+    for name, part in parts.items():
+        crossed = [d.name for d in part.model.dimensions if part.model.cells[d.name].n_unique() > 1]
+        down, across = (None if name and side not in crossed else side for side in (rows, columns))
+        if name and down is None:
+            down, across = crossed[0] if crossed else None, crossed[1] if len(crossed) > 1 else None
+        heading = f"<h3>{html.escape(name)}</h3>" if name else ""
+        shown.append(heading + cross_table_html(part, down, across, internal=internal))
+    return "".join(shown)
 
 
 def _audit(result: Suppression, audit: Audit | None) -> str:

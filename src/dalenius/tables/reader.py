@@ -39,7 +39,7 @@ class Reader:
         gaps = int((~vector.present).sum())
         if gaps and self.missing is None:
             self.faults.append(
-                f"column {name!r}: {gaps} rows have no code; drop them or give them one with missing="
+                f"column {name!r}: {gaps} rows have no code; drop them, or give them one (missing=, or --missing)"
             )
         groups = vector.categories
         texts = [_text(label) for label in groups.labels]

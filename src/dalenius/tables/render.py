@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,13 +20,34 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2000
 MOST_ACROSS = 12
+MOST_SLICES = 200
 ACROSS_A4, ACROSS_A3 = 24, 40
 
 
-def _grid(
-    result: Suppression, rows: str | None, columns: str | None, at: Mapping[str, str]
-) -> tuple[str, str | None, list[str], list[str], Ints]:
-    """Row codes, column codes and the place of the cell in each field (-1 where there is none)."""
+@dataclass(frozen=True)
+class View:
+    """Which dimension runs down, which across, and at which codes the others stand."""
+
+    rows: str
+    columns: str | None
+    row_codes: list[str]
+    column_codes: list[str]
+    grid: Ints
+    """Place of the cell in each field, -1 where there is none."""
+    fixed: Mapping[str, str]
+
+    @property
+    def said(self) -> str:
+        """Where the other dimensions stand."""
+        return ", ".join(f"{name} = {code}" for name, code in self.fixed.items())
+
+    @property
+    def shown(self) -> int:
+        """Cells of the view."""
+        return int((self.grid >= 0).sum())
+
+
+def _view(result: Suppression, rows: str | None, columns: str | None, at: Mapping[str, str]) -> View:
     model = result.model
     known = {d.name: d.hierarchy for d in model.dimensions}
     unknown = [name for name in (rows, columns, *at) if name is not None and name not in known]
@@ -42,14 +65,28 @@ def _grid(
     column_codes = [""] if columns is None else _tree_order(known[columns])
     row_place, column_place = ({c: i for i, c in enumerate(codes)} for codes in (row_codes, column_codes))
     grid = np.full((len(row_codes), len(column_codes)), -1, np.int64)
+    down, across = (model.cells[name].to_list() if name else [] for name in (rows, columns))
     for place in places.tolist():
-        left = row_place[model.cells[rows][place]]
-        right = 0 if columns is None else column_place[model.cells[columns][place]]
-        grid[left, right] = place
+        grid[row_place[down[place]], column_place[across[place]] if across else 0] = place
     used_rows, used_columns = np.asarray((grid >= 0).any(axis=1)), np.asarray((grid >= 0).any(axis=0))
     row_codes = [c for c, ok in zip(row_codes, used_rows, strict=True) if ok]
     column_codes = [c for c, ok in zip(column_codes, used_columns, strict=True) if ok]
-    return rows, columns, row_codes, column_codes, grid[used_rows][:, used_columns]
+    return View(rows, columns, row_codes, column_codes, grid[used_rows][:, used_columns], fixed)
+
+
+def _views(result: Suppression, rows: str | None, columns: str | None) -> Iterator[View]:
+    """The table slice by slice: the totals of the other dimensions first, then their codes from the total down."""
+    first = _view(result, rows, columns, {})
+    yield first
+    if not first.fixed:
+        return
+    trees = {d.name: d.hierarchy for d in result.model.dimensions}
+    order = [{code: n for n, code in enumerate(_tree_order(trees[name]))} for name in first.fixed]
+    there = result.model.cells.select(list(first.fixed)).unique().rows()
+    for codes in sorted(there, key=lambda row: [place[code] for place, code in zip(order, row, strict=True)]):
+        at = dict(zip(first.fixed, codes, strict=True))
+        if at != first.fixed:
+            yield _view(result, first.rows, first.columns, at)
 
 
 def _long_side(result: Suppression, columns: str | None) -> str:
@@ -102,7 +139,7 @@ def cross_table(
     mark: str = "×",
     at: Mapping[str, str] | None = None,
 ) -> str:
-    r"""The table as text.
+    r"""The table as text. Of more than two dimensions one slice, with a line that says which and what is not in it.
 
     Examples
     --------
@@ -115,12 +152,13 @@ def cross_table(
     f             11   ×   ×
     m             15   ×   ×
     """
-    rows, columns, row_codes, column_codes, grid = _grid(result, rows, columns, at or {})
-    corner = rows if columns is None else f"{rows} \\ {columns}"
-    heads = ["Total"] if columns is None else column_codes
+    view = _view(result, rows, columns, at or {})
+    columns = view.columns
+    corner = view.rows if columns is None else f"{view.rows} \\ {columns}"
+    heads = ["Total"] if columns is None else view.column_codes
     body = [
         [code, *(_field(result, int(p), mark) for p in line)]
-        for code, line in zip(row_codes, grid, strict=True)
+        for code, line in zip(view.row_codes, view.grid, strict=True)
     ]
     lines = [[corner, *heads], *body]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
@@ -131,15 +169,22 @@ def cross_table(
         ).rstrip()
         for line in lines
     ]
+    left = len(result.model.cells) - view.shown
+    if view.fixed and left:
+        text.append(f"Shown: {view.said}. Not in this view: {left:,} of {len(result.model.cells):,} cells.")
     return "\n".join(text)
 
 
 CSS = f"""
-.dalenius-scroll {{ overflow: auto; max-height: 80vh; border: 1px solid #E5E9ED; }}
-.dalenius-table {{ border-collapse: separate; border-spacing: 0; font: 13px {FONT}; background: #FFF; color: #1B1F24; }}
+.dalenius-scroll {{ overflow: auto; max-height: 80vh; border: 1px solid #E5E9ED; max-width: max-content;
+  background: linear-gradient(to left, #FFF 40%, #FFF0) right / 50px 100% no-repeat local,
+    linear-gradient(to left, #0003, #0000) right / 16px 100% no-repeat scroll, #FFF; }}
+.dalenius-slice {{ margin: 10px 0 4px; }} .dalenius-slice summary {{ cursor: pointer; }}
+.dalenius-table {{ border-collapse: separate; border-spacing: 0; font: 13px {FONT}; color: #1B1F24; }}
 .dalenius-table th, .dalenius-table td {{ padding: 2px 8px; text-align: right; border-bottom: 1px solid #E5E9ED;
   white-space: nowrap; }}
-.dalenius-table thead th {{ position: sticky; top: 0; background: #FFF; z-index: 2; }}
+.dalenius-table thead th {{ position: sticky; top: 0; background: #FFF; z-index: 2; white-space: normal;
+  max-width: 9em; vertical-align: bottom; }}
 .dalenius-table th {{ font-weight: 600; color: #1B1F24; }}
 .dalenius-table th:first-child {{ text-align: left; position: sticky; left: 0; background: #FFF; z-index: 1; }}
 .dalenius-table thead th:first-child {{ z-index: 3; }}
@@ -148,10 +193,11 @@ CSS = f"""
 .dalenius-table td.x {{ background: radial-gradient(#E3B7B1 1px, #F6DDDA 1.5px) 0 0 / 6px 6px; color: #5E1710; }}
 .dalenius-table td.c {{ background: #E9ECEF; color: #1B1F24; }}
 .dalenius-table td.z {{ outline: 1px solid #2166AC; outline-offset: -1px; }}
-@media print {{ .dalenius-scroll {{ overflow: visible; max-height: none; border: 0; }}
+@media print {{ .dalenius-scroll {{ overflow: visible; max-height: none; border: 0; background: none; }}
   .dalenius-table {{ font-size: 6.5pt; border-collapse: collapse; }}
   .dalenius-table th, .dalenius-table td {{ padding: 1px 2px; }}
   .dalenius-table thead th, .dalenius-table th:first-child {{ position: static; }}
+  .dalenius-slice::details-content {{ content-visibility: visible; block-size: auto; }}
   .dalenius-table thead {{ display: table-header-group; }} .dalenius-table tr {{ break-inside: avoid; }}
   .dalenius-table td {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }} }}
 """
@@ -170,21 +216,11 @@ def cross_table_html(
     >>> page.count('class="u"'), page.count('class="x"')
     (1, 1)
     """
-    rows, columns, row_codes, column_codes, grid = _grid(result, rows, columns, {})
-    shown = grid[:MOST_ROWS]
-    heads = [result.model.dimensions[0].hierarchy.total] if columns is None else column_codes
-    corner = rows if columns is None else f"{rows} \\ {columns}"
-    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in (corner, *heads))
-    nearest = _nearest(next(d.hierarchy for d in result.model.dimensions if d.name == rows))
-    depth = {code: _depth(code, nearest) for code in row_codes}
-    body = []
-    for code, line in zip(row_codes, shown, strict=False):
-        indent = f' style="padding-left:{8 + 14 * depth[code]}px"'
-        body.append(
-            f'<tr><th scope="row"{indent}>'
-            f"{html.escape(code)}</th>{''.join(_html_field(result, int(p), internal) for p in line)}</tr>"
-        )
-    more = "" if len(grid) <= MOST_ROWS else f"<p>{len(grid) - MOST_ROWS:,} further rows are not shown.</p>"
+    views = list(islice(_views(result, rows, columns), MOST_SLICES))
+    wide = max(len(view.column_codes) for view in views)
+    slices = "".join(_slice(result, view, internal, n, len(views)) for n, view in enumerate(views))
+    left = len(result.model.cells) - sum(view.shown for view in views)
+    more = f"<p>{left:,} cells of further slices are not on this page.</p>" if left else ""
     legend = (
         "<p><small>× suppressed: dark and striped because a rule asks for it, light and dotted to protect those"
         "</small></p>"
@@ -192,12 +228,39 @@ def cross_table_html(
         else "<p><small>:c confidential</small></p>"
     )
     said = f"<p>{html.escape(str(result))}</p>" if internal else ""
-    return (
-        f"<style>{CSS}{_paper(len(heads))}</style><section aria-label='Table'>{said}"
-        '<div class="dalenius-scroll" tabindex="0" role="region" aria-label="Protected table">'
+    return f"<style>{CSS}{_paper(wide)}</style><section aria-label='Table'>{said}{slices}{legend}{more}</section>"
+
+
+def _slice(result: Suppression, view: View, internal: bool, number: int, of: int) -> str:
+    """One slice: the first stands open, the others are folded under where they stand."""
+    total = result.model.dimensions[0].hierarchy.total
+    heads = [total] if view.columns is None else view.column_codes
+    corner = view.rows if view.columns is None else f"{view.rows} \\ {view.columns}"
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in (corner, *heads))
+    nearest = _nearest(next(d.hierarchy for d in result.model.dimensions if d.name == view.rows))
+    depth = {code: _depth(code, nearest) for code in view.row_codes}
+    body = []
+    for code, line in zip(view.row_codes, view.grid[:MOST_ROWS], strict=False):
+        indent = f' style="padding-left:{8 + 14 * depth[code]}px"'
+        body.append(
+            f'<tr><th scope="row"{indent}>'
+            f"{html.escape(code)}</th>{''.join(_html_field(result, int(p), internal) for p in line)}</tr>"
+        )
+    left = len(view.grid) - MOST_ROWS
+    more = f"<p>{left:,} further rows are not shown.</p>" if left > 0 else ""
+    named = f"Protected table{f', {view.said}' if view.said else ''}"
+    table = (
+        f'<div class="dalenius-scroll" tabindex="0" role="region" aria-label="{html.escape(named, quote=True)}">'
         f'<table class="dalenius-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
-        f"{legend}{more}</section>"
+        f"{more}"
     )
+    if of == 1:
+        return table
+    where, cells = html.escape(view.said), int(result.suppressed[view.grid[view.grid >= 0]].sum())
+    told = f"{where} <small>{view.shown:,} cells, {cells:,} suppressed</small>"
+    if number:
+        return f'<details class="dalenius-slice"><summary>{told}</summary>{table}</details>'
+    return f'<p class="dalenius-slice">{told}</p>{table}'
 
 
 def _paper(columns: int) -> str:
