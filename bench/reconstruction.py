@@ -6,6 +6,7 @@ python bench/reconstruction.py FOLDER     also the public programs of the Census
 python bench/reconstruction.py --extract rhdf_bt_0solvar_extract.xlsx   the Bureau's own reconstruction of 28 tracts
 python bench/reconstruction.py --survey sd2011.csv   what all two-way and all three-way counts of SD2011 prove
 python bench/reconstruction.py --trial sd2011.csv    RAP-RANK on the same people, its audit, and the shapes of the paper
+python bench/reconstruction.py --halves sd2011.csv   a random start beside one from other people, for several splits
 """
 
 from __future__ import annotations
@@ -328,16 +329,12 @@ def trial(file: str) -> None:
     people = region(file)
     domains = {name: sorted(people[name].unique()) for name in SURVEY}
 
-    def attacked(rows, columns=SURVEY, ways=(2,), reference=None, runs=20, steps=300):
+    def attacked(rows, columns=SURVEY, ways=(2,), runs=20, steps=300):
         held = rows.select(columns)
         codes = encoded(Table.from_frame(held), columns, domains)[0]
         work = Workload.margins(held, ways=list(ways), domains={name: domains[name] for name in columns})
-        known = {}
-        if reference is not None:
-            others = encoded(Table.from_frame(reference.select(columns)), columns, domains)[0]
-            known = {"start": "baseline", "reference": others}
         start = time.process_time()
-        made = rebuild(work, runs=runs, rows=200, steps=steps, seed=1, **known)
+        made = rebuild(work, runs=runs, rows=200, steps=steps, seed=1)
         return codes, audit_ranking(Ranking.of(codes, made)), len(work.answers), time.process_time() - start
 
     def line(name, found):
@@ -362,13 +359,47 @@ def trial(file: str) -> None:
             f"the full joint of three columns, {steps} steps",
             attacked(people, SURVEY[:3], (3,), steps=steps)[1],
         )
-    order = np.random.default_rng(0).permutation(people.height)
-    half, other = people[order[::2].tolist()], people[order[1::2].tolist()]
-    line("half of the people, random start", attacked(half)[1])
-    line("half of the people, start from the others", attacked(half, reference=other)[1])
+    half = people[np.random.default_rng(0).permutation(people.height)[::2].tolist()]
     codes, twice, *_ = attacked(pl.concat([half, half]))
     line(f"every record twice ({prototype_profile(codes)['unique records %']:.0f} % alone)", twice)
     print(f"identity: {twice.value:g} {twice.unit}. {twice.sentence}")
+
+
+def halves(file: str) -> None:
+    """Half of a file, rebuilt from a random start and from the other half: what is invented and missed."""
+    people = region(file)
+    domains = {name: sorted(people[name].unique()) for name in SURVEY}
+    codes = np.column_stack([[domains[name].index(v) for v in people[name]] for name in SURVEY])
+    for split in range(5):
+        both_starts(
+            f"SD2011, split {split}", codes, [len(v) for v in domains.values()], split, 283, (1, 2, 5, 20)
+        )
+    rng = np.random.default_rng(1)
+    ages, sexes = rng.integers(0, 116, 400), rng.integers(0, 2, 400)
+    race = np.minimum(rng.geometric(0.45, 400) - 1, 62)
+    kinds = np.column_stack([ages, sexes, race, rng.random(400) < 0.15])
+    area = kinds[rng.choice(400, 1000, p=rng.dirichlet(np.full(400, 0.5)))]
+    both_starts("simulated area", area, [116, 2, 63, 2], 0, 1000, (1, 2, 5, 10))
+
+
+def both_starts(
+    name: str, codes: np.ndarray, sizes: list[int], split: int, rows: int, marks: tuple[int, ...]
+) -> None:
+    from dalenius.risk.reconstruction import Ranking, Workload, audit_ranking, rebuild
+
+    order = np.random.default_rng(split).permutation(len(codes))
+    mine, others = codes[order[::2]], codes[order[1::2]]
+    domains = {f"c{j}": [str(v) for v in range(size)] for j, size in enumerate(sizes)}
+    data = {column: [str(v) for v in mine[:, j]] for j, column in enumerate(domains)}
+    work = Workload.margins(data, ways=[2], domains=domains)
+    kinds, known = ({tuple(row) for row in part.tolist()} for part in (mine, others))
+    shared = 100 * len(kinds & known) / len(kinds)
+    print(f"{name}: {len(mine)} people, {len(kinds)} kinds, {shared:.0f} % of them in the sample")
+    for start, facts in {"random": {}, "baseline": {"reference": others}}.items():
+        made = rebuild(work, runs=max(marks), rows=rows, steps=300, seed=split, start=start, **facts)
+        found = {n: audit_ranking(Ranking.of(mine, made[:n])).values for n in marks}
+        print(f"  {start}: " + "; ".join(f"{n} runs invented {v['invented %']:.0f} missed {v['missed %']:.1f} %"
+                                         for n, v in found.items()), flush=True)  # fmt: skip
 
 
 def survey(file: str) -> None:
@@ -404,6 +435,8 @@ if __name__ == "__main__":
         extract(words[1])
     elif words[:1] == ["--trial"]:
         trial(words[1])
+    elif words[:1] == ["--halves"]:
+        halves(words[1])
     elif words[:1] == ["--survey"]:
         survey(words[1])
     elif words[:1] == ["--ranked"]:

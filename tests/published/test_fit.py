@@ -19,8 +19,8 @@ COLUMNS = list(DOMAINS)
 SETS = [(), ("a",), ("b",), ("a", "b"), ("b", "c"), ("a", "c"), ("a", "b", "c")]
 
 
-def brute_force(published: Published) -> dict[tuple[int, ...], tuple[int, int]]:
-    """Smallest and largest count of every cell over all tables of counts that meet every exact or ranged sum."""
+def every_table(published: Published) -> np.ndarray:
+    """All tables of counts that meet every exact or ranged sum, one a row, over all combinations of values."""
     cells = list(product(*(range(len(values)) for values in published.domains.values())))
     codes = np.array(cells)
     sums = []
@@ -34,13 +34,12 @@ def brute_force(published: Published) -> dict[tuple[int, ...], tuple[int, int]]:
     top = np.full(len(cells), 99)
     for members, _, high in sums:
         top[members] = np.minimum(top[members], high)
-    low, high = np.full(len(cells), 99), np.full(len(cells), -1)
+    tables = []
 
     def fill(at: int, held: list[int]) -> None:
         if at == len(cells):
             if all(lo <= sum(held[m] for m in members) <= hi for members, lo, hi in sums):
-                np.minimum(low, held, out=low)
-                np.maximum(high, held, out=high)
+                tables.append(tuple(held))
             return
         for n in range(int(top[at]) + 1):
             held.append(n)
@@ -49,7 +48,15 @@ def brute_force(published: Published) -> dict[tuple[int, ...], tuple[int, int]]:
             held.pop()
 
     fill(0, [])
-    return {cell: (int(low[i]), int(high[i])) for i, cell in enumerate(cells)}
+    return np.array(tables)
+
+
+def brute_force(published: Published) -> dict[tuple[int, ...], tuple[int, int]]:
+    """Smallest and largest count of every cell over all tables that fit."""
+    cells = product(*(range(len(values)) for values in published.domains.values()))
+    tables = every_table(published)
+    ends = zip(tables.min(axis=0).tolist(), tables.max(axis=0).tolist(), strict=True)
+    return dict(zip(cells, ends, strict=True))
 
 
 people_strategy = st.lists(
@@ -80,6 +87,31 @@ def test_bounds_are_those_of_all_tables_and_hold_the_truth(people, sets):
     assert found.alone == sum(ends == (1, 1) for ends in truth.values())
     quick = fit(published, bounds=False)
     assert (quick.proved == found.proved).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    people_strategy,
+    st.lists(st.sampled_from(SETS), min_size=1, max_size=3, unique=True),
+    st.integers(0, 4095),
+)
+def test_people_of_several_cells_are_counted_together(people, sets, chosen):
+    published = Published.count(frame(people), [(), *sets], domains=DOMAINS)
+    found, tables = fit(published), every_table(published)
+    place = np.ravel_multi_index(tuple(found.system.cells.T), (2, 3, 2))
+    inside = np.array([bool(chosen >> int(p) & 1) for p in place], np.bool_)
+    sums = tables[:, place[inside]].sum(axis=1)
+    least, most = found.people_among(inside)
+    assert (least, most) == (sums.min(), sums.max())
+
+
+def test_people_counted_together_beside_a_printed_cell():
+    crossed = {"sex": list("fffmmm"), "town": list("ABCABC"), "n": [":c", ":c", "1", ":c", ":c", ":c"]}
+    sums = {"sexes": {"sex": ["f", "m"], "n": [3, 2]}, "towns": {"town": list("ABC"), "n": [1, 3, 1]}}
+    found = fit(Published.from_tables({"crossed": crossed, **sums}))
+    in_a = found.system.cells[:, found.published.columns.index("town")] == 0
+    assert int(found.high[in_a].sum()) == 2
+    assert found.people_among(in_a) == (1, 1)
 
 
 @settings(max_examples=25, deadline=None)

@@ -39,6 +39,10 @@ Bounds = Annotated[
 GuessRuns = Annotated[
     int, typer.Option("--guesses", help="Rebuild the file so often and rank what comes back.", min=0)
 ]
+StartFrom = Annotated[
+    Path | None,
+    typer.Option("--start-from", help="A public sample of other people, from which --guesses start."),
+]
 ShowCells = Annotated[
     bool, typer.Option("--show-cells", help="Also show cells and recipes: they point at people.")
 ]

@@ -46,6 +46,7 @@ def attack(
     relax: attacks.Relax = False,
     bounds: attacks.Bounds = False,
     guesses: attacks.GuessRuns = 0,
+    start_from: attacks.StartFrom = None,
     which: attacks.Which = False,
     compare: attacks.Compare = False,
     show_cells: attacks.ShowCells = False,
@@ -77,8 +78,11 @@ def attack(
     real, other = (None if path is None else _frame(path, reading) for path in (truth, external))
     if real is not None or other is not None:
         told |= _beside(found, real, other, area, listed(keys) or [], pid, seed, terminal)
+    if start_from is not None and not guesses:
+        raise OptionError("--start-from needs --guesses: how often the file is to be rebuilt")
     if guesses:
-        told["guesses"] = _guessed(found, real, guesses, seed, work, show_cells, terminal)
+        known = None if start_from is None else _frame(start_from, reading)
+        told["guesses"] = _guessed(found, real, known, guesses, seed, work, show_cells, terminal)
     told |= _planned(new, real, which, compare, seed, terminal)
     if show_cells:
         _revealed(found, terminal)
@@ -142,6 +146,7 @@ def _judged(rules: list[Rule], found: Attack, terminal: Terminal) -> list[dict[s
 def _guessed(
     found: Attack,
     real: pl.DataFrame | None,
+    known: pl.DataFrame | None,
     runs: int,
     seed: int,
     work: Path | None,
@@ -152,7 +157,7 @@ def _guessed(
     made = []
     for fitted in found.fits.values():
         try:
-            ranked = guess(fitted, truth=real, runs=runs, seed=seed, keep=work)
+            ranked = guess(fitted, truth=real, reference=known, runs=runs, seed=seed, keep=work)
         except DaleniusError as error:
             terminal.note(f"nothing is ranked: {error}")
             continue
@@ -202,10 +207,10 @@ def _beside(
     if real is None:
         raise OptionError("--external needs --truth: links cannot be confirmed without it")
     told: dict[str, Any] = {"truth": held_against(found, real)}
-    right = told["truth"]["right %"]
+    right, cells, held = (told["truth"][name] for name in ("right %", "cells", "cells with people"))
     terminal.say(
-        f"{right:.1f} % of the proved cells are right in the true file"
-        if told["truth"]["cells"]
+        f"{right:.1f} % of the {cells:,.0f} proved cells, {held:,.0f} of them with people, are right in the true file"
+        if cells
         else "nothing is proved that could be held against the true file"
     )
     if other is None:

@@ -16,6 +16,8 @@ from dalenius.data.table import Table
 from dalenius.published.margin import Kind
 
 KINDS = ("exact", "rounded", "noisy")
+COUNTS = ("n", "count", "freq", "frequency", "anzahl", "obs_value")
+"""What a column of counts may be called."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +127,22 @@ def _entry(name: str, body: dict[str, Any], folder: Path, faults: list[str]) -> 
     facts |= {key: str(body[key]) for key in ("date", "source") if key in body}  # YAML reads a day as a date
     facts["total"] = _labels(body.get("total"))
     by = tuple(map(str, body["by"])) if body.get("by") else None
-    return [Entry(name, read_file(file), by=by, **facts)]
+    table = read_file(file)
+    counts = count_columns(table.names)
+    if "value" not in body and len(counts) == 1:
+        facts["value"] = counts[0]
+    return [Entry(name, table, by=by, **facts)]
+
+
+def count_columns(names: Sequence[str]) -> list[str]:
+    """Columns that are called like counts.
+
+    Examples
+    --------
+    >>> count_columns(["sex", "Freq"])
+    ['Freq']
+    """
+    return [name for name in names if name.lower() in COUNTS]
 
 
 def _labels(given: Any) -> str | tuple[str, ...] | None:

@@ -20,6 +20,7 @@ from dalenius.published.arrays import Bools, Ints
 from dalenius.published.cells import MOST_CELLS
 from dalenius.published.ends import Ends, Progress
 from dalenius.published.figures import Published
+from dalenius.published.joint import held_together
 from dalenius.published.keeping import Kept, fingerprint
 from dalenius.published.margin import NO_LIMIT
 from dalenius.published.relaxing import named_conflicts, relaxed
@@ -109,10 +110,40 @@ class Fit:
                 high = min(high, int(self.system.high[rows].sum()))
         return low, max(low, high)
 
+    def people_among(self, inside: Bools) -> tuple[int, int]:
+        """Between which numbers the people of some cells together certainly lie.
+
+        Examples
+        --------
+        >>> people = {"sex": ["f", "m", "f"], "town": ["A", "B", "B"]}
+        >>> found = fit(Published.count(people, [["sex"], ["town"]]))
+        >>> int(found.high.sum()), found.people_among(found.high > 0)
+        (5, (3, 3))
+        """
+        return held_together(self.system, self.low, self.high, inside)
+
     @property
     def people_proved(self) -> int:
         """How many people are in cells whose count is proved."""
         return int(self.low[self.proved].sum())
+
+    @property
+    def people_printed(self) -> int:
+        """How many of them are in cells that a table prints as they are, so that nothing has to follow.
+
+        Examples
+        --------
+        >>> sexes = {"sex": ["f", "m", "Total"], "n": ["3", ":c", "4"]}
+        >>> found = fit(Published.from_tables({"sexes": sexes}))
+        >>> found.people_proved, found.people_printed
+        (4, 3)
+        """
+        rows, whole = self.system.rows, len(self.published.columns)
+        finest = np.array([len(margin.columns) == whole for margin in self.published.margins], bool)
+        single = (np.diff(rows.indptr) == 1) & (self.system.low == self.system.high)
+        printed = np.zeros(len(self.low), bool)
+        printed[rows[single & finest[self.system.origin[:, 0]]].indices] = True
+        return int(self.low[self.proved & printed].sum())
 
     @property
     def present(self) -> Bools:
@@ -177,7 +208,7 @@ def fit(
         ends = Ends.of(system, *system.bounds(), nodes, seed, kept=kept)
     except TableError:
         if not relax:
-            raise TableError("published tables", named_conflicts(system)) from None
+            raise named_conflicts(system) from None
         system, slack = relaxed(system)
         ends = Ends.of(system, *system.bounds(), nodes, seed, kept=kept)
     try:

@@ -34,17 +34,18 @@ def smallest_changes(system: System) -> Ints:
     return np.asarray(found[cells + count :] - found[cells : cells + count])
 
 
-def named_conflicts(system: System) -> list[str]:
-    """The sums that must change for the figures to agree, in words and without their values."""
+def named_conflicts(system: System) -> TableError:
+    """The sums that must change for the figures to agree, in words and without their values, and what may help."""
     wrong = np.flatnonzero(smallest_changes(system))
     said = [f"{system.named(int(row))} disagrees with the other tables" for row in wrong[:MOST_NAMED]]
-    more = len(wrong) - MOST_NAMED
-    listed = [*said, *([f"and {more} more"] if more > 0 else [])] or ["no whole-number table fits them"]
+    more = [f"and {len(wrong) - MOST_NAMED} more"] if len(wrong) > MOST_NAMED else []
     overlaps = overlapping_bands(system.published)  # taken for different people, true figures cannot agree
-    return [
-        *listed,
-        *(overlaps or ["if counts were rounded or moved on purpose, say so (kind and base of the table)"]),
-    ]
+    rounded = "if counts were rounded or moved on purpose, say so (kind and base of the table)"
+    return TableError(
+        "published tables",
+        said or ["no whole-number table fits them"],
+        "; ".join([*more, *(overlaps or [rounded])]),
+    )
 
 
 def relaxed(system: System) -> tuple[System, pl.DataFrame]:

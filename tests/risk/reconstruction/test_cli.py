@@ -13,7 +13,7 @@ from dalenius.cli import app
 from dalenius.data.files.excel import write_sheets
 from dalenius.data.table import Table
 from dalenius.evaluation.policy import Rule
-from dalenius.published import Ledger
+from dalenius.published import Ledger, Published
 from dalenius.release.attacking import read_published
 from dalenius.risk.reconstruction.attacked import attack
 
@@ -48,7 +48,7 @@ def test_attack_by_pattern_and_revealed(tables):
     assert "cells to hold back" in shown.output
     assert "young [" in shown.output
     assert "sex = f, age = 80+" not in shown.output.split("cells to hold")[0]
-    assert "100.0 % of the proved cells are right" in shown.output
+    assert "with people, are right in the true file" in shown.output
     revealed = run("attack", tables / "new", tables / "old", "--show-cells")
     assert "sexes [sex = f] − young" in revealed.output
     assert revealed.exit_code == 0
@@ -120,8 +120,10 @@ def test_a_protected_table_is_read_as_it_was_written(tmp_path):
     published = read_published([table])
     assert set(published.columns) == {"town", "ill"}
     found = attack(published)
-    assert found.patterns()["cells"].sum() == 4 * 3
-    assert found.patterns()["people at most"].max() <= 4 * 3 * 60
+    *kinds, total = found.patterns().rows()
+    assert sum(cells for _, cells, *_ in kinds) == total[1] == 4 * 3
+    assert total[2:] == (60, 60)
+    assert max(most for *_, most in kinds) <= 60
 
 
 def test_the_planner_and_guesses(tables):
@@ -133,6 +135,38 @@ def test_the_planner_and_guesses(tables):
     assert found["compare"][0]["way"] == "as they are"
     assert found["guesses"][0]["value"] == 100
     assert run("attack", tables / "new", "--compare").exit_code != 0
+
+
+def test_patterns_count_people_once_and_say_where_bands_overlap(tables):
+    # both cells of town B share its four people, though each alone may hold three or two of them
+    crossed = {"sex": ["f", "m", "Total"], "n": ["3", "2", "5"]}
+    towns = {"town": list("AB"), "n": ["1", "4"]}
+    found = attack(Published.from_tables({"sexes": crossed, "towns": towns})).patterns()
+    assert found.rows()[1:3] == [
+        ("bounded, somebody is there", 2, 4, 4),
+        ("bounded, nobody may be there", 2, 1, 1),
+    ]
+    assert found.rows()[-1] == ("all together", 4, 5, 5)
+    open_end = attack(Published.from_tables({"t": {"sex": ["f", "m"], "n": ["3", ":c"]}})).patterns()
+    assert open_end.rows()[-1] == ("all together", 2, 3, None)
+    (tables / "a.csv").write_text("age,n\n0-17,52\n18+,48\n")
+    (tables / "b.csv").write_text("age,n\n0-5,20\n6-17,32\n")
+    told = attack(read_published([tables / "a.csv", tables / "b.csv"])).patterns()
+    assert all(kind.endswith(", as read") for kind in told["kind"])
+
+
+def test_guesses_start_from_a_public_sample(tables):
+    (tables / "others.csv").write_text("sex,age\n" + "f,80+\n" * 3 + "m,0-79\n" * 4)
+    words = ("attack", tables / "new", tables / "old", "--guesses", 2, "--show-cells")
+    plain, started = run(*words), run(*words, "--start-from", tables / "others.csv")
+    assert started.exit_code == 0, started.output
+    assert started.output.split("ranked highest")[1] != plain.output.split("ranked highest")[1]
+    alone = run("attack", tables / "new", "--start-from", tables / "others.csv")
+    assert alone.exit_code != 0
+    assert "--start-from needs --guesses" in alone.output
+    (tables / "foreign.csv").write_text("sex,age\nx,80+\n")
+    refused = run(*words, "--start-from", tables / "foreign.csv")
+    assert "'sex' has values outside its domain" in refused.output
 
 
 @pytest.mark.parametrize(
@@ -309,3 +343,43 @@ def test_a_table_of_some_people_is_named_after_them(tmp_path):
     )
     told = " ".join(run("attack", tmp_path / "list.yaml", "--show-cells").output.split())
     assert "+ all [age = o] − women [sex = f, age = o] = 5" in told
+
+
+def test_what_is_printed_is_not_what_follows(tmp_path):
+    sexes = "sex,town,freq\n{}\n"
+    rows = ["f,A,30", "f,B,20", "m,A,25", "m,B,15", "Total,Total,90"]
+    hidden = ["f,A,:c", "f,B,20", "m,A,25", "m,B,15", "Total,Total,90"]
+    safe = ["f,A,:c", "f,B,:c", "m,A,:c", "m,B,:c", "Total,Total,90"]
+    for name, lines, printed, beyond in (
+        ("all", rows, 100, 0),
+        ("one", hidden, 100, 100 / 3),
+        ("none", safe, 0, 0),
+    ):
+        (tmp_path / f"{name}.csv").write_text(sexes.format("\n".join(lines)))
+        # a list finds the column of counts as a folder does
+        (tmp_path / f"{name}.yaml").write_text(f"tables: {{cross: {{file: {name}.csv}}}}\n")
+        for given in (f"{name}.csv", f"{name}.yaml"):
+            told = json.loads(run("attack", tmp_path / given, "--json").stdout)["figures"]
+            assert told["proved-people"]["value"] == pytest.approx(printed)
+            assert told["proved-beyond"]["value"] == pytest.approx(beyond)
+            assert "(sex × town)" in told["proved-people"]["sentence"]
+
+
+def test_a_remedy_is_not_counted_as_a_fault(tmp_path):
+    (tmp_path / "one.csv").write_text("sex,n\nf,3\nm,4\nTotal,8\n")
+    (tmp_path / "two.csv").write_text("sex,n\nf,5\nm,4\n")
+    told = run("attack", tmp_path / "one.csv", tmp_path / "two.csv")
+    assert told.exit_code == 2
+    named = told.output.replace("\n", " ").count("disagrees with")
+    assert named >= 2
+    assert f"{named} faults" in told.output
+    assert "if counts were rounded" in told.output.replace("\n", " ")
+
+
+def test_a_pack_without_tables_says_what_to_name(tmp_path):
+    (tmp_path / "public").mkdir()
+    (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "public" / "data.csv").write_text("sex,age\nf,30\nm,40\n")
+    told = run("attack", tmp_path)
+    assert told.exit_code == 2
+    assert "name the tables that went out with it" in told.output.replace("\n", " ")

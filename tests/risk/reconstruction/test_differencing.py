@@ -10,7 +10,7 @@ from tests.risk.reconstruction.releases import CELLS, DOMAINS, Made, Truth, impl
 from dalenius.core.errors import FileError
 from dalenius.data.table import Table
 from dalenius.published import Entry, Ledger, Published
-from dalenius.risk.reconstruction import attack, differencing, holds_for
+from dalenius.risk.reconstruction import attack, differencing, holds_for, known
 
 THRESHOLD = 15
 
@@ -219,6 +219,34 @@ def test_ranges_bound_small_groups_without_giving_them(threshold, small):
     assert [(s.low, s.high) for s in found.bounded if "80+" in s.group] == [(3, 7)] * small
 
 
+def test_groups_that_were_not_looked_at_leave_a_doubt(monkeypatch):
+    """The search for bounds was cut off: no small group was found, and no limit is met by that."""
+    all_ages = Entry("all", Table.from_frame({"age": ["Total"], "n": [100]}))
+    young = Entry("young", Table.from_frame({"age": ["0-79"], "n": [95]}), kind="rounded", base=3)
+    out = Published.from_entries([all_ages, young], {"age": ["0-79", "80+"]})
+    assert attack(out).results["small-groups"].trusted
+    monkeypatch.setattr(known, "MOST_BOUNDED", 0)
+    cut = attack(out).results["small-groups"]
+    assert not cut.trusted
+    assert "Not all groups of these tables could be looked at: more may follow." in cut.sentence
+
+
+@pytest.mark.parametrize(("young", "small"), [(90, 0), (91, 1)])
+def test_a_group_as_large_as_the_threshold_is_not_small_though_no_table_was_found(monkeypatch, young, small):
+    """Without a table that fits nothing is left out beforehand; 100 − 90 is ten people all the same."""
+    found = known._ends
+
+    def nothing(merged):
+        ends = found(merged)
+        ends.solution = None
+        return ends
+
+    monkeypatch.setattr(known, "_ends", nothing)
+    tables = {"all": {"age": ["Total"], "n": [100]}, "young": {"age": ["0-79"], "n": [young]}}
+    out = Published.from_tables(tables, domains={"age": ["0-79", "80+"]})
+    assert len(differencing(out, threshold=10).follows) == small
+
+
 def test_the_ledger_notices_a_changed_line(tmp_path):
     ledger = Ledger(tmp_path / "out.jsonl")
     for name, n in (("a", 3), ("b", 4)):
@@ -235,9 +263,9 @@ def test_the_ledger_notices_a_changed_line(tmp_path):
 
 
 def test_small_cells_that_are_printed_outright_are_told_too():
-    tables = {"a": {"area": list("AABB"), "ill": list("xyxy"), "n": [1, 40, 40, 40]}}
+    tables = {"a": {"area": list("AABB"), "ill": list("xyxy"), "n": [1, 10, 40, 40]}}
     alone = attack(Published.from_tables(tables)).results
-    wider = attack(Published.from_tables({**tables, "s": {"sex": ["f", "m"], "n": [60, 61]}})).results
+    wider = attack(Published.from_tables({**tables, "s": {"sex": ["f", "m"], "n": [45, 46]}})).results
     for found in (alone, wider):
-        assert found["proved-unique"].value == pytest.approx(100 / 121)
+        assert found["proved-unique"].value == pytest.approx(100 / 91)
         assert "1 cell that small is printed outright." in found["small-groups"].sentence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from dalenius.core.errors import OptionError, counted, no_column
 from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import WHOLE, Result
 from dalenius.published import Fit, Published, fit
+from dalenius.published.arrays import Bools
+from dalenius.published.doubts import overlapping_bands
 from dalenius.published.ends import Progress
 from dalenius.published.margin import NO_LIMIT
 from dalenius.risk.reconstruction.differencing import Differences, differencing
@@ -35,6 +37,10 @@ ATTACKS: Mapping[str, MeasureInfo] = {
         _info(
             "proved-people", "People in proved cells",
             "Share of the people in cells whose count follows for certain from what is published.", "attribution",
+        ),
+        _info(
+            "proved-beyond", "People in cells that follow",
+            "Share of the people in cells whose count no table prints, and that follows for certain.", "attribution",
         ),
         _info(
             "proved-unique", "People proved to be alone",
@@ -101,29 +107,42 @@ class Attack:
         return pl.concat(parts)
 
     def patterns(self) -> pl.DataFrame:
-        """How many people are proved, bounded and open, without saying who they are."""
-        low, high, proved = (
-            np.concatenate([getattr(f, name) for f in self.fits.values()])
-            for name in ("low", "high", "proved")
-        )
-        kinds = {
-            "proved": proved & (low > 0),
-            "bounded, somebody is there": ~proved & (low > 0),
-            "bounded, nobody may be there": ~proved & (low == 0),
-            "proved empty": proved & (low == 0),
-        }
-        lines = []
-        for name, mask in kinds.items():
-            most = int(high[mask].sum())
-            at_most = None if (high[mask] >= NO_LIMIT).any() else most
-            lines.append((name, int(mask.sum()), int(low[mask].sum()), at_most))
-        names = {
-            "kind": pl.String,
-            "cells": pl.Int64,
-            "people at least": pl.Int64,
-            "people at most": pl.Int64,
-        }
+        """How many people are proved, bounded and open, without saying who they are.
+
+        The people of a line are counted together: cells that share a printed total do not hold it twice. Where bands
+        overlap, people may stand in several cells, and the line says that it counts them as read.
+
+        Examples
+        --------
+        >>> people = {"sex": ["f", "m", "f"], "town": ["A", "B", "B"]}
+        >>> attack(Published.count(people, [["sex"], ["town"]])).patterns().rows()[1:3]
+        [('bounded, somebody is there', 1, 1, 2), ('bounded, nobody may be there', 3, 1, 2)]
+        """
+        lines = [self._pattern(name, chosen) for name, chosen in KINDS.items()]
+        if len(self.fits) == 1:  # people of several dates may be the same ones
+            lines.append(self._pattern("all together", lambda found: np.ones(len(found.low), np.bool_)))
+        names = dict(zip(PATTERN, (pl.String, pl.Int64, pl.Int64, pl.Int64), strict=True))
         return pl.DataFrame(lines, schema=names, orient="row")
+
+    def _pattern(self, name: str, chosen: Callable[[Fit], Bools]) -> tuple[str, int, int, int | None]:
+        masks = [(found, chosen(found)) for found in self.fits.values()]
+        ends = [found.people_among(mask) for found, mask in masks]
+        cells, low = sum(int(mask.sum()) for _, mask in masks), sum(least for least, _ in ends)
+        unlimited = any(most >= NO_LIMIT for _, most in ends)
+        overlap = any(overlapping_bands(found.published) for found in self.fits.values())
+        said = f"{name}, as read" if overlap else name
+        return said, cells, low, None if unlimited else sum(most for _, most in ends)
+
+
+KINDS: Mapping[str, Callable[[Fit], Bools]] = {
+    "proved": lambda found: found.proved & (found.low > 0),
+    "bounded, somebody is there": lambda found: ~found.proved & (found.low > 0),
+    "bounded, nobody may be there": lambda found: ~found.proved & (found.low == 0),
+    "proved empty": lambda found: found.proved & (found.low == 0),
+}
+"""What can be known of a cell."""
+PATTERN = ("kind", "cells", "people at least", "people at most")
+"""Columns of the patterns, in the order in which they are read."""
 
 
 def attack(
@@ -186,10 +205,13 @@ def _results(fits: Mapping[str, Fit], groups: Differences) -> dict[str, Result]:
     doubt = _doubt(fits, groups)
     number = len(groups.follows)
     share, named = _worst(fits, [found.people_proved for found in fits.values()])
+    beyond, some = _worst(fits, [found.people_proved - found.people_printed for found in fits.values()])
+    cell = " × ".join(next(iter(fits.values())).published.columns) or "everybody"
     # Whoever is the only one of a wider group is alone with the whole combination too.
     lonely, called = _worst(fits, groups.alone or [found.alone for found in fits.values()])
     said = {
-        "proved-people": (share, f"For {named} the count of their cell follows."),
+        "proved-people": (share, f"For {named} the count of their cell ({cell}) is known for certain."),
+        "proved-beyond": (beyond, f"For {some} the count of their cell is printed nowhere, and follows."),
         "proved-unique": (
             lonely,
             f"{called[:1].upper()}{called[1:]} are certainly alone with their combination.",
@@ -260,5 +282,6 @@ def held_against(found: Attack, truth: pl.DataFrame) -> dict[str, float]:
     right = (joined["len"] == joined["low"]).to_numpy()
     return {
         "cells": float(len(right)),
+        "cells with people": float((joined["low"] > 0).sum()),
         "right %": 100 * float(np.mean(right)) if len(right) else float("nan"),
     }

@@ -48,8 +48,8 @@ class Guesses:
 
 
 def guess(
-    found: Fit, *, truth: Any = None, runs: int = 20, rows: int = 200, steps: int = 300, seed: int = 1,
-    keep: Path | None = None,
+    found: Fit, *, truth: Any = None, reference: Any = None, runs: int = 20, rows: int = 200, steps: int = 300,
+    seed: int = 1, keep: Path | None = None,
 ) -> Guesses:  # fmt: skip
     """Rebuild the file several times and rank what comes back (Dick et al. 2023).
 
@@ -57,6 +57,8 @@ def guess(
     ----------
     truth
         The true file, by which guesses are judged.
+    reference
+        A public sample of other people to start from, instead of at random; it decides how many ``rows`` there are.
     runs, rows, steps
         Rebuilt files, distributions that make up each, and steps of the descent.
     keep
@@ -72,9 +74,12 @@ def guess(
     if found.solution is None or not found.people:
         raise DataError("nobody can be ranked: no whole-number table with people in it is known")
     work = Workload.from_published(found.published, found.people)
-    kept = _Runs(keep, fingerprint(found.published, runs=rows, steps=steps, seed=seed)) if keep else None
+    known = None if reference is None else _codes(found, reference)
+    options: dict[str, Any] = {"rows": rows, "steps": steps, "seed": seed}
+    marked = options if known is None else {**options, "reference": known.tolist()}
+    kept = _Runs(keep, fingerprint(found.published, **marked)) if keep else None
     made = rebuild(
-        work, runs=runs, rows=rows, steps=steps, seed=seed,
+        work, runs=runs, start="random" if known is None else "baseline", reference=known, **options,
         done=kept.load(runs) if kept else None, after=kept.save if kept else None,
     )  # fmt: skip
     data = None if truth is None else _codes(found, truth)

@@ -197,7 +197,7 @@ def rebuild(
         count = rows if start == "random" or reference is None else len(reference)
         weights = rng.standard_normal((count, int(edges[-1])), dtype=np.float32)
         if start == "baseline" and reference is not None:
-            weights = _at(reference, weights, edges)
+            weights = at_rows(reference, weights, edges)
         shares, _ = descend(workload, weights, steps, rate, batch, rng)
         found = draw_rows(shares, edges, workload.rows, rng)
         if after is not None:
@@ -206,7 +206,7 @@ def rebuild(
     return made
 
 
-def _at(reference: Ints, weights: Matrix, edges: Ints) -> Matrix:
+def at_rows(reference: Ints, weights: Matrix, edges: Ints) -> Matrix:
     """Weights that start at known rows: the largest of a row at its values, twice the smallest elsewhere."""
     held = np.repeat(2 * weights.min(axis=1, keepdims=True), weights.shape[1], axis=1)
     for a in range(reference.shape[1]):
