@@ -20,6 +20,7 @@ from dalenius.mask.lattice.generalise import Generalise
 from dalenius.mask.lattice.ladder import Ladder, tree
 from dalenius.mask.lattice.losses import LOSSES, Facts
 from dalenius.mask.lattice.search import Lattice
+from dalenius.mask.lattice.walk import merged
 from dalenius.mask.mondrian import Mondrian
 from dalenius.mask.target import Target
 from dalenius.risk import k_anonymity, l_diversity, t_closeness
@@ -300,3 +301,15 @@ def test_targets_count_people_and_those_they_stand_for() -> None:
     assert Target.parse("k >= 3").met(table.take(np.arange(3, 6)), ["a"])
     assert Target.parse("k-map >= 30").met(table, ["a"])
     assert not Target.parse("k-map >= 31").met(table, ["a"])
+
+
+def test_equal_cells_are_merged_whatever_their_number_of_values() -> None:
+    codes = np.random.default_rng(1).integers(0, 3, (4, 60)).astype(np.int32)
+    weights = np.arange(1, 61)
+    wanted: dict[tuple[int, ...], int] = {}
+    for key, weight in zip(codes.T.tolist(), weights.tolist(), strict=True):
+        wanted[tuple(key)] = wanted.get(tuple(key), 0) + weight
+    for width in (3, 2**20):  # keys that fit into a number, and keys that do not
+        owner, ids, sizes = merged(codes, [width] * 4, weights)
+        assert dict(zip(map(tuple, codes[:, owner].T.tolist()), sizes.tolist(), strict=True)) == wanted
+        assert (codes[:, owner][:, ids] == codes).all()

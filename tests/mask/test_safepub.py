@@ -13,6 +13,9 @@ from dalenius.core.errors import DataError, OptionError
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
 from dalenius.dp import Budget, ledger_path, open_ledger
+from dalenius.mask.lattice.ladder import Ladder
+from dalenius.mask.lattice.search import Lattice
+from dalenius.mask.lattice.walk import walk
 from dalenius.mask.safepub import SafePub, drawn_rows, explain_parameters
 from dalenius.mask.safepub_k import (
     auto_beta,
@@ -24,7 +27,7 @@ from dalenius.mask.safepub_k import (
     seen_chance,
     tails,
 )
-from dalenius.mask.safepub_scores import choice_chances, majority_count, sensitivity
+from dalenius.mask.safepub_scores import Scoring, choice_chances, majority_count, sensitivity
 from dalenius.synth import Candidate
 
 LN2 = math.log(2)
@@ -179,6 +182,34 @@ def test_what_leaves_looks_like_k_others(score: str, more: dict) -> None:
     assert "levels of the columns: ε = 0.2" in made.ledger
     seen = made.lens.see(people()).take(made.lens.links).to_frame("polars")
     assert seen.cast(pl.String).equals(made.table.to_frame("polars").cast(pl.String))
+
+
+def test_every_node_is_walked_once_and_holds_its_groups() -> None:
+    """Groups made out of finer groups are those of the rows themselves, counted by polars."""
+    table = people(400).select(list(NAMES))
+    ladders = [Ladder.of(table, name, LEVELS.get(name)) for name in NAMES]
+    lattice = Lattice(ladders, [])
+    shape = tuple(ladder.height + 1 for ladder in ladders)
+    seen = set()
+    for at in walk(lattice):
+        seen.add(at.levels)
+        made = {x.column: x.maps[here][x.codes] for x, here in zip(ladders, at.levels, strict=True)}
+        wanted = {tuple(row[:-1]): row[-1] for row in pl.DataFrame(made).group_by(NAMES).len().rows()}
+        found = {tuple(map(int, key)): int(n) for *key, n in zip(*at.codes, at.sizes, strict=True)}
+        assert found == wanted
+    assert len(seen) == math.prod(shape)
+
+
+def test_the_target_s_score_by_hand() -> None:
+    """The commonest illness of each group of the others, where k or more share both, counted by polars."""
+    table, k = people(400).select(list(NAMES)), 5
+    ladders = [Ladder.of(table, name, LEVELS.get(name)) for name in NAMES]
+    nodes, scores = Scoring(Lattice(ladders, []), "classification", k, NAMES.index("ill")).all()
+    for levels, score in list(zip(nodes, scores, strict=True))[::7]:
+        made = {x.column: x.maps[here][x.codes] for x, here in zip(ladders, levels, strict=True)}
+        shown = pl.DataFrame(made).group_by(NAMES).len().filter(pl.col("len") >= k)
+        best = shown.group_by([n for n in NAMES if n != "ill"]).agg(pl.col("len").max())["len"].sum()
+        assert score == best * (1 - levels[-1] / ladders[-1].height)
 
 
 def test_fixed_levels_cost_nothing() -> None:

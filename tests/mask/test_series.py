@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import numpy as np
+import polars as pl
 import pytest
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, OptionError
 from dalenius.data.table import Table
 from dalenius.mask.series import (
     cell_sensitivity,
@@ -49,12 +52,12 @@ def test_groups_and_cells() -> None:
     wanted = {79: (1872, 912, 624, 432, 336, 240, 144, 96), 983: (23568, 11760, 7824, 5856, 4704, 3120, 2352, 1536),
               1493: (35808, 17904, 11904, 8928, 7152, 4752, 3552, 2352)}  # fmt: skip
     for homes, cells in wanted.items():
-        assert tuple(homes // k * 48 for k in (2, 4, 6, 8, 10, 15, 20, 30)) == cells
-    x = example_homes(79, seed=3)
-    for k in (2, 4, 15):
-        sizes = np.bincount(group_series(x, k))
-        assert len(sizes) == 79 // k
-        assert k <= sizes.min() <= sizes.max() <= 2 * k - 1
+        x = example_homes(homes, seed=3)
+        for k, count in zip((2, 4, 6, 8, 10, 15, 20, 30), cells, strict=True):
+            labels = group_series(x, k)
+            sizes = np.bincount(labels)
+            assert group_means(x, labels).size == count
+            assert k <= sizes.min() <= sizes.max() <= 2 * k - 1
 
 
 def brute(values: np.ndarray, labels: np.ndarray, p: float = 0.66) -> set[tuple[int, int]]:
@@ -144,6 +147,31 @@ def test_the_step_and_its_faults() -> None:
     with pytest.raises(DataError, match="two homes"):
         cell_sensitivity(np.ones((1, 3)), np.zeros(1, int))
     assert PPercent(66).p == 66
+
+
+def test_one_row_a_reading_gives_what_one_row_a_home_gives() -> None:
+    x = example_homes(40, seed=6).astype(float)[:, :12]
+    wide = AverageSeries(tuple(f"s{j}" for j in range(12)), k=4).apply(
+        Table.from_frame({f"s{j}": x[:, j] for j in range(12)})
+    )
+    order = np.random.default_rng(2).permutation(480)
+    frame = pl.DataFrame(
+        {
+            "who": [f"home {i:02}" for i in np.repeat(np.arange(40), 12)],
+            "at": [datetime(2024, 3, 1) + timedelta(minutes=30 * j) for j in range(12)] * 40,
+            "kwh": x.ravel(),
+        }
+    )[order]
+    long = AverageSeries(("kwh",), k=4, home="who", time="at").apply(Table.from_frame(frame))
+    back = np.empty(480)
+    back[order] = long.table["kwh"].data
+    wanted = np.column_stack([wide.table[f"s{j}"].data for j in range(12)])
+    np.testing.assert_allclose(back.reshape(40, 12), wanted, rtol=1e-12)
+    assert long.figures == wide.figures
+    with pytest.raises(OptionError, match="go together"):
+        AverageSeries(("kwh",), home="who")
+    with pytest.raises(OptionError, match="the one other column"):
+        AverageSeries(("kwh", "at"), home="who", time="at")
 
 
 def test_the_smallest_k_looks_at_every_slot() -> None:

@@ -62,16 +62,30 @@ def city() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("k", "treated", "spread"), [(3, 40.12, 8.957), (5, 53.94, 16.050), (10, 75.42, 34.301)]
+    ("k", "treated", "spread", "widest", "women", "men"),
+    [
+        (3, 40.12, 8.957, 0.0343, 53, 49),
+        (5, 53.94, 16.050, 0.0648, 60, 56),
+        (10, 75.42, 34.301, 0.1429, 69, 71),
+    ],
 )
-def test_the_city_of_deaths_in_theory(k: int, treated: float, spread: float) -> None:
+def test_the_city_of_deaths_in_theory(
+    k: int, treated: float, spread: float, widest: float, women: int, men: int
+) -> None:
     n, q = city()
     assert n.sum() == 110_364
+    assert n[[0, 20, 50, 80, 95]].tolist() == [500, 1118, 677, 421, 191]
+    assert n[96 + np.array([0, 20, 50, 80, 95])].tolist() == [500, 1118, 677, 243, 110]
+    assert (q[191], q[95]) == pytest.approx((0.2268, 0.2069), abs=6e-5)
     assert float(n @ q) == pytest.approx(1186.19, abs=0.01)
     z = np.arange(1, k)
     p = binom.pmf(z[:, None], n, q)
     assert p.sum() == pytest.approx(treated, abs=6e-3)
-    assert np.sqrt((p * (z * (k - z))[:, None]).sum()) == pytest.approx(spread, abs=6e-4)
+    variance = p * (z * (k - z))[:, None]
+    assert np.sqrt(variance.sum()) == pytest.approx(spread, abs=6e-4)
+    assert np.sqrt(variance.sum(axis=0).max() / 1000) == pytest.approx(widest, abs=6e-5)
+    often = p.sum(axis=0) > 0.5
+    assert [int(np.flatnonzero(sex).max()) for sex in (often[:96], often[96:])] == [women, men]
 
 
 def test_means_over_runs_are_right() -> None:

@@ -13,6 +13,10 @@ from dalenius.core.errors import DataError
 from dalenius.mask.series import from_long, series_faults
 from tests.cli.test_commands import runner
 
+CLOCK = {  # an hour that comes twice, one that is missing, what is fed in, and fewer homes than k
+    "who": ["a", "a", "a", "b", "b"], "at": [f"2024-10-27 0{h}:00" for h in (2, 2, 3, 2, 4)],
+    "kwh": [1.5, 1.25, -0.5, 1.0, 2.0],
+}  # fmt: skip
 HOMES = {"lon": [6.91, 6.92, 6.93], "lat": [50.91, 50.92, 50.93]}
 
 
@@ -27,6 +31,11 @@ HOMES = {"lon": [6.91, 6.92, 6.93], "lat": [50.91, 50.92, 50.93]}
         ({"a": [1.5], "b": [2.5]}, "average-series variables=a,b k=2", ("1 home, fewer than k = 2",)),
         ({"a": [1.5, None, -3.5], "b": [2.5, 1.5, 1.25]}, "average-series variables=a,b k=2", ("gaps", "below 0")),
         ({"a": [1.5, 2.5], "b": [2.5, 1.5]}, "average-series variables=a,b k=5", ("fewer than k = 5",)),
+        (CLOCK, "average-series variables=kwh home=who time=at k=9",
+         ("4 faults", "2 homes, fewer than k = 9", "1 home with a time twice", "2 homes with gaps", "below 0")),
+        ({name: cells[1:3] for name, cells in CLOCK.items()}, "average-series variables=kwh home=who time=at",
+         ("one home", "below 0")),
+        (CLOCK, "average-series variables=kwh home=flat time=at", ("no column 'flat'",)),
         ({"a": [1.5, 2.5], "b": ["x", "y"]}, "spectral variables=a,b", ("b",)),
         ({"sex": ["f", "m"]}, "safepub variables=sex,job", ("no column 'job'",)),
         ({"sex": ["f", "m"], "race": ["x", "y"]}, "robin-hood keys=sex,race fairness=job k=3", ("job",)),

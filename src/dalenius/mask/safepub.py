@@ -296,8 +296,8 @@ class SafePub(Step):
         )  # fmt: skip
         width = sensitivity(self.score, k)
         if self.steps is None:
-            nodes = [tuple(int(at) for at in node) for node in lattice._nodes()]
-            return nodes[choose(np.array([scoring.of(node) for node in nodes]), width, self.for_search)]
+            nodes, scores = scoring.all()
+            return nodes[choose(scores, width, self.for_search)]
         pivot: Levels = tuple(ladder.height for ladder in lattice.ladders)
         seen, held = {pivot}, dict[Levels, float]()
         for _ in range(self.steps):

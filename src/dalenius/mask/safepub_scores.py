@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from dalenius.data.vector import AnyArray
-from dalenius.mask.lattice.search import Lattice
+from dalenius.mask.lattice.search import Lattice, Levels
+from dalenius.mask.lattice.walk import Cells, cells, merged, walk
 from dalenius.mask.neighbours import Floats
 
 Score = Literal["classification", "granularity", "precision", "discernibility", "entropy", "group-count"]
@@ -62,12 +63,11 @@ def majority_count(features: AnyArray, sizes: AnyArray, k: int, target_counted: 
     >>> [majority_count(features, np.array([3, 1, 1, 2, 2, 2]), k, target_counted=False) for k in (1, 2, 4, 6)]
     [7.0, 7.0, 5.0, 0.0]
     """
-    which = features.astype(np.int64)
-    shown = sizes >= k if target_counted else np.bincount(which, sizes)[which] >= k
+    shown = sizes >= k if target_counted else np.bincount(features, sizes)[features] >= k
     if not shown.any():
         return 0.0
     best = np.zeros(int(features.max()) + 1)
-    np.maximum.at(best, which[shown], sizes[shown])
+    np.maximum.at(best, features[shown], sizes[shown])
     return float(best.sum())
 
 
@@ -85,55 +85,67 @@ class Scoring:
     total: int | None = None
     covers: Sequence[Sequence[Floats]] = ()
 
-    def of(self, levels: Sequence[int]) -> float:
+    def of(self, levels: Levels) -> float:
         """The score of a node: more is better."""
-        groups = self.lattice.groups(levels)
-        sizes = groups.sizes.astype(float)
-        shown = sizes >= self.k
+        return self.value(cells(self.lattice, levels))
+
+    def all(self) -> tuple[list[Levels], Floats]:
+        """Every node with its score."""
+        found = [(at.levels, self.value(at)) for at in walk(self.lattice)]
+        return [levels for levels, _ in found], np.array([value for _, value in found])
+
+    def value(self, at: Cells) -> float:
+        """The score of a node by its groups."""
+        shown = at.sizes >= self.k
+        sizes = at.sizes.astype(float)
         alive = float(sizes[shown].sum())
         heights = [ladder.height for ladder in self.lattice.ladders]
         if self.score == "classification":
-            return self._classified(levels, groups.ids, sizes)
+            return self._classified(at, sizes)
         if self.score == "group-count":
             return float(shown.sum()) + (not shown.all())
         if self.score == "precision":
             lost = np.mean(
-                [at / height if height else 0.0 for at, height in zip(levels, heights, strict=True)]
+                [here / height if height else 0.0 for here, height in zip(at.levels, heights, strict=True)]
             )
             return alive * (1 - float(lost))
         if self.score == "granularity":
-            mass = self.lattice.facts.weights * shown[groups.ids]
-            codes = self.lattice.facts.codes
-            each = [float((mass * self.covers[j][at][codes[j]]).sum()) for j, at in enumerate(levels)]
+            each = [
+                float(np.bincount(at.codes[j], sizes * shown, len(share)) @ share)
+                for j, share in enumerate(self._shares(at.levels))
+            ]
             return alive - float(np.mean(each))
         total = float(self.total or 1)
         if self.score == "discernibility":
             return -float((sizes[shown] ** 2).sum()) / total + alive
-        return self._spread(levels, shown[groups.ids], total)
+        return self._spread(at, sizes * shown, total)
 
-    def _classified(self, levels: Sequence[int], ids: AnyArray, sizes: Floats) -> float:
+    def _shares(self, levels: Levels) -> list[Floats]:
+        """For each column how much of its domain each of its groups covers."""
+        made = []
+        for ladder, here, share in zip(self.lattice.ladders, levels, self.covers, strict=True):
+            of_group = np.zeros(ladder.sizes[here])
+            of_group[ladder.maps[here]] = share[here]
+            made.append(of_group)
+        return made
+
+    def _classified(self, at: Cells, sizes: Floats) -> float:
         """Cells of features and target, then the commonest target of each group of features."""
-        target = self.target if self.target is not None else len(levels) - 1
-        facts, ladders = self.lattice.facts, self.lattice.ladders
-        key = np.zeros(len(ids), np.int64)
-        for j, (ladder, at) in enumerate(zip(ladders, levels, strict=True)):
-            if j != target:
-                key = np.unique(
-                    key * ladder.sizes[at] + ladder.maps[at][facts.codes[j]], return_inverse=True
-                )[1]
-        first = np.unique(ids, return_index=True)[1]
+        ladders = self.lattice.ladders
+        target = self.target if self.target is not None else len(ladders) - 1
+        features = [j for j in range(len(ladders)) if j != target]
+        widths = [ladders[j].sizes[at.levels[j]] for j in features]
+        ids = merged(np.take(at.codes, features, axis=0), widths, at.sizes)[1]
         height = ladders[target].height
-        found = majority_count(key[first], sizes, self.k)
-        return found * (1 - levels[target] / height if height else 1.0)
+        found = majority_count(ids, sizes, self.k)
+        return found * (1 - at.levels[target] / height if height else 1.0)
 
-    def _spread(self, levels: Sequence[int], shown: AnyArray, total: float) -> float:
+    def _spread(self, at: Cells, mass: Floats, total: float) -> float:
         """Squared counts of single values, with the records that are not shown counted as all."""
-        facts, lost = self.lattice.facts, 0.0
-        for j, (ladder, at) in enumerate(zip(self.lattice.ladders, levels, strict=True)):
-            mass = facts.weights * shown
-            counts = np.bincount(ladder.maps[at][facts.codes[j]], mass, ladder.sizes[at])
-            alive = float(mass.sum())
-            root = at == ladder.height and ladder.sizes[at] == 1 and ladder.height > 0
+        lost, alive = 0.0, float(mass.sum())
+        for ladder, here, codes in zip(self.lattice.ladders, at.levels, at.codes, strict=True):
+            counts = np.bincount(codes, mass, ladder.sizes[here])
+            root = here == ladder.height and ladder.sizes[here] == 1 and ladder.height > 0
             lost += total * alive if root else float((counts**2).sum())
             lost -= total * alive
-        return -lost / (total * len(levels))
+        return -lost / (total * len(at.levels))

@@ -8,18 +8,19 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import counted
+from dalenius.core.errors import DataError, counted, no_column
 from dalenius.core.option import Option
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.schema import Kind
 from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
-from dalenius.data.vector import Vector
+from dalenius.data.vector import AnyArray, Vector
 from dalenius.mask.needs import number_faults
 from dalenius.mask.neighbours import Floats
 from dalenius.mask.series import (
     cell_sensitivity,
+    from_long,
     group_means,
     group_series,
     merge_until_safe,
@@ -32,7 +33,9 @@ from dalenius.tables.rules import PPercent
 @step
 @dataclass(frozen=True)
 class AverageSeries(Step):
-    """One row a home, one column a slot: every home gets the mean of its group; groups are merged until all are safe.
+    """Every home gets the mean readings of its group; groups are merged until all are safe.
+
+    A file has one row a home and one column a slot, or one row a reading, with columns that say whose and when.
 
     Examples
     --------
@@ -42,6 +45,10 @@ class AverageSeries(Step):
     >>> made = AverageSeries(tuple(table.names), k=5).apply(table)
     >>> made.figures["sensitive cells"], made.figures["smallest group"] >= 5
     (0.0, True)
+    >>> long = {"who": np.repeat(range(60), 4), "at": [0, 1, 2, 3] * 60, "kwh": x.ravel()}
+    >>> again = AverageSeries(("kwh",), k=5, home="who", time="at").apply(Table.from_frame(long))
+    >>> bool((again.table["kwh"].data.reshape(60, 4)[:, 2] == made.table["s2"].data).all())
+    True
     """
 
     info: ClassVar[MethodInfo | None] = MethodInfo(
@@ -73,17 +80,31 @@ class AverageSeries(Step):
         int | None, Option(at_least=1, title="Slots of a day", meaning="homes are compared by their mean day")
     ] = None
     merge: Annotated[bool, Option(title="Merge", meaning="groups until no cell is sensitive")] = True
+    home: Annotated[
+        str, Option(title="Home", meaning="column that says whose, where readings have a row each")
+    ] = ""
+    time: Annotated[
+        str, Option(title="Time", meaning="column that says when, where readings have a row each")
+    ] = ""
 
     def conflicts(self) -> list[str]:
-        """Slots, each once."""
+        """Slots, each once; whose and when together, beside one column of readings."""
         wrong = [] if self.variables else ["variables names none; say which columns hold the readings"]
-        return wrong + (["a column is named twice"] if len(set(self.variables)) < len(self.variables) else [])
+        wrong += ["a column is named twice"] if len(set(self.variables)) < len(self.variables) else []
+        if bool(self.home) != bool(self.time):
+            wrong.append("home and time go together; give both, or neither for one column a slot")
+        elif self.home and (len(self.variables) != 1 or len({*self.variables, self.home, self.time}) < 3):
+            wrong.append("with home and time, variables names the one other column that holds the readings")
+        return wrong
 
     def faults(self, table: Table) -> list[str]:
         """Numbers of two homes or more, without gaps or negative ones, and no more in a group than there are."""
-        wrong = super().faults(table)
+        absent = [name for name in (self.home, self.time) if name and name not in table]
+        wrong = super().faults(table) + ([no_column(absent, table.names)] if absent else [])
         if wrong:
             return wrong
+        if self.home:
+            return self._long_faults(table)
         if table.rows < 2 or table.rows < self.k:
             wrong.append(
                 f"the file has {counted(table.rows, 'home')}, fewer than k = {max(self.k, 2)}; use a smaller k"
@@ -93,20 +114,48 @@ class AverageSeries(Step):
             wrong += series_faults(np.column_stack([table[name].floats() for name in self.variables]))
         return wrong
 
+    def _long_faults(self, table: Table) -> list[str]:
+        """The same for one row a reading: gaps and hours that come twice among them."""
+        wrong = number_faults(table, self.variables)
+        for name in (self.home, self.time):
+            gaps = int(np.count_nonzero(~table[name].present))
+            wrong += (
+                [f"column {name!r} has {counted(gaps, 'row')} without a value; fill them"] if gaps else []
+            )
+        if wrong:
+            return wrong
+        homes = len(np.unique(_ordered(table[self.home])))
+        if 1 < homes < self.k:
+            wrong.append(f"the file has {counted(homes, 'home')}, fewer than k = {self.k}; use a smaller k")
+        readings = table[self.variables[0]].floats()
+        try:
+            from_long(_ordered(table[self.home]), _ordered(table[self.time]), readings)
+        except DataError as error:
+            wrong += error.faults
+        return wrong + (series_faults(readings[:, None]) if table.rows > 1 else [])
+
     def cost(self, shape: Shape) -> Cost:
         """Homes are compared with each other, slots looked at once."""
         cells = shape.rows * max(len(self.variables), 1)
         return Cost(0.05 + 2e-7 * cells + 1e-6 * shape.rows**1.25, 40.0 * cells)
 
     def _apply(self, table: Table, seed: Seed) -> Masked:
-        values = np.column_stack([table[name].floats() for name in self.variables])
+        if self.home:
+            whose, when = _ordered(table[self.home]), _ordered(table[self.time])
+            values = from_long(whose, when, table[self.variables[0]].floats())[0]
+        else:
+            values = np.column_stack([table[name].floats() for name in self.variables])
         rule = PPercent(self.p)
         labels = group_series(values, self.k, self.profile)
         before = int(cell_sensitivity(values, labels, {"p": rule}).marks["p"].sum())
         labels = merge_until_safe(values, labels, rule, self.profile) if self.merge else labels
         report = cell_sensitivity(values, labels, {"p": rule})
         means = group_means(values, labels)
-        made = [_with(table[name], means[labels, j]) for j, name in enumerate(self.variables)]
+        if self.home:
+            row, slot = (np.unique(each, return_inverse=True)[1] for each in (whose, when))
+            made = [_with(table[self.variables[0]], means[labels[row], slot])]
+        else:
+            made = [_with(table[name], means[labels, j]) for j, name in enumerate(self.variables)]
         found = own_cluster(values, labels)
         figures = {
             "groups": float(len(means)), "smallest group": float(report.sizes.min()),
@@ -125,6 +174,13 @@ class AverageSeries(Step):
         return Masked.of(
             table, table.with_vectors(*made), perturbed=self.variables, notes=notes, figures=figures
         )
+
+
+def _ordered(vector: Vector) -> AnyArray:
+    """Values that can be put in order: numbers and times as they are, others as texts."""
+    if vector.is_number:
+        return vector.floats()
+    return np.array([str(level) for level in vector.levels])[vector.categories.codes]
 
 
 def _with(vector: Vector, means: Floats) -> Vector:

@@ -82,7 +82,7 @@ class Lattice:
         rows = len(ladders[0].codes)
         columns = [ladder.codes for ladder in ladders] + [codes for codes, _ in (sensitive or {}).values()]
         sizes = [ladder.sizes[0] for ladder in ladders] + [size + 1 for _, size in (sensitive or {}).values()]
-        first, ids = _distinct(columns, sizes)
+        first, ids = distinct(columns, sizes)
         self.rows_ids = ids
         weights = np.bincount(ids, minlength=len(first)).astype(np.int64)
         codes = np.ascontiguousarray(np.stack([ladder.codes[first] for ladder in ladders]))
@@ -103,7 +103,7 @@ class Lattice:
         codes = self.facts.codes
         if float(np.prod(np.array(sizes, float))) >= MOST_KEYS:
             made = [ladder.maps[at][own] for ladder, at, own in zip(self.ladders, levels, codes, strict=True)]
-            ids = _distinct(made, sizes)[1].astype(np.int32)
+            ids = distinct(made, sizes)[1].astype(np.int32)
             total = np.bincount(ids, self.facts.weights).astype(np.int64)
             return Groups(ids, self.facts.weights, total, self.people, self.sensitive)
         self._keys.fill(0)
@@ -215,7 +215,7 @@ class Lattice:
             path.append(tuple(at))
 
 
-def _distinct(
+def distinct(
     columns: Sequence[npt.NDArray[np.int32]], sizes: Sequence[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """A row of each distinct combination, and the combination of each row."""
