@@ -1,7 +1,8 @@
 """Models: membership attacks beside SACRO-ML and ART on Adult, the cost of LiRA over its refits, growth with records.
 
-Run as ``python bench/models.py adult [python of the peers]``, ``… time`` or ``… scale [most records]``. The peers live
-in an environment of their own (``pip install sacroml adversarial-robustness-toolbox``), run by ``models_peer.py``.
+Run as ``python bench/models.py adult [python of the peers]``, ``… rules``, ``… time`` or ``… scale [most records]``.
+The peers live in an environment of their own (``pip install sacroml adversarial-robustness-toolbox``), run by
+``models_peer.py``.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from scipy.stats import norm
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from _shared import adult_file, cpu
 from dalenius.data import Table
 from dalenius.models import ModelCase, lira, loss_attack, shadow_attack, structure
 from dalenius.models.design import Design
+from dalenius.models.membership.refits import Refits, refit
 
 ROWS, SHADOWS = 2000, 16
 MODELS = {
@@ -74,12 +79,49 @@ def adult(peers: str | None) -> None:
         case = case_of(make(), x, y, ROWS)
         found = {"lira": lira(case, SHADOWS), "loss": loss_attack(case), "shadow": shadow_attack(case)}
         told = ", ".join(f"{k} {r.value:.3f} {r.interval}" for k, r in found.items())
-        print(f"{name}: {told}; peers {theirs.get(name)}", flush=True)
+        same = ", ".join(f"{k} {v:.3f}" for k, v in peers_rule(case).items())
+        print(f"{name}: {told}; its rule on our refits {same}; peers {theirs.get(name)}", flush=True)
     strangers = make_strangers(x, y)
     told = ", ".join(
         f"{a.__name__} {a(strangers).value:.3f} {a(strangers).interval}" for a in (loss_attack, lira)
     )
     print(f"a model of strangers: {told}")
+
+
+def peers_rule(case: ModelCase) -> dict[str, float]:
+    """AUC of our refits judged as SACRO-ML judges its own: each record's own spread, log-odds up to 37.
+
+    What is left between this and the peer is the draw of the refits; what lies between this and ours is the rule.
+    """
+    unkept = ModelCase.of(case.fitted.model, case.train, case.holdout, target=case.target)
+    unkept.__dict__["edge"] = 1e-16
+    made = refit(unkept, SHADOWS)
+    inside, outside = (own_law(made, side) for side in (True, False))
+    scores = {
+        "offline": norm.cdf(made.observed, *outside),
+        "online-carlini": norm.logpdf(made.observed, *inside) - norm.logpdf(made.observed, *outside),
+    }
+    members = np.arange(len(made.observed)) < case.train.rows
+    return {mode: float(roc_auc_score(members, np.nan_to_num(each))) for mode, each in scores.items()}
+
+
+def own_law(made: Refits, side: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and spread of every record's scores over the refits it was in, or was not in."""
+    kept = np.where(made.included == side, made.scores, np.nan)
+    return np.nanmean(kept, axis=0), np.nanstd(kept, axis=0) + 1e-16
+
+
+def rules() -> None:
+    """Our likelihood ratio beside SACRO-ML's on the same refits, on data that our rule was not chosen on."""
+    noisy = make_classification(4000, 20, n_informative=6, flip_y=0.2, random_state=1)
+    several = make_classification(4000, 20, n_informative=8, n_classes=4, random_state=2)
+    digits, cancer = load_digits(return_X_y=True), load_breast_cancer(return_X_y=True)
+    for data, (x, y) in {"noisy": noisy, "four classes": several, "digits": digits, "cancer": cancer}.items():
+        order = np.random.default_rng(1).permutation(len(x))
+        for model in ("forest, leaves of 1", "forest, leaves of 50"):
+            case = case_of(MODELS[model](), x[order], y[order], len(x) // 2)
+            theirs = ", ".join(f"{k} {v:.3f}" for k, v in peers_rule(case).items())
+            print(f"{data}, {model}: ours {lira(case, SHADOWS).value:.3f}; its rule {theirs}", flush=True)
 
 
 def make_strangers(x, y) -> ModelCase:
@@ -144,6 +186,8 @@ if __name__ == "__main__":
     more = sys.argv[2] if len(sys.argv) > 2 else None
     if what == "adult":
         adult(more)
+    elif what == "rules":
+        rules()
     elif what == "time":
         refit_cost()
     else:

@@ -42,11 +42,23 @@ def main() -> None:
     x, y = law.draw(np.random.default_rng(0), 2_500)
     grid = cpu(lambda: drawn_fit(x, y, Check(0.5), reach, Box.of(-10, 10, 3), epsilon=1.0, points=100))
     print(f"K-norm gradient, 1,000,000 grid points, 2,500 records: {grid:.1f} s")
-    for design in DESIGNS:
-        for rows in (2_500, 250):
-            found = quantile_study(design, rows, mechanisms=["opm"], replicates=60, seed=5)
-            row = " | ".join(f"{value:.2f}" for value in found["mean log10 error"])
-            print(f"| {design}, {rows:,} | {row} |")
+    _errors("opm", {2_500: 60, 250: 60}, "add-remove")
+    _errors("kng", {2_500: 6, 250: 16}, "replace")
+
+
+def _errors(mechanism: str, replicates: dict[int, int], neighbours: str) -> None:
+    """Mean log10 of the distance from the true coefficients, by quantile; the K-norm gradient on its grid."""
+    for epsilon in (1.0, 0.5):
+        for design in DESIGNS:
+            for rows, times in replicates.items():
+                before = time.process_time()
+                found = quantile_study(
+                    design, rows, epsilon=epsilon, mechanisms=[mechanism], replicates=times, neighbours=neighbours,
+                    seed=5,
+                )  # fmt: skip
+                row = " | ".join(f"{value:.2f}" for value in found["mean log10 error"])
+                spent = time.process_time() - before
+                print(f"| {mechanism}, {design}, {rows:,}, ε {epsilon:g} | {row} | {spent:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 from typer.testing import CliRunner
 
 from dalenius import dp
 from dalenius.cli import app
 from dalenius.core.errors import DataError, OptionError
-from dalenius.data import Column, Kind, Schema
+from dalenius.data import Column, Kind, Schema, Table
 from dalenius.dp.regression import (
     Box,
     Check,
@@ -22,6 +22,7 @@ from dalenius.dp.regression import (
     Reach,
     adaptive_fit,
     drawn_fit,
+    exact_lines,
     perturbed_fit,
     predict,
     quantile_study,
@@ -34,6 +35,7 @@ from dalenius.dp.regression import (
 from dalenius.dp.regression import perturbed as perturbing
 from dalenius.dp.regression.gradient_norm import grid_scores
 from dalenius.dp.regression.minimise import minimise
+from dalenius.dp.regression.moments import noisy_moments, scale_for
 from dalenius.dp.regression.smoothing import KERNELS
 from dalenius.dp.regression.study import DESIGNS
 
@@ -441,3 +443,82 @@ def test_from_the_command_line(tmp_path):
     bad = CliRunner().invoke(app, [*call, "-e", "2", "--taus", "half"])
     assert bad.exit_code == 2
     assert "--taus is 'half'; use numbers" in bad.output
+
+
+def test_intervals_are_wide_where_the_noise_drowns_the_curvature():
+    """Few records at a small ε: an interval that is as narrow as that of many would be a lie."""
+    truth, held = np.array([20.0, 0.4]), []
+    for draw in range(40):
+        rng = np.random.default_rng(draw)
+        age = rng.integers(20, 80, 1000)
+        people = {"age": age, "pay": 20 + 0.4 * age + rng.normal(0, 8, 1000)}
+        schema = Schema(
+            (Column("age", Kind.INTEGER, bounds=(0, 100)), Column("pay", Kind.CONTINUOUS, bounds=(0, 100)))
+        )
+        found = dp.regress(people, "pay ~ age", epsilon=0.5, schema=schema.declare())
+        held.append((found.table["low"].to_numpy() <= truth) & (truth <= found.table["high"].to_numpy()))
+    assert np.mean(held, axis=0).min() > 0.8  # before the noise of the curvature was counted: one in ten
+
+
+def test_lines_follow_the_coefficients():
+    rng = np.random.default_rng(1)
+    age, sex = rng.integers(20, 80, 4000), rng.integers(0, 2, 4000)
+    people = {
+        "age": age,
+        "sex": np.array(["f", "m"])[sex],
+        "pay": 20 + 0.4 * age + 6 * sex + rng.normal(0, 8, 4000),
+    }
+    schema = Schema(
+        (
+            Column("age", Kind.INTEGER, bounds=(0, 100)),
+            Column("sex", Kind.CATEGORICAL, levels=("f", "m")),
+            Column("pay", Kind.CONTINUOUS, bounds=(0, 100)),
+        )
+    ).declare()
+    found = dp.regress(people, "pay ~ age + sex", epsilon=50.0, taus=[0.75, 0.25], schema=schema)
+    there = found.lines.filter(pl.col("along") == "age")
+    asked = pl.DataFrame({"age": there.filter(tau=0.25)["at"], "sex": ["f"] * 21})
+    for tau in (0.25, 0.75):
+        np.testing.assert_allclose(there.filter(tau=tau)["estimate"], predict(found.table, asked)[f"{tau:g}"])
+    assert (found.lines["low"] <= found.lines["estimate"]).all()
+    by_sex = found.lines.filter(along="sex", tau=0.25)
+    assert by_sex["level"].to_list() == ["f", "m"]
+    steps = found.table.filter(term="sex=m", tau=0.25)["estimate"][0]
+    assert abs(by_sex["estimate"][1] - by_sex["estimate"][0] - steps) < 1e-9
+    exact = exact_lines(Table.from_frame(people, schema), "pay ~ age + sex", "quantile", [0.75, 0.25])
+    assert exact.columns == found.lines.columns
+    middle = exact.filter(along="age", tau=0.75)["estimate"][10]
+    assert abs(middle - (20 + 20 + 8 * 0.6745)) < 1.5
+    flat = dp.regress(people, "pay ~ 1", epsilon=5.0, schema=schema)
+    assert flat.lines.height == 0
+
+
+def test_the_law_of_draws_on_a_grid_breaks_the_promise_with_half_of_the_noise():
+    """Chances are known exactly: no audit by draws can see more than their largest ratio."""
+    x, loss, reach = np.ones((2, 1)), Check(0.5, 0.5), Reach(1.0)
+    points = np.linspace(-1000, 1001, 2002)[:, None]
+
+    def ratio(epsilon):
+        laws = [
+            grid_scores(x, y, loss, reach, points, epsilon)
+            for y in (np.array([-1e3, 1e3]), np.array([1e3, 1e3]))
+        ]
+        one, other = (law - special.logsumexp(law) for law in laws)
+        return np.abs(one - other).max()
+
+    assert ratio(1.0) <= 1.0
+    assert ratio(2.0) > 1.2  # half of the noise, sold as ε = 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_the_promise_of_sums_of_products_is_refuted_with_half_of_the_noise(factor):
+    """What linear fits and all intervals rest on; of one column, where one record uses all of the promise."""
+    scale = factor * scale_for(1, 1, 1, 1.0, gaussian=False)
+
+    def told(more):
+        columns = np.ones((5 + more, 1))
+        return float(noisy_moments(columns, np.ones(len(columns)), 1.0, scale, gaussian=False)[0, 0])
+
+    seen = dp.audit(told, 1.0, runs=4000, confidence=1 - 1e-7)
+    assert seen.refuted is (factor < 1)

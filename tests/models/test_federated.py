@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,8 @@ from typer.testing import CliRunner
 from dalenius.cli import app
 from dalenius.core.errors import DataError, OptionError
 from dalenius.data import Column, Kind, Schema
+from dalenius.dp import ledger_path, open_ledger
+from dalenius.dp.doubling import sum_within
 from dalenius.models.federated import (
     Agreement,
     Attribute,
@@ -24,6 +27,8 @@ from dalenius.models.federated import (
     PlainSum,
     SharedSum,
     client_message,
+    ends_message,
+    ends_of,
     federate,
     freedman_diaconis_bins,
     kth_ranked,
@@ -292,7 +297,66 @@ def test_a_schema_that_does_not_declare_is_refused_with_everything_it_lacks():
         (Column("age", Kind.INTEGER), Column("sex", Kind.CATEGORICAL), Column("ill", Kind.CATEGORICAL))
     )
     with pytest.raises(DataError, match=r"'age' needs bounds; 'sex' needs levels; .*'ill'"):
+        Agreement.of(schema.declare(), "ill")
+
+
+def test_what_was_read_off_a_file_is_not_agreed_on():
+    schema = Schema.infer(people(200, 1))
+    with pytest.raises(DataError, match="'age' is not declared, what stands there was read off a file"):
         Agreement.of(schema, "ill")
+
+
+def test_private_ends_hold_the_numbers_and_are_nobodys():
+    rng = np.random.default_rng(1)
+    holders = [{"age": rng.integers(20, 80, 400), "debt": rng.normal(0, 500, 400)} for _ in range(5)]
+    holders[0]["debt"][0] = 1e9  # one person far out moves nothing
+    messages = [json.loads(json.dumps(ends_message(h, ["age", "debt"], epsilon=2.0))) for h in holders]
+    found = ends_of(messages, ["age", "debt"])
+    assert found["age"][0] in (16.0, 32.0)
+    assert found["age"][1] == 128.0
+    assert -4096 <= found["debt"][0] <= -512
+    assert 512 <= found["debt"][1] <= 4096
+    with pytest.raises(DataError, match=r"'age'.*too little ε"):
+        ends_of([ends_message({"age": np.arange(30.0, 60.0, 1.5)}, ["age"], epsilon=0.1)], ["age"])
+    for broken in (
+        [{"counts": {"age": [1]}, "scale": 1.0}],
+        [{"scale": 1.0}],
+        [{"counts": {"age": ["x"]}, "scale": 2}],
+    ):
+        with pytest.raises(DataError, match="cannot be read"):
+            ends_of(broken, ["age"])
+
+
+def test_noise_of_sums_stays_within_what_is_said():
+    rng = np.random.default_rng(1)
+    for parties in (1, 5, 40):
+        noise = np.abs(rng.laplace(0, 3.0, (20_000, parties)).sum(axis=1))
+        assert np.mean(noise <= sum_within(3.0, parties, 0.95) + 1) >= 0.95
+
+
+def test_private_ends_from_the_command_line(tmp_path):
+    for i in range(3):
+        pl.DataFrame(people(400, i)).write_csv(tmp_path / f"{i}.csv")
+    held = Schema.infer(people(400, 0))
+    columns = [replace(c, bounds=None) if c.kind.is_number else c for c in held]
+    Schema(tuple(columns)).declare().to_yaml(tmp_path / "schema.yaml")
+    words = ["agree", tmp_path / "schema.yaml", "--class", "ill", "-o", tmp_path / "agreed.json"]
+    assert "needs bounds" in run(*words).output
+    open_ledger(ledger_path(tmp_path / "0.csv"), 1.0)
+    for i in range(3):
+        done = run(
+            "ends", tmp_path / f"{i}.csv", tmp_path / "schema.yaml", "-e", "1", "-o", tmp_path / f"e{i}.json"
+        )
+        assert done.exit_code == 0, done.output
+    again = run("ends", tmp_path / "0.csv", tmp_path / "schema.yaml", "-e", "1", "-o", tmp_path / "more.json")
+    assert again.exit_code != 0  # the ledger is empty
+    assert not (tmp_path / "more.json").exists()
+    done = run(*words, *(part for i in range(3) for part in ("--ends", tmp_path / f"e{i}.json")))
+    assert done.exit_code == 0, done.output
+    agreed = Agreement.from_json(json.loads((tmp_path / "agreed.json").read_text()))
+    assert all(
+        np.log2(abs(end)) % 1 == 0 for a in agreed.attributes if a.is_number for end in a.bounds if end
+    )
 
 
 def test_one_class_only_is_a_leaf():
@@ -309,7 +373,7 @@ def files(tmp_path_factory):
     Schema((
         Column("age", Kind.INTEGER, bounds=(0, 100)), Column("pay", Kind.CONTINUOUS, bounds=(0, 50)),
         Column("sex", Kind.CATEGORICAL, levels=("f", "m")), Column("ill", Kind.CATEGORICAL, levels=("no", "yes")),
-    )).to_yaml(folder / "schema.yaml")  # fmt: skip
+    )).declare().to_yaml(folder / "schema.yaml")  # fmt: skip
     return folder
 
 

@@ -268,3 +268,20 @@ def test_the_command_names_what_is_wrong(files):
     assert done.exit_code == 2
     assert "1 edge to nodes that are not in people.csv" in " ".join(done.output.split())
     assert "9999" not in done.output
+
+
+def test_people_with_few_or_many_links_are_asked_about():
+    graph = block_graph(300, 1)
+    network = train_network(graph, epochs=20, seed=1)
+    middle = int(np.median(graph.degrees))
+    for within in ({"most": middle}, {"fewest": middle + 1}):
+        found = link_audit(GraphService(network, graph), people=40, attacks=["max_attr"], **within)
+        assert found.result.values["people"] == 40
+        low, high = within.get("fewest", 0), within.get("most", graph.nodes)
+        held = np.flatnonzero((graph.degrees >= low) & (graph.degrees <= high))
+        asked = link_audit(
+            GraphService(network, graph), people=len(held) + 50, attacks=["max_attr"], **within
+        )
+        assert asked.result.values["people"] == len(held)
+    with pytest.raises(OptionError, match="people have so many links"):
+        link_audit(GraphService(network, graph), fewest=10_000)

@@ -17,19 +17,54 @@ from dalenius.core.errors import OptionError
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.schema import Schema
+from dalenius.dp import ledger_beside
 from dalenius.models.federated import (
     Agreement,
     Federated,
     client_message,
+    ends_message,
+    ends_of,
     federate,
     label_skew_partition,
     merge_messages,
+    open_ends,
 )
 from dalenius.models.federated.trees import to_json
 
 app = typer.Typer(
     help="One tree from several holders of data: each sends a small tree, nobody sends records."
 )
+
+
+@app.command()
+@opt.reads
+def ends(
+    data: federated.Own,
+    schema: federated.SchemaArgument,
+    output: federated.Written,
+    epsilon: federated.EndsEpsilon,
+    contribution: federated.Contribution = None,
+    ledger: opt.Ledger = None,
+    quiet: opt.Quiet = False,
+    *,
+    reading: opt.Reading,
+) -> None:
+    """Write a private message about where a holder's numbers lie, for columns that have no declared bounds."""
+    terminal = Terminal(quiet, False)
+    wanted = Schema.from_yaml(schema)
+    table = load(data, wanted, Terminal(quiet=True), reading, blind=True).table
+    pays = ledger or ledger_beside(data)
+    message = ends_message(
+        table, open_ends(wanted), epsilon=epsilon, contribution=contribution,
+        ledger=None if pays is None else str(pays),
+    )  # fmt: skip
+    federated.write_json(message, output)
+    terminal.note(
+        f"noisy counts of {len(message['counts'])} columns written to {output}: send them to whoever agrees"
+    )
+    terminal.note(
+        f"paid from {pays}" if pays is not None else "no ledger: nobody adds up what else is released"
+    )
 
 
 @app.command()
@@ -41,13 +76,16 @@ def agree(
     theta: federated.Theta = 0.2,
     smallest: federated.Smallest = THRESHOLD,
     protect_label: federated.ProtectLabel = False,
+    ends: federated.Ends = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Write down what holders of data agree on before anybody looks at any."""
     terminal = Terminal(quiet, False)
+    wanted = Schema.from_yaml(schema)
     agreed = Agreement.of(
-        Schema.from_yaml(schema),
+        wanted,
         label,
+        ends_of([federated.read_json(path) for path in ends], open_ends(wanted)) if ends else None,
         depth=depth,
         theta=theta,
         smallest=smallest,
@@ -120,8 +158,15 @@ def play(
     terminal = Terminal(quiet, as_json)
     first = load(files[0], schema, terminal, reading).table
     others = [load_like(path, first, terminal, reading).table for path in files[1:]]
+    if any(column.domain != "declared" for column in first.schema):
+        terminal.note("ends and levels that are not declared were read off the file: for a trial only")
     agreed = Agreement.of(
-        first.schema, label, depth=depth, theta=theta, smallest=smallest, protect_label=protect_label
+        first.schema.declare(),
+        label,
+        depth=depth,
+        theta=theta,
+        smallest=smallest,
+        protect_label=protect_label,
     )
     holders = {path.name: table for path, table in zip(files, [first, *others], strict=True)}
     if deal is not None:

@@ -28,6 +28,15 @@ Depth = Annotated[
     int, typer.Option("--depth", help="Questions that a tree asks at most, one after another.", min=1)
 ]
 Theta = Annotated[float, typer.Option("--theta", help="How much is changed at random: 0 nothing, below 1.")]
+EndsEpsilon = Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget ε; of the message.")]
+Ends = Annotated[
+    list[Path] | None,
+    typer.Option("--ends", help="Messages about ends of numbers that have no bounds, one of each holder."),
+]
+Contribution = Annotated[
+    int | None,
+    typer.Option("--contribution", help="Most records of one unit (column with the role entity).", min=1),
+]
 Smallest = Annotated[int, typer.Option("--smallest", help="People that a leaf rests on at least.", min=1)]
 ProtectLabel = Annotated[bool, typer.Option("--protect-class", help="Change the class at random too.")]
 VoteOption = Annotated[str, typer.Option("--vote", help="tree: one vote a tree; count: people in leaves.")]

@@ -26,6 +26,13 @@ Answers = Annotated[
 ]
 Digits = Annotated[int, typer.Option("--digits", help="Decimals of rounded answers.", min=0)]
 People = Annotated[int, typer.Option("--asked", help="People the attacker asks about.", min=2)]
+Fewest = Annotated[
+    int, typer.Option("--fewest-links", help="Ask only about people with so many links.", min=0)
+]
+Most = Annotated[
+    int | None,
+    typer.Option("--most-links", help="Ask only about people with no more links than these.", min=0),
+]
 GraphEpsilon = Annotated[
     float | None,
     typer.Option(

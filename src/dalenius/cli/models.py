@@ -159,6 +159,8 @@ def graph(
     digits: graphs.Digits = 2,
     epsilon: graphs.GraphEpsilon = None,
     people: graphs.People = 500,
+    fewest: graphs.Fewest = 0,
+    most: graphs.Most = None,
     must: attacks.Must = None,
     chart: opt.Chart = None,
     seed: opt.SeedOption = DEFAULT_SEED,
@@ -176,7 +178,7 @@ def graph(
         shown = fitted if noise is None or fitted is not served else noise.release(fitted, None)
         network = train_network(shown, norm=cast("Any", norm), layers=layers, seed=seed)
         service = GraphService(network, served, cast("Any", answers), digits, noise)
-        found = link_audit(service, people=people, seed=seed, progress=tell)
+        found = link_audit(service, people=people, seed=seed, fewest=fewest, most=most, progress=tell)
     right = float((network.scores(served).argmax(axis=1) == served.labels).mean())
     for line in (
         *served.notes,

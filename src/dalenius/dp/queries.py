@@ -29,6 +29,7 @@ from dalenius.data.vector import Categories, IntArray, Vector
 from dalenius.dp.accuracy import LEVEL, gaussian_within, laplace_within
 from dalenius.dp.budget import Accounting, Budget, Neighbours
 from dalenius.dp.contributions import bound_units
+from dalenius.dp.doubling import CELLS, RARE, clear_ends, doubling_counts
 from dalenius.dp.ledger import open_ledger
 from dalenius.dp.noise import FloatArray, add_gaussian, add_laplace, private_quantile
 
@@ -417,19 +418,14 @@ def _bounds(query: Query, name: str, price: float) -> tuple[float, float, float]
 
 def _private_bounds(query: Query, vector: Vector, price: float) -> tuple[float, float]:
     """Outermost of the doubling intervals ±[2^k, 2^(k+1)) whose noisy count stands out of the noise."""
-    powers = np.arange(-20, 61)
-    edges = np.concatenate([-(2.0 ** powers[::-1]), [0.0], 2.0**powers])
-    places = np.clip(
-        np.searchsorted(edges, vector.values.astype(np.float64), side="right") - 1, 0, len(edges) - 2
-    )
-    counts = np.bincount(places, minlength=len(edges) - 1)
     moved = 1 if query.budget.neighbours == "add-remove" else 2
+    counts = doubling_counts(vector.values.astype(np.float64))
     noisy, scale = query.noisy(f"bounds of {vector.column.name}", counts, price, 1, moved)
     # Together the empty intervals stand out in one of a hundred draws.
-    clear = np.flatnonzero(noisy > query.within(scale, 1 - 0.01 / len(counts)))
-    if not len(clear):
+    ends = clear_ends(noisy, query.within(scale, 1 - RARE / CELLS))
+    if ends is None:
         raise DataError(f"column {vector.column.name!r}: too little budget to find its bounds; declare them")
-    return float(edges[clear[0]]), float(edges[clear[-1] + 1])
+    return ends
 
 
 def _in_steps(vector: Vector, low: float, high: float, origin: float = 0.0) -> tuple[IntArray, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError, names
-from dalenius.core.option import EACH
+from dalenius.core.option import EACH, grid
 from dalenius.core.random import Seed, sequence
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.schema import Role
@@ -39,7 +38,7 @@ class ModelCandidate:
 
     Examples
     --------
-    >>> [c.name for c in ModelCandidate.from_mapping({"min_samples_leaf": [1, 5]}, "tree")]
+    >>> [c.name for c in ModelCandidate.from_mapping({"min_samples_leaf": {"each": [1, 5]}}, "tree")]
     ['tree min_samples_leaf=1', 'tree min_samples_leaf=5']
     """
 
@@ -49,26 +48,31 @@ class ModelCandidate:
 
     @classmethod
     def from_mapping(cls, body: Mapping[str, Any], name: str) -> list[ModelCandidate]:
-        """The candidates of one entry of a plan: a list of values (or ``each``) makes several."""
+        """The candidates of one entry of a plan: values under ``each`` make several."""
         facts = dict(body)
         kind = str(facts.pop("model", name))
         if kind not in KINDS:
             raise OptionError(f"unknown model {kind!r}; there are {', '.join(KINDS)}")
-        grid = {key: _several(value) for key, value in facts.items()}
-        made = []
-        for values in itertools.product(*grid.values()):
-            options = dict(zip(grid, values, strict=True))
-            told = " ".join(f"{k}={v}" for k, v in options.items() if len(grid[k]) > 1)
-            made.append(cls(f"{name} {told}".strip(), kind, options))
-        return made
+        return [cls(f"{name} {label}".strip(), kind, options) for label, options in grid(facts)]
 
     def faults(self) -> list[str]:
-        """What is wrong with the options."""
+        """What is wrong with the options, told before anything is fitted.
+
+        Examples
+        --------
+        >>> ModelCandidate("tree", "tree", {"min_samples_leaf": [1, 5]}).faults()
+        ["min_samples_leaf is [1, 5], which tree does not take; 'each' tries several values"]
+        """
         try:
-            self.build(True, 0)
+            model = self.build(True, 0)
         except OptionError as error:
             return [str(error)]
-        return []
+        return [
+            f"{name} is {value!r}, which {self.kind} does not take"
+            + (f"; {EACH!r} tries several values" if isinstance(value, list) else "")
+            for name, value in self.options.items()
+            if not _takes(model, name)
+        ]
 
     def build(self, classes: bool, seed: int) -> Any:
         """The model, not fitted."""
@@ -122,10 +126,19 @@ def predicts_classes(train: Table, target: str) -> bool:
     return not vector.is_number or len(np.unique(vector.values)) <= MANY
 
 
-def _several(value: Any) -> list[Any]:
-    if isinstance(value, Mapping) and set(value) == {EACH}:
-        value = value[EACH]
-    return list(value) if isinstance(value, list) else [value]
+def _takes(model: Any, name: str) -> bool:
+    """Whether an option has a value that the library accepts: its own check, otherwise made at the fit."""
+    from sklearn.utils._param_validation import (  # noqa: PLC0415 (slow to load)
+        InvalidParameterError,
+        validate_parameter_constraints,
+    )
+
+    allowed = {k: v for k, v in model._parameter_constraints.items() if k == name}
+    try:
+        validate_parameter_constraints(allowed, {name: getattr(model, name)}, type(model).__name__)
+    except InvalidParameterError:
+        return False
+    return True
 
 
 def _outcome(train: Table, target: str, classes: bool) -> AnyArray:

@@ -122,7 +122,7 @@ def _values(frame: pl.DataFrame, term: str) -> FloatArray:
 
 def _fault(column: Column) -> str:
     if column.kind.is_number and column.kind is not Kind.DATETIME:
-        return "" if _bounds(column) else f"column {column.name!r}: no bounds; declare them in the schema"
+        return "" if bounds_of(column) else f"column {column.name!r}: no bounds; declare them in the schema"
     if column.kind is Kind.BOOLEAN or column.levels is not None:
         return ""
     return f"column {column.name!r}: {column.kind} cannot be a predictor; use a number or categories"
@@ -131,7 +131,7 @@ def _fault(column: Column) -> str:
 def _response_fault(column: Column, yes_or_no: bool) -> str:
     if not yes_or_no:
         number = column.kind.is_number and column.kind is not Kind.DATETIME
-        wanted = number and _bounds(column)
+        wanted = number and bounds_of(column)
         return "" if wanted else f"column {column.name!r}: the response must be a number with declared bounds"
     two = column.kind is Kind.BOOLEAN or (column.levels is not None and len(column.levels) == 2)
     return (
@@ -139,7 +139,8 @@ def _response_fault(column: Column, yes_or_no: bool) -> str:
     )
 
 
-def _bounds(column: Column) -> tuple[float, float] | None:
+def bounds_of(column: Column) -> tuple[float, float] | None:
+    """Declared bounds of a number that are not one point; None where there are none."""
     known = declared_bounds(column)
     return known if known is not None and known[0] < known[1] else None
 
@@ -149,7 +150,7 @@ def _coded(table: Table, name: str, whole: FloatArray) -> list[tuple[str, FloatA
     vector = table[name]
     data = vector.data[whole]
     if vector.is_number:
-        low, high = _bounds(vector.column) or (-1.0, 1.0)
+        low, high = bounds_of(vector.column) or (-1.0, 1.0)
         half, middle = (high - low) / 2, (high + low) / 2
         return [(name, np.clip((data.astype(np.float64) - middle) / half, -1, 1), half, middle)]
     labels = [str(level) for level in vector.levels]
@@ -163,6 +164,6 @@ def _response(table: Table, name: str, whole: FloatArray) -> tuple[FloatArray, f
     data = vector.data[whole].astype(np.float64)
     if not vector.is_number:
         return data, 1.0, 0.0
-    low, high = _bounds(vector.column) or (-1.0, 1.0)
+    low, high = bounds_of(vector.column) or (-1.0, 1.0)
     half, middle = (high - low) / 2, (high + low) / 2
     return np.clip((data - middle) / half, -1, 1), half, middle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,12 +21,15 @@ from dalenius.dp.regression.bounds import Reach
 from dalenius.dp.regression.descents import adaptive_fit, stochastic_fit
 from dalenius.dp.regression.design import Design, design_of, parse
 from dalenius.dp.regression.gradient_norm import Box, drawn_fit
+from dalenius.dp.regression.lines import drawn_lines
 from dalenius.dp.regression.perturbed import noise_scale, perturbed_fit, ridge_needed
 from dalenius.dp.regression.smoothing import Check, KernelName, LogLoss, Loss
 
 if TYPE_CHECKING:
     import altair
 
+Coefficients = tuple[FloatArray, FloatArray | None]
+"""Coefficients in the data's units, and simulated ones around them."""
 Family = Literal["quantile", "linear", "logistic"]
 Mechanism = Literal["opm", "kng", "agd", "sgd"]
 BANDWIDTH = 0.04
@@ -38,8 +42,26 @@ TAILS = (
     "the truth in fewer than 92 of 100 draws."
 )
 """Said of quantiles further than this from the median; docs/private-fits.md has the simulation."""
-BOX = 2.0
-"""Coefficients of a K-norm draw lie within ± this, in units in which all columns lie between -1 and 1."""
+
+
+@dataclass(frozen=True)
+class Regression(Result):
+    """A private regression: a result whose ``lines`` say what it predicts along each predictor, with bands."""
+
+    lines: pl.DataFrame | None = field(default=None, repr=False)
+
+
+def accounting_of(family: str, mechanism: str, delta: float) -> Accounting | None:
+    """How a fit is accounted for.
+
+    Examples
+    --------
+    >>> accounting_of("quantile", "opm", 0.0), accounting_of("quantile", "agd", 1e-6)
+    (None, 'zcdp')
+    """
+    if (family == "linear" and delta > 0) or mechanism == "agd":
+        return "zcdp"
+    return None if delta == 0 else "approximate"
 
 
 def regress(
@@ -48,7 +70,7 @@ def regress(
     kernel: KernelName = "logistic", with_intervals: bool = True, schema: Schema | None = None,
     neighbours: Neighbours = "add-remove", contribution: int | None = None, ledger: str | Budget | None = None,
     output: str = "",
-) -> Result:  # fmt: skip
+) -> Regression:  # fmt: skip
     """Coefficients of a regression, differentially private.
 
     Parameters
@@ -73,7 +95,9 @@ def regress(
 
     Returns
     -------
-    A table with a row for each quantile and term: estimate, and the ends of its interval.
+    A table with a row for each quantile and term: estimate, and the ends of its interval; and ``lines``, what the fit
+    predicts along each predictor (numbers at 21 places between their bounds, the other predictors in the middle of
+    theirs, categories at their first level).
 
     Examples
     --------
@@ -85,15 +109,12 @@ def regress(
     >>> fit.table["term"].to_list(), abs(fit.table["estimate"][1] - 5) < 1
     (['intercept', 'age'], True)
     """
-    _check(family, mechanism, delta, neighbours, taus)
+    check_options(family, mechanism, delta, neighbours, taus)
     response, predictors = parse(formula)
-    if (family == "linear" and delta > 0) or mechanism == "agd":
-        accounting: Accounting | None = "zcdp"
-    else:
-        accounting = None if delta == 0 else "approximate"
     asked = Query.of(
         f"{family} regression of {response} on {', '.join(predictors) or 'nothing'}", frame,
-        [response, *predictors], schema, epsilon, delta, neighbours, contribution, ledger, output, accounting,
+        [response, *predictors], schema, epsilon, delta, neighbours, contribution, ledger, output,
+        accounting_of(family, mechanism, delta),
     )  # fmt: skip
     design = design_of(asked.table, formula, yes_or_no=family == "logistic")
     if neighbours == "replace" and asked.table.rows < len(design.terms):
@@ -104,15 +125,17 @@ def regress(
     asked.pay()
     ranged = with_intervals and (family == "linear" or mechanism == "opm")
     if family == "linear":
-        tables = [_linear(asked, design, reach, ranged)]
+        fits = [_linear(asked, design, reach, ranged)]
     else:
         h = BANDWIDTH if bandwidth is None else bandwidth / design.reach
         losses: list[Loss] = [LogLoss()] if family == "logistic" else [Check(tau, h, kernel) for tau in taus]
-        tables = _fitted(asked, design, reach, losses, mechanism, ranged)
-    return _result(asked, tables, [None] if family != "quantile" else list(taus), mechanism, family)
+        fits = _fitted(asked, design, reach, losses, mechanism, ranged)
+    levels: list[float | None] = [*taus] if family == "quantile" else [None]
+    lines = drawn_lines(asked.table, formula, design, fits, levels, yes_or_no=family == "logistic")
+    return _result(asked, [_table(design, *fit) for fit in fits], levels, mechanism, family, lines)
 
 
-def _check(family: str, mechanism: str, delta: float, neighbours: str, taus: Sequence[float]) -> None:
+def check_options(family: str, mechanism: str, delta: float, neighbours: str, taus: Sequence[float]) -> None:
     """All faults of the options at once."""
     faults = []
     if family not in ("quantile", "linear", "logistic"):
@@ -132,33 +155,37 @@ def _check(family: str, mechanism: str, delta: float, neighbours: str, taus: Seq
         raise OptionError("; ".join(faults))
 
 
-def _linear(asked: Query, design: Design, reach: Reach, ranged: bool) -> pl.DataFrame:
+def _linear(asked: Query, design: Design, reach: Reach, ranged: bool) -> Coefficients:
     """A fit from noisy sums of products of all columns."""
     released = intervals.release_moments(asked, np.column_stack([design.x, design.y]), reach, asked.whole)
     theta = intervals.linear_coefficients(released)
     draws = intervals.linear_draws(released, theta) if ranged else None
-    return _table(design, theta, draws)
+    return _back(design, theta, draws)
 
 
 def _fitted(
     asked: Query, design: Design, reach: Reach, losses: Sequence[Loss], mechanism: str, ranged: bool
-) -> list[pl.DataFrame]:
+) -> list[Coefficients]:
     """One fit for each loss, and what its interval needs, each at an equal share of the budget."""
     fits = (1 - INTERVAL_SHARE if ranged else 1.0) / len(losses)
-    tables = []
+    made = []
     for loss in losses:
         price, lost = fits * asked.whole, fits * asked.budget.delta
         theta = _theta(asked, design, reach, loss, mechanism, price, lost)
         draws = None
         if ranged:
             share = INTERVAL_SHARE / len(losses)
-            curve, spread = intervals.release_curvature(
+            curve, spread, wide = intervals.release_curvature(
                 asked, design, reach, loss, theta, share * asked.whole
             )
             ridge, scale = ridge_needed(loss, reach, price), noise_scale(loss, reach, price, lost)
-            draws = intervals.perturbed_draws(theta, curve, spread, ridge, scale, gaussian=lost > 0)
-        tables.append(_table(design, theta, draws))
-    return tables
+            law = asked.budget.accounting == "zcdp"
+            draws = intervals.perturbed_draws(
+                theta, (curve, wide, law), spread, ridge, scale, gaussian=lost > 0,
+                box=intervals.BOX if isinstance(loss, Check) else intervals.CERTAIN,
+            )  # fmt: skip
+        made.append(_back(design, theta, draws))
+    return made
 
 
 def _theta(
@@ -180,24 +207,30 @@ def _theta(
         )
     asked.budget.spend(what, epsilon=price, delta=delta, noise=mechanism)
     if mechanism == "kng":
-        return drawn_fit(x, y, loss, reach, Box.of(-BOX, BOX, x.shape[1]), epsilon=price)
+        return drawn_fit(x, y, loss, reach, Box.of(-intervals.BOX, intervals.BOX, x.shape[1]), epsilon=price)
     if mechanism == "sgd":
         return stochastic_fit(x, y, loss, reach, epsilon=price, delta=delta)
     return perturbed_fit(x, y, loss, reach, epsilon=price, delta=delta)
 
 
-def _table(design: Design, theta: FloatArray, draws: FloatArray | None) -> pl.DataFrame:
-    """Coefficients in the data's units, with the range of 95 % of the simulated ones."""
-    made = {"term": list(design.terms), "estimate": design.scale @ theta + design.shift}
+def _back(design: Design, theta: FloatArray, draws: FloatArray | None) -> Coefficients:
+    """Coefficients in the data's units, and the simulated ones."""
+    estimate = np.asarray(design.scale @ theta + design.shift)
+    return estimate, None if draws is None else np.asarray(draws @ design.scale.T + design.shift)
+
+
+def _table(design: Design, estimate: FloatArray, draws: FloatArray | None) -> pl.DataFrame:
+    """Coefficients with the range of 95 % of the simulated ones."""
+    made = {"term": list(design.terms), "estimate": estimate}
     if draws is not None:
-        back = draws @ design.scale.T + design.shift
-        made |= {"low": np.quantile(back, 0.025, axis=0), "high": np.quantile(back, 0.975, axis=0)}
+        made |= {"low": np.quantile(draws, 0.025, axis=0), "high": np.quantile(draws, 0.975, axis=0)}
     return pl.DataFrame(made)
 
 
 def _result(
-    asked: Query, tables: Sequence[pl.DataFrame], taus: Sequence[float | None], mechanism: str, family: str
-) -> Result:
+    asked: Query, tables: Sequence[pl.DataFrame], taus: Sequence[float | None], mechanism: str, family: str,
+    lines: pl.DataFrame,
+) -> Regression:  # fmt: skip
     coded = [
         table if tau is None else table.insert_column(0, pl.Series("tau", [float(tau)] * table.height))
         for tau, table in zip(taus, tables, strict=True)
@@ -212,8 +245,8 @@ def _result(
         + (f"{TAILS} " if tails else "")
         + f"{asked.budget.guarantee}, {asked.budget.protects}."
     )
-    return Result(
-        "regression", float("nan"), said, table=table, counts=WHOLE, chart=lambda: _chart(table), trusted=True
+    return Regression(
+        "regression", float("nan"), said, table=table, counts=WHOLE, chart=lambda: _chart(table), lines=lines
     )
 
 

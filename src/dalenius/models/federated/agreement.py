@@ -56,14 +56,27 @@ class Agreement:
             raise OptionError("an agreement needs a column to ask about and two classes")
 
     @classmethod
-    def of(cls, schema: Schema, target: str, **options: Any) -> Agreement:
-        """Out of a schema that declares ends of numbers and levels of categories; all that is lacking in one error."""
+    def of(
+        cls,
+        schema: Schema,
+        target: str,
+        ends: Mapping[str, tuple[float, float]] | None = None,
+        **options: Any,
+    ) -> Agreement:
+        """Out of a schema that declares ends of numbers and levels of categories; all that is lacking in one error.
+
+        ``ends`` are those that holders found privately (`ends_of`) for numbers that are declared without bounds.
+        """
         if target not in schema:
             raise DataError(f"there is no column {target!r}; there are {names(schema.names)}")
         lacking, made = [], []
         for column in schema.columns:
-            if column.kind.is_number:
-                if column.bounds is None or not np.isfinite(column.bounds).all():
+            if column.domain != "declared":
+                lacking.append(f"{column.name!r} is not declared, what stands there was read off a file")
+            elif column.kind.is_number:
+                if column.bounds is None and column.name in (ends or {}):
+                    made.append(Attribute(column.name, (ends or {})[column.name]))
+                elif column.bounds is None or not np.isfinite(column.bounds).all():
                     lacking.append(f"{column.name!r} needs bounds")
                 else:
                     made.append(Attribute(column.name, (float(column.bounds[0]), float(column.bounds[1]))))

@@ -41,7 +41,7 @@ class LinkAudit:
 
 def link_audit(
     service: GraphService, *, people: int = 500, attacks: Sequence[str] | None = None, seed: Seed = 0,
-    progress: Callable[[str], None] | None = None,
+    fewest: int = 0, most: int | None = None, progress: Callable[[str], None] | None = None,
 ) -> LinkAudit:  # fmt: skip
     """Attack a service in every way and say how many links come out.
 
@@ -52,6 +52,9 @@ def link_audit(
     attacks
         Strategies of a new node, "changed features", "alike in scores", "alike in features"; all by default. With noise
         on the graph every new node is a release, so that only ``max_attr`` is run unless others are named.
+    fewest, most
+        Ask only about people with so many links: those with few are found out most surely (Wu et al. 2022 look at both
+        ends).
 
     Examples
     --------
@@ -73,7 +76,11 @@ def link_audit(
             f"unknown attack {odd[0]!r}; there are {', '.join(whole)}" if odd else "name an attack"
         )
     graph = service.graph
-    ids = np.sort(generator(seed, "link-audit").permutation(graph.nodes)[: min(people, graph.nodes)])
+    held = (graph.degrees >= fewest) & (graph.degrees <= (graph.nodes if most is None else most))
+    if held.sum() < 2:
+        raise OptionError(f"{int(held.sum())} people have so many links; ask about a wider range")
+    order = generator(seed, "link-audit").permutation(graph.nodes)
+    ids = np.sort(order[held[order]][:people])
     rows, tried = [], {}
     for name in wanted:
         if progress is not None:
