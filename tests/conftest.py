@@ -1,7 +1,8 @@
-"""What tests share: hypothesis without a clock, and a real browser without a network (axe-core from PyPI)."""
+"""What tests share: hypothesis without a clock, no garbage looked for twice, a browser without a network (axe-core)."""
 
 from __future__ import annotations
 
+import gc
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,20 @@ hypothesis.settings.register_profile(
     "house", deadline=None, derandomize=not LONG, max_examples=300 if LONG else 50
 )
 hypothesis.settings.load_profile("house")
+
+# Thousands of tests and all libraries live until the end: to look through them for garbage again and again took a sixth
+# of the time. What is there when all are collected is left out; what a test leaves behind is looked through as ever.
+gc.disable()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.enable()
+    gc.freeze()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    gc.unfreeze()
+
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [

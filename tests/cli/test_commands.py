@@ -179,3 +179,26 @@ def test_what_cannot_be_written_is_refused_before_the_work(tmp_path):
             answer = runner.invoke(app, ["synth", str(path), "-o", str(target)])
         assert answer.exit_code == 2, answer.output
         assert "Error" not in answer.output
+
+
+def test_a_narrow_screen_shows_every_file(survey, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [f"file{i}" for i in range(9)]
+    for name in names:
+        (tmp_path / f"{name}.csv").write_text(survey.read_text())
+    files = [str(tmp_path / f"{name}.csv") for name in names]
+    asked = "two-way-utility,one-way-utility,column-shapes,pair-trends,associations,coverage,missingness"
+    told = run("compare", survey, *files, "--measures", asked)
+    assert [name for name in names if name not in told] == []
+
+
+def test_every_file_that_cannot_be_judged_is_named_on_the_screen(survey, tmp_path):
+    frame = pl.read_csv(survey)
+    for name in ("one", "two"):
+        frame.with_columns(pl.col("income").shuffle(seed=1).alias("more")).write_csv(tmp_path / f"{name}.csv")
+    files = [str(tmp_path / f"{name}.csv") for name in ("one", "two")]
+    done = runner.invoke(app, ["compare", str(survey), *files, "--measures", "identical-matches"])
+    for name in ("one", "two"):
+        assert f"{name}: The protected file has a column that the original has not" in " ".join(
+            done.stderr.split()
+        )

@@ -165,6 +165,11 @@ def test_words_for_missing_are_pointed_out() -> None:
     for word in ("N/A", ".", "?", "null", "nan"):
         told(guess(["red", "blue", word] * 5), Kind.CATEGORICAL, f"{word!r} looks like a code for missing")
     assert "missing" not in guess(["red", "blue"] * 5).note
+    for word in ("none", "-"):
+        told(guess(["1", "2", word] * 5), Kind.CATEGORICAL, f"{word!r} looks like a code for missing")
+        assert "missing" not in guess(["red", "blue", word] * 5).note
+    note = told(guess(["red", "none", "NA"] * 5), Kind.CATEGORICAL, "'NA' looks like a code for missing").note
+    assert "'none'" not in note
 
 
 def test_weights_and_places() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from dalenius import Result
 from dalenius.core.errors import OptionError
-from dalenius.core.maps import risk_facts
+from dalenius.core.maps import Frame, risk_facts
 from dalenius.core.replicates import mean_result
 from dalenius.core.result import Interval
-from dalenius.evaluation.policy import DEFAULT_POLICY, DIMENSIONS, Rule, judge, open_dimensions
+from dalenius.evaluation.policy import DEFAULT_POLICY, DIMENSIONS, KEPT, Rule, judge, open_dimensions
 from dalenius.web.choices import Choices
 
 
@@ -82,6 +83,13 @@ def test_the_limit_of_a_level_and_of_a_lower_end_too():
     assert expected.crossed(near, 0.1) == "95 % interval 6.4 to 7.2"
 
 
+@pytest.mark.parametrize(("value", "beyond"), [(780.0, True), (800.0, False), (820.0, False)])
+def test_below_a_lower_limit_is_beyond_it(value, beyond):
+    found = judge(Rule.parse("k-marginal >= 800"), "", 1.0, [Result("k-marginal", value, "")])
+    assert found.beyond == beyond
+    assert found.over == 800.0 - value
+
+
 def test_an_expected_figure_and_its_yardstick_are_both_a_share_of_the_population():
     found = Result("disco", 40.0, "", unit="%", yardsticks={"holdout": 30.0})
     rule = Rule.parse("expected DiSCO <= holdout + 2 points")
@@ -151,6 +159,7 @@ def test_the_default_limits():
     """Who writes no policy relies on these; another limit is a decision, not a typing error."""
     assert DEFAULT_POLICY == (
         "identical-matches surely added <= 1.5 %",  # so many more people than strangers come out whole
+        "identical-matches(lines surely added) <= 5 %",  # of a file with few lines, had it as many as people
         "near-copies surely added <= 5 points",  # or nearly so
         "dcr <= 70 %",  # half of the records are nearer to the data by chance; beyond 70 they are copies
         "membership-distance <= 0.65",  # 0.5 is guessing
@@ -158,3 +167,12 @@ def test_the_default_limits():
         "repU surely added <= 5 points",
         "mean S_pMSE <= 10",  # Raab, Nowok and Dibben (2021): beyond 10 a file misses what users look for
     )
+    assert KEPT == "unique-matches <= 5 %", "people alone on columns that come out as they were"
+
+
+def test_a_map_has_room_where_limit_and_figures_lie_below_nothing():
+    """What a file adds may be negative, and so may the limit that is drawn from it."""
+    row = {"risk": -3.0, "risk_high": -1.0, "risk_limit": -2.0, "utility": 1.0, "utility_better": "lower"}
+    frame = Frame(pl.DataFrame([row]), 300, 200)
+    assert frame.top > 0
+    assert frame.pixels(1.0, -3.0)[1] == 200

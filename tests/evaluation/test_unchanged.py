@@ -12,7 +12,8 @@ from dalenius import Pair
 from dalenius.counts.measure import MEASURES
 from dalenius.counts.unchanged import unchanged
 from dalenius.data import Table, examples
-from dalenius.evaluation import compare
+from dalenius.evaluation import compare, evaluate
+from dalenius.evaluation.comparing import averaged
 from dalenius.evaluation.policy import RISKS, Rule
 from dalenius.report.words import comparison_story
 from dalenius.synth import Candidate
@@ -49,7 +50,31 @@ def test_columns_of_people_in_another_order_are_named(people, fresh, rows):
     assert unchanged(Pair(people, partly(turned, fresh, KEPT), schema=SCHEMA)) == KEPT
 
 
-@pytest.mark.parametrize("rows", [1000, 500, 950])
+@pytest.mark.parametrize("turn", [False, True])
+@pytest.mark.parametrize("made_up", [5, 30])
+def test_a_few_made_up_rows_among_real_ones_hide_nothing(people, fresh, turn, made_up):
+    """Five rows in a thousand are no excuse; thirty are more than the hundredth that is allowed for."""
+    some = pl.concat([fresh[:made_up], people[made_up:]])
+    file = partly(some.sample(1000, shuffle=True, seed=1) if turn else some, fresh.reverse(), KEPT)
+    found = unchanged(Pair(people, file, schema=SCHEMA))
+    assert found == (KEPT if made_up == 5 else [])
+
+
+def test_a_row_more_than_there_are_people_hides_nothing(people, fresh):
+    turned = pl.concat([people.sample(1000, shuffle=True, seed=1), fresh[:3]])
+    rest = examples.survey(1003, seed=98).select(COLUMNS)
+    assert unchanged(Pair(people, partly(turned, rest, KEPT), schema=SCHEMA)) == KEPT
+
+
+def test_a_masked_file_is_not_said_to_take_columns_over(people):
+    """What it left alone is known from how it was made; held against the masked original all would be the same."""
+    table = Table.from_frame(people, SCHEMA)
+    coarse = Candidate("recode", {"column": "age", "width": 50}).make(table)
+    found = compare(table, {"coarse": coarse}, keys=["sex", "age"], measures=["replicated-uniques"])
+    assert found["coarse"].unchanged == ()
+
+
+@pytest.mark.parametrize("rows", [1000, 500, 950, 1005])
 def test_other_people_of_the_same_population_keep_nothing(rows):
     for seed in range(10):
         first, second = (
@@ -85,7 +110,10 @@ def test_the_first_screen_names_them_and_the_file_is_off_the_short_list(people, 
         line.startswith("'partial': Taken over from the real people as they are: region, age and income.")
         for line in story.released
     )
-    assert any(line.startswith("'partial' is not on the short list") for line in story.refused), story.refused
+    (line,) = story.refused
+    assert line.startswith(
+        "'partial' is not on the short list because of real people who are alone on columns that come out as they were"
+    )
     assert found["partial"]["unique-matches"].value > 50
     assert found["fresh"].unchanged == ()
     assert "'fresh'" in story.decided[0]
@@ -103,7 +131,14 @@ def test_the_command_line_names_them(tmp_path, people, fresh):
     assert told.exit_code == 0, told.output
     found = json.loads(told.stdout)
     assert found["unchanged"] == KEPT
-    assert any("come out as in the original, person by person" in note for note in found["notes"])
+    (note,) = (n for n in found["notes"] if "come out as in the original, person by person" in n)
+    alone = 100 * people.select((pl.len().over(KEPT) == 1).mean()).item()
+    assert f"{alone:.3g} % of the records are alone on what comes out so" in note
+
+
+def test_columns_of_real_people_in_one_of_several_files_are_named(people, fresh):
+    runs = [evaluate(people, file, SCHEMA) for file in (fresh, partly(people, fresh, KEPT))]
+    assert averaged(runs).unchanged == tuple(KEPT)
 
 
 def test_tables_of_a_masked_file_are_told_in_the_detail_that_was_lost(people):

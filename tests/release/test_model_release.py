@@ -23,7 +23,7 @@ input: people.csv
 predicts: sex
 refits: 4
 candidates:
-  tree: {min_samples_leaf: [1, 5, 40]}
+  tree: {min_samples_leaf: {each: [1, 5, 40]}}
 policy:
   - model-membership <= 0.65
   - model-small-leaves <= 0 %
@@ -118,7 +118,7 @@ def test_a_finished_candidate_is_not_fitted_again(release, monkeypatch):
 def test_nothing_is_released_where_nothing_keeps_the_limits(folder, tmp_path):
     (tmp_path / "plan.yaml").write_text(
         PLAN.replace("people.csv", str(folder / "people.csv"))
-        .replace("[1, 5, 40]", "1")
+        .replace("{each: [1, 5, 40]}", "1")
         .replace("Who", "Nobody")
     )
     done = CliRunner().invoke(app, ["release", str(tmp_path / "plan.yaml"), "--json"])
@@ -138,11 +138,11 @@ def test_the_command_writes_the_pack(folder):
 def test_all_faults_of_a_plan_at_once(folder, tmp_path):
     (tmp_path / "plan.yaml").write_text(
         f"input: {folder / 'people.csv'}\npredicts: shoe\nrefits: 1\nscenarios: {{}}\n"
-        "candidates: {oak: {}, tree: {leaf: 3}}\npolicy: [repU <= 1 %]\n"
+        "candidates: {oak: {}, tree: {leaf: 3}, forest: {min_samples_leaf: [1, 5]}}\npolicy: [repU <= 1 %]\n"
     )
     with pytest.raises(SchemaError) as error:
         read_model_plan(tmp_path / "plan.yaml")
     told = " ".join(error.value.faults)
     words = ["no column 'shoe'", "refits must be", "unknown entry 'scenarios'", "unknown model 'oak'"]
-    for word in (*words, "no option 'leaf'", "is not about models"):
+    for word in (*words, "no option 'leaf'", "'each' tries several", "is not about models"):
         assert word in told

@@ -137,6 +137,41 @@ def test_formulas_are_yes_or_no(tmp_path):
         read_plan(make_plan(tmp_path, 100, PLAN + "formulas: often\n"))
 
 
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("replicates: .inf", "replicates must be a number of at least 1"),
+        ("replicates: 2.5", "replicates must be a whole number"),
+        ("evaluation_epsilon: .inf", "evaluation_epsilon must be a number of at least 0"),
+    ],
+)
+def test_numbers_of_a_plan_are_finite_and_whole_where_they_count(tmp_path, entry, said):
+    plan = "\n".join(line for line in PLAN.splitlines() if not line.startswith(entry.split(":")[0]))
+    with pytest.raises(SchemaError, match=said):
+        read_plan(make_plan(tmp_path, 100, f"{plan}\n{entry}\n"))
+
+
+@pytest.mark.parametrize("options", ["minbucket=50", "50", "[minbucket]"])
+def test_options_of_a_candidate_that_cannot_be_read_are_not_dropped(tmp_path, options):
+    """Made with the usual options the file would be another than the plan says."""
+    path = make_plan(tmp_path, 100)
+    head, _, rest = PLAN.partition("candidates:\n")
+    body = [line for line in rest.splitlines() if not line.startswith(" ")]
+    path.write_text("\n".join([head, f"candidates: {{cart: {options}}}", *body, ""]))
+    with pytest.raises(SchemaError, match="candidate 'cart': write its options as 'option: value'"):
+        read_plan(path)
+
+
+def test_a_folder_is_no_schema_and_names_of_candidates_are_their_own(tmp_path):
+    plan = PLAN.replace("schema: schema.yaml", "schema: .").replace(
+        "loglinear: {}", "cart minbucket=5: {method: cart}"
+    )
+    with pytest.raises(SchemaError) as caught:
+        read_plan(make_plan(tmp_path, 100, plan))
+    assert "schema . does not exist" in caught.value.faults
+    assert "two candidates have the same name" in caught.value.faults
+
+
 def test_the_seed_of_a_plan_says_who_is_set_aside(tmp_path):
     def aside(seed: int) -> list[object]:
         path = make_plan(tmp_path, 100, PLAN.replace("seed: 3", f"seed: {seed}"))

@@ -22,8 +22,8 @@ from dalenius.core.replicates import mean_result
 from dalenius.core.result import Interval
 from dalenius.data import examples
 from dalenius.evaluation import compare
-from dalenius.evaluation.policy import Rule, judge
-from dalenius.release.outcome import MOST_MAPS, _on_map
+from dalenius.evaluation.policy import Rule, described, judge
+from dalenius.release.outcome import MOST_MAPS, _finding, _on_map
 from dalenius.release.tell import _worst, close_lines
 from dalenius.report.people import against_strangers
 from dalenius.report.story import LIKELY, chances, likely_lines
@@ -66,10 +66,8 @@ def test_the_verdict_comes_first_and_has_the_four_questions(page):
 def test_each_answer_begins_with_one_short_sentence(page):
     shorts = [plain(text) for text in re.findall(r'<p class="short">(.*?)</p>', verdict(page), re.S)]
     assert len(shorts) == len(QUESTIONS)
-    assert [
-        len(text.split()) <= (40 if head == LIKELY else 20)
-        for head, text in zip(QUESTIONS, shorts, strict=True)
-    ]
+    for head, text in zip(QUESTIONS, shorts, strict=True):
+        assert len(text.split()) <= (40 if head == LIKELY else 20), text
 
 
 def test_what_was_released_is_told_with_this_runs_numbers(page, released):
@@ -170,17 +168,20 @@ def test_limits_that_chance_may_have_met_are_told_on_the_first_screen(released):
     judged = replace(released.chosen, findings=(judge(rule, "one", 1.0, [found]),))
     (line,) = close_lines(judged)
     assert line == (
-        "The limit on people about whom something true could be read off is met, but so closely that chance may have "
-        "decided. Setting more people aside would tell."
+        "A close call, where chance may have decided: people about whom something true could be read off. Setting more "
+        "people aside would tell."
     )
     above = Result("disco", 26.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 9.0))
     other = Rule.parse("repU surely added <= 5 points")
     findings = (judge(other, "one", 1.0, [found]), judge(rule, "one", 1.0, [above]))
     assert close_lines(replace(released.chosen, findings=findings)) == [
-        "The limits on people about whom something true could be read off (6 points measured, where 5 points is the "
-        "limit) and on people who seem to be found are met, but so closely that chance may have decided. Setting more "
-        "people aside would tell."
+        "Close calls, where chance may have decided: people about whom something true could be read off (6 points "
+        "measured, where 5 points is the limit); people who seem to be found. Setting more people aside would tell."
     ]
+    for two in ((found, above), (above, found)):  # of two intruders the one who is told more
+        asked = tuple(judge(rule, name, 1.0, [each]) for name, each in zip(("one", "two"), two, strict=True))
+        (line,) = close_lines(replace(released.chosen, findings=asked))
+        assert "(6 points measured, where 5 points is the limit)" in line
     sure = Result("disco", 24.0, "", unit="%", outside=20.0, added_interval=Interval(3.0, 4.9))
     assert not close_lines(replace(released.chosen, findings=(judge(rule, "one", 1.0, [sure]),)))
 
@@ -290,3 +291,32 @@ def test_limits_on_the_map_are_those_of_every_file_that_was_made():
     level = Rule.parse("dcr <= 70 %")
     runs = [Result("dcr", v, "", unit="%", outside=50.0) for v in (60.0, 66.0)]
     assert _on_map(level, mean_result(runs, "range"), judge(level, "one", 1.0, runs)) == 20.0
+    known = described("nndr")
+    runs = [
+        Result("nndr", v, "", outside=0.6).with_info(known) for v in (0.45, 0.65)
+    ]  # the mean is within it
+    lower, mean = Rule.parse("nndr >= 0.5"), mean_result(runs, "range")
+    finding = judge(lower, "one", 1.0, runs)
+    assert not finding.met
+    assert mean.added > _on_map(lower, mean, finding)
+
+
+def test_a_line_that_is_the_same_for_every_intruder_is_found_for_each(released):
+    first, second = released.plan.scenarios
+    rule = Rule.parse("dcr <= 70 %")
+    finding = judge(rule, first.name, 1.0, [Result("dcr", 60.0, "", unit="%")])
+    judged = replace(released.chosen, findings=(finding,))
+    assert _finding(judged, rule, second.name) is finding
+
+
+def test_the_strictest_of_two_limits_is_drawn(released):
+    rules = tuple(Rule.parse(line) for line in ("k >= 3", "k >= 5"))
+    name = released.plan.scenarios[0].name
+    found = {
+        "k-anonymity": Result("k-anonymity", 4.0, "").with_info(described("k-anonymity")),
+        released.plan.choose: Result("two-way-utility", 2.0, ""),
+    }
+    judged = replace(released.chosen, figures={name: found})
+    drawn = replace(released, plan=replace(released.plan, policy=rules), judged=(judged,), chosen=None)
+    point = drawn.points("k-anonymity", name).row(0, named=True)
+    assert point["risk"] > point["risk_limit"], "four are fewer than five"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -120,6 +122,7 @@ CHANGES = {
     "an internal file gone": (lambda p: (p / "internal/results.parquet").unlink(), "internal/results.parquet"),
     "a link instead of a file": (linked, "public/report.md"),
     "the internal report in public": (parts_swapped, "public/report.html"),
+    "a pipe that never ends": (lambda p: os.mkfifo(p / "public/pipe"), "public/pipe is no file"),
     "a file emptied": (lambda p: (p / "public/report.md").write_bytes(b""), "public/report.md"),
     "two files under each other's name": (
         lambda p: os.replace(shutil.copy(p / "public/report.md", p / "t"), p / "public/limits.md"), "public/limits.md",
@@ -132,7 +135,22 @@ FORGED = {
 }  # fmt: skip
 
 
+def endless(*_: object) -> None:
+    raise TimeoutError("verify waits for what never comes")
+
+
+@pytest.fixture
+def in_a_minute() -> Iterator[None]:
+    """Whoever opens a pipe waits for ever: that is a failure, not a suite without end."""
+    before = signal.signal(signal.SIGALRM, endless)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.usefixtures("in_a_minute")
 def test_a_change_is_caught_and_named(pack, key, kind):
     change, where = CHANGES[kind]
     change(pack)
@@ -141,6 +159,7 @@ def test_a_change_is_caught_and_named(pack, key, kind):
 
 
 @pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.usefixtures("in_a_minute")
 def test_a_change_with_hashes_rewritten_is_caught_by_the_signature(pack, key, kind):
     CHANGES[kind][0](pack)
     forge(pack)

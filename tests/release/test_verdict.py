@@ -266,24 +266,27 @@ def test_a_handful_set_aside_is_no_yardstick(tmp_path):
 
 def test_nobody_is_called_made_up_who_comes_out_whole():
     """By chance or not: with so many whole records the word is wrong."""
-    nothing = Interval(-1.0, 1.0)
+    nothing, lines = Interval(-1.0, 1.0), {"lines surely added": 0.0}
     near = {
         "identical-matches": Result(
-            "identical-matches", 10.0, "", unit="%", outside=10.0, added_interval=nothing
+            "identical-matches", 10.0, "", unit="%", outside=10.0, added_interval=nothing, values=lines
         ),
         "dcr": Result("dcr", 50.0, "", unit="%"),
         "near-copies": Result("near-copies", 10.0, "", unit="%", outside=10.0, added_interval=nothing),
         "membership-distance": Result("membership-distance", 0.5, ""),
     }
     assert copies_nobody(near)
-    few = Result("identical-matches", 1.0, "", unit="%", outside=0.0, added_interval=Interval(0.3, 1.8))
+    some = Interval(0.3, 1.8)
+    few = Result("identical-matches", 1.0, "", unit="%", outside=0.0, added_interval=some, values=lines)
     assert not refusals(near | {"identical-matches": few}, RISKS[:1]), "a limit lets them pass"
     assert not copies_nobody(near | {"identical-matches": few}), "and yet they are real people"
     ways = {"cart": {}, "recode": {"column": "age", "width": 10}, "bootstrap": {}}
     judged = [Judged(Candidate(way, options), ({"one": near},), {}, (), {}) for way, options in ways.items()]
     assert [each.made_up for each in judged] == [True, False, False], "masked records are somebody's"
     whole = near | {
-        "identical-matches": Result("identical-matches", 100.0, "", outside=100.0, added_interval=nothing)
+        "identical-matches": Result(
+            "identical-matches", 100.0, "", outside=100.0, added_interval=nothing, values=lines
+        )
     }
     assert not copies_nobody(whole)
     for runs in (
@@ -467,3 +470,46 @@ def test_columns_that_single_people_out_are_not_taken_over_by_default(tmp_path):
     assert "alone on columns that come out as they were" in judged.refusal
     line = "policy: [mean S_pMSE <= 100, unique-matches <= 100 %]\n"
     assert run_plan(with_kept(tmp_path, 300, kept, measures + line), workers=1).chosen is not None
+
+
+SMALL = ["region", "sex", "age", "marital", "education", "health", "diagnosis", "bmi", "income"]
+
+
+def test_a_small_file_is_judged_by_its_lines_too():
+    """Twenty of a hundred lines are real people: one in twenty-five of the people, and a fifth of the file."""
+    people, others, made = (
+        examples.survey(rows, seed=s).select(SMALL) for rows, s in ((500, 1), (500, 2), (80, 3))
+    )
+    small = pl.concat([people[:20], made])
+    schema = examples.survey_schema().select(SMALL)
+    whole = MEASURES["identical-matches"](Pair(people, small, others, schema=schema))
+    assert whole.values["lines surely added"] == pytest.approx(5 * whole.added_interval.low)
+    assert [f.rule.text for f in refusals({"identical-matches": whole}, RISKS[1:2])] == [
+        "identical-matches(lines surely added) <= 5 %"
+    ]
+    finding = refusals({"identical-matches": whole}, RISKS[1:2])[0]
+    assert finding.plainly.startswith("lines that are the whole record of a real person")
+    honest = MEASURES["identical-matches"](Pair(people, made, others, schema=schema))
+    assert not refusals({"identical-matches": honest}, RISKS[1:2])
+
+
+def test_of_a_file_as_large_as_the_data_people_are_counted():
+    people, others = (examples.survey(200, seed=s).select(SMALL) for s in (1, 2))
+    whole = MEASURES["identical-matches"](Pair(people, people, others))
+    assert whole.values["lines surely added"] == Rule.parse(RISKS[0]).value(whole)
+
+
+def test_the_choice_says_that_files_differ_in_size(tmp_path):
+    head = PLAN.partition("candidates:")[0]
+    text = head + (
+        "candidates:\n  all: {method: independent}\n  few: {method: independent, rows: 60}\n"
+        'policy: ["mean S_pMSE <= 1000"]\nmeasures: [two-way-utility]\noutput: out\n'
+    )
+    release = run_plan(read_plan(make_plan(tmp_path, 300, text)))
+    assert "The files differ in size ('all' 240, 'few' 60 lines)" in release.why
+
+
+def test_a_figure_that_was_not_measured_says_what_it_needs():
+    found = judge(Rule.parse("DiSCO surely added <= 5 points"), "", 1.0, [None])
+    assert "it was not measured, which takes keys and targets" in found.plainly
+    assert "holdout" not in found.plainly

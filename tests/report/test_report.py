@@ -6,6 +6,7 @@ import html
 import json
 import re
 from copy import copy
+from dataclasses import replace
 
 import altair as alt
 import polars as pl
@@ -21,6 +22,7 @@ from dalenius.evaluation.columns import column_bars
 from dalenius.report import Provenance, render_report, verdict, write_report
 from dalenius.report.charts import Charts
 from dalenius.report.combinations import risky_combinations
+from dalenius.report.overview import adds
 from dalenius.report.pairs import pair_cells
 from dalenius.report.story import LIKELY, chances, likely_lines
 from dalenius.report.words import comparison_story
@@ -178,6 +180,8 @@ def test_protected_tables_are_shown_without_what_they_withhold(comparison):
         assert not re.search(r"\b7\b", re.sub(r"<[^>]+>", " ", part))
     assert "because a rule asks for it" in inside
     assert "rule" not in re.search(r'id="tables">.*?</section>', outside, re.S).group(0)
+    assert 'aria-label="Details of' in inside
+    assert 'aria-label="Details of' not in outside, "tables behind figures stay inside"
 
 
 def test_notebook_shows_the_same_charts(comparison):
@@ -245,3 +249,30 @@ def test_a_masked_file_is_called_one_and_held_against_the_real_detail():
     read_off = next(chance for chance in told.chances if chance.title == "Something true is read off")
     assert "With the real data, masked in the same way, in hand" in read_off.said
     assert "in the original masked in the same way it would be" in found.results["disco"].sentence
+
+
+@pytest.mark.parametrize(("value", "told"), [(24.0, "adds +4"), (17.0, "adds -3")])
+def test_what_a_file_adds_has_the_sign_of_harm(value, told):
+    assert adds(Result("disco", value, "", unit="%", outside=20.0)) == told
+    assert adds(Result("disco", value, "", unit="%")) == ""
+
+
+def test_a_public_report_draws_neither_figures_nor_protected_tables(comparison):
+    """Charts hold what they are drawn from: distances of real people, and the cells that a table withholds."""
+
+    def drawn(compared, public, **more) -> int:
+        text = render_report(compared, Provenance.now(), title="t", public=public, **more)
+        return len(set(re.findall(r'"(chart\d+)"\s*:', text)))
+
+    bare = Comparison(
+        {
+            name: replace(e, results={n: replace(r, chart=None) for n, r in e.results.items()})
+            for name, e in comparison.evaluations.items()
+        }
+    )
+    table = protect(
+        define({"region": ["north", "south"], "n": [1, 129]}, by="region", freq="n"), SmallCount(3)
+    )
+    assert drawn(comparison, True, tables={"People": table}) == drawn(bare, True)
+    assert drawn(comparison, False) > drawn(bare, False)
+    assert drawn(comparison, False, tables={"People": table}) > drawn(comparison, False)

@@ -277,7 +277,12 @@ def test_command_groups_numbers(tmp_path: Path) -> None:
 def test_columns_of_one_file_alone_are_noted() -> None:
     original, protected = files()
     pair = Pair(original.drop("pay"), protected.drop("age"))
-    assert pair.notes == ["'age', 'pay' is not in every file and is not compared"]
+    assert pair.notes == [
+        "'pay' is not in the original and not compared",
+        "'age' is not in the protected file and not compared",
+    ]
+    held = Pair(original, protected, original.drop("pay"))
+    assert held.notes == ["'pay' is not in the holdout and not compared"]
 
 
 def test_pages_tell_several_targets_apart() -> None:

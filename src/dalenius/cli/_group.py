@@ -13,7 +13,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unicodedata import category
@@ -109,7 +109,7 @@ def _ours() -> Iterator[Later]:
     """Commands of this folder."""
     for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
         module = f"{__package__}.{path.stem}"
-        calls = list(_calls(ast.parse(path.read_text(encoding="utf-8"))))
+        calls = _read(path, path.stat().st_mtime_ns)
         group = next((told for what, told in calls if what == "typer.Typer"), {})
         if "name" in group:
             yield Later(group["name"], group["help"], partial(_load, module))
@@ -117,6 +117,12 @@ def _ours() -> Iterator[Later]:
         for what, told in calls:
             if what == "app.command":
                 yield Later(told["name"], told["help"], partial(_load, module, told["name"]))
+
+
+@cache
+def _read(path: Path, changed: int) -> tuple[tuple[str, dict[str, str]], ...]:
+    """Calls of a file, read once for as long as it is unchanged: a program may call many commands."""
+    return tuple(_calls(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[str, dict[str, str]]]:

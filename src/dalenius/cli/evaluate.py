@@ -189,6 +189,8 @@ def _tell_skipped(skipped: Mapping[str, str], terminal: Terminal) -> None:
 
 FEW = 6
 """Measures that fit beside each other on a screen; more become rows."""
+ABREAST = 3
+"""Files beside each other: of more a narrow screen would leave some out without a word, so others follow below."""
 
 
 def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | None = None) -> None:
@@ -197,7 +199,11 @@ def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | 
     results = [r for r in some.results.values() if only is None or r.name in only]
     _tell_skipped({n: why for n, why in some.skipped.items() if only is None or n in only}, terminal)
     for note in some.pair.notes:
-        terminal.note(note)
+        if note not in some.doubts:
+            terminal.note(note)
+    for name, evaluation in comparison.evaluations.items():
+        for doubt in evaluation.doubts:
+            terminal.note(f"{name}: {doubt}")
     if len(results) > FEW:
         _show_by_measure(comparison, results, terminal)
         return
@@ -210,13 +216,16 @@ def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | 
 
 
 def _show_by_measure(comparison: Comparison, results: Sequence[Result], terminal: Terminal) -> None:
-    grid = grid_of("measure", "better", *comparison.evaluations, "yardstick")
-    for result in results:
-        cells = [e.results[result.name] for e in comparison.evaluations.values()]
-        better = result.info.better if result.info else ""
-        yardstick = dim(_shared_yardstick(comparison, result))
-        grid.add_row(result.name, better, *(cell.told for cell in cells), yardstick)
-    terminal.say(grid)
+    names = list(comparison.evaluations)
+    for first in range(0, len(names), ABREAST):
+        shown = names[first : first + ABREAST]
+        grid = grid_of("measure", "better", *shown, "yardstick")
+        for result in results:
+            cells = [comparison[name].results[result.name] for name in shown]
+            better = result.info.better if result.info else ""
+            yardstick = dim(_shared_yardstick(comparison, result))
+            grid.add_row(result.name, better, *(cell.told for cell in cells), yardstick)
+        terminal.say(grid)
 
 
 def _shared_yardstick(comparison: Comparison, result: Result) -> str:

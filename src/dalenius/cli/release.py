@@ -19,9 +19,12 @@ from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.atomic import write_text
 from dalenius.release import Plan, Release, forecast, read_plan, run_plan, template, verify_pack, write_pack
+from dalenius.release.fit_pack import write_fit_pack
+from dalenius.release.fit_plan import is_fit_plan, read_fit_plan
+from dalenius.release.fit_release import FitRelease, run_fit_plan
 from dalenius.release.model_pack import write_model_pack
 from dalenius.release.model_plan import is_model_plan, read_model_plan
-from dalenius.release.model_release import run_model_plan
+from dalenius.release.model_release import ModelRelease, run_model_plan
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import pack_digest
 from dalenius.release.tell import close_lines, unset_line
@@ -100,6 +103,9 @@ def release(
     if is_model_plan(plan_file):
         _release_model(plan_file, check or dry_run, key, terminal)
         return
+    if is_fit_plan(plan_file):
+        _release_fit(plan_file, check or dry_run, key, terminal)
+        return
     wanted = read_plan(plan_file)
     if dry_run:
         _costs(wanted, terminal)
@@ -154,7 +160,40 @@ def _release_model(plan_file: Path, unknown: bool, key: Path | None, terminal: T
         for line in judged.broken:
             terminal.note(f"{judged.candidate.name}: {line}")
     terminal.say(f"\n{found.why}")
-    pack = write_model_pack(found, key) if found.chosen is not None else None
+    _packed(found, write_model_pack(found, key) if found.chosen is not None else None, key, terminal)
+
+
+def _release_fit(plan_file: Path, unknown: bool, key: Path | None, terminal: Terminal) -> None:
+    """The same for a plan whose candidates are private fits."""
+    if unknown:
+        raise OptionError(
+            "--check and --dry-run are not for plans of private fits: noise is drawn once, and paid for; 'dalenius "
+            "verify' checks their packs"
+        )
+    plan = read_fit_plan(plan_file)
+    with terminal.progress("release") as show:
+        found = run_fit_plan(plan, lambda name, done, of: show(f"{done} of {of} done ({name})"))
+    grid = grid_of("fit", "ε", "half width of bands", "policy")
+    for judged in found.judged:
+        wide = judged.results.get("fit-width")
+        kept = "met" if judged.safe else "not made" if judged.made is None else "not met"
+        grid.add_row(
+            judged.candidate.name, figure(judged.candidate.epsilon), "–" if wide is None else wide.told, kept
+        )
+    terminal.say(grid)
+    for judged in found.judged:
+        for line in judged.broken:
+            terminal.note(f"{judged.candidate.name}: {line}")
+    pays = plan.pays
+    terminal.note(f"paid from {pays}" if pays else "no ledger: nobody adds up what else is released")
+    terminal.say(f"\n{found.why} {found.how if found.chosen else ''}".rstrip())
+    _packed(found, write_fit_pack(found, key) if found.chosen is not None else None, key, terminal)
+
+
+def _packed(
+    found: ModelRelease | FitRelease, pack: Path | None, key: Path | None, terminal: Terminal
+) -> None:
+    """Say what was chosen and where its pack is; exit where nothing was."""
     digest = pack_digest(pack) if pack else None
     told = {"chosen": found.chosen.candidate.name if found.chosen else None, "why": found.why}
     terminal.emit({**told, "pack": str(pack) if pack else None, "digest": digest, "signed": key is not None})
@@ -202,13 +241,17 @@ def _show_some(outcome: Release, several: Sequence[Judged], terminal: Terminal) 
             grid.add_row(name, scenario, *("–" if r is None else figure(r.value, r.unit) for r in found))
             if any(r is not None and r.added is not None for r in found):
                 grid.add_row("  adds", "", *(_added(r) for r in found))
+            if any(
+                r is not None and r.part for r in found
+            ):  # the worst target need not be the same for every file
+                grid.add_row("  target", "", *(r.part if r is not None else "–" for r in found))
     grid.add_row("policy", "", *("met" if judged.safe else "not met" for judged in several))
     terminal.say(grid)
 
 
 def _added(result: Result | None) -> str:
     """What being in the data adds to what strangers reach, short enough for four files beside each other."""
-    return "–" if result is None or result.added is None else f"{result.added:+.3g}"
+    return "–" if result is None or result.added is None else f"{float(f'{result.added:.3g}'):+g}"
 
 
 def _show(outcome: Release, terminal: Terminal) -> None:
@@ -221,7 +264,8 @@ def _show(outcome: Release, terminal: Terminal) -> None:
         for line in (*outcome.attacked.remarks, *(f.said for f in outcome.attacked.findings)):
             terminal.note(line)
     for judged in outcome.judged:
-        for line in judged.broken:
+        beyond = [f"{f.scenario}: {f.said}" for f in judged.findings if judged.safe and f.beyond]
+        for line in (*judged.broken, *beyond):
             terminal.note(f"{judged.candidate.name}: {line}")
     terminal.say(f"\n{outcome.why}")
     if outcome.chosen is not None:

@@ -71,7 +71,7 @@ class SchemaError(DaleniusError):
 
 
 class TableError(DaleniusError):
-    """A hierarchy, a table or its microdata are wrong; ``faults`` lists every fault found.
+    """A hierarchy, a table or its microdata are wrong; ``faults`` lists every fault found, ``remedy`` is no fault.
 
     Examples
     --------
@@ -79,9 +79,9 @@ class TableError(DaleniusError):
     "region.hrc: 2 faults: line 3: code 'A' appears twice; line 9: empty code"
     """
 
-    def __init__(self, where: str, faults: Sequence[str]) -> None:
+    def __init__(self, where: str, faults: Sequence[str], remedy: str = "") -> None:
         count = f"{len(faults)} faults: " if len(faults) > 1 else ""
-        super().__init__(f"{where}: {count}{'; '.join(faults)}")
+        super().__init__(f"{where}: {count}{'; '.join([*faults, *([remedy] if remedy else [])])}")
         self.faults = tuple(faults)
 
 

@@ -15,8 +15,8 @@ import platform
 import re
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -44,6 +44,8 @@ COMPILING = (
     "(up to two minutes; kept for later runs)"
 )
 """What is said when it takes a while for that reason."""
+LITTLE = 10_000_000
+"""Steps of a loop that one thread has taken before others wake up: on a busy machine they spin while they wait."""
 KERNELS: dict[str, Any] = {}
 """Every kernel that is kept, by module and name."""
 IMPORTS = re.compile(r"^from (dalenius[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
@@ -83,6 +85,27 @@ def _for_any_number(template: Callable[..., Any]) -> Callable[..., Any]:
         return template(args, {name: unliteral(kind) for name, kind in kws.items()})
 
     return plain
+
+
+@contextmanager
+def threads_for(steps: float) -> Iterator[None]:
+    """Leave a parallel loop of few steps to one thread; its outcome does not depend on threads.
+
+    Examples
+    --------
+    >>> with threads_for(1000):
+    ...     numba.get_num_threads()
+    1
+    """
+    usual = numba.get_num_threads()
+    if steps >= LITTLE or usual == 1:
+        yield
+        return
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(usual)
 
 
 def places() -> list[Path]:

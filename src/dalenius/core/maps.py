@@ -107,7 +107,8 @@ class Frame:
         self.far = 1.25 * max(*limits[:2], min(limits[2], 3 * limits[0]), 1.0)
         tops = [_highest(points, name) for name in ("risk", "risk_high", "original_risk")]
         # some room above nothing, so that chance does not look large; less where the scale itself ends below 1
-        self.top = 1.25 * max(*tops, min(_highest(points, "risk_limit") or 1.0, 1.0))
+        limit = _highest(points, "risk_limit")
+        self.top = 1.25 * max(*tops, min(limit, 1.0) if limit > 0 else 1.0)
         self.reverse = self.first["utility_better"] == "lower"
 
     def x(self, name: str) -> alt.X:
@@ -166,6 +167,8 @@ def _region(frame: Frame) -> list[alt.Chart]:
     risk, use = _common(frame.points, "risk_limit"), _common(frame.points, "utility_limit")
     if risk is None and use is None:
         return []
+    if risk is None and _highest(frame.points, "risk_limit"):
+        return _edge(frame, use)  # each file has its own limit: an area would go on above the ticks
     top = frame.top if risk is None else min(risk, frame.top)
     low, high = (0.0, frame.far)
     if use is not None:
@@ -173,6 +176,14 @@ def _region(frame: Frame) -> list[alt.Chart]:
     data = pl.DataFrame({"low": [low], "high": [high], "bottom": [0.0], "top": [top]})
     box = alt.Chart(data.to_arrow()).mark_rect(fill=ALLOWED, fillOpacity=0.12)
     return [box.encode(x=frame.x("low"), x2=alt.X2("high:Q"), y=frame.y("bottom"), y2=alt.Y2("top:Q"))]
+
+
+def _edge(frame: Frame, use: float | None) -> list[alt.Chart]:
+    """The limit of usefulness alone, as a line."""
+    if use is None or use > frame.far:
+        return []
+    line = alt.Chart(pl.DataFrame({"limit": [use]}).to_arrow()).mark_rule(color=ALLOWED, strokeWidth=3)
+    return [line.encode(x=frame.x("limit"))]
 
 
 def _limits(base: alt.Chart, frame: Frame) -> list[alt.Chart]:

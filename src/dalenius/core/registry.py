@@ -19,7 +19,7 @@ from dalenius.core.errors import OptionError
 
 Better = Literal["lower", "higher", "centre"]
 Family = Literal["risk", "utility"]
-Subject = Literal["pair", "published", "model"]
+Subject = Literal["pair", "published", "model", "fit"]
 Dimension = Literal["copying", "attribution", "singling out", "membership"]
 """What a risk figure is about: rows that come out again, secrets read off, people found, the fact of taking part."""
 
@@ -72,8 +72,8 @@ class MeasureInfo:
     ("keys", "targets", "holdout", "households", "identifiers", "rules", "links" of a mask); ``default`` says whether
     ``evaluate`` runs it unasked. ``reads`` is "counts" for a figure made of the pair's counts alone: files larger than
     memory have it from all rows; one that reads "rows" has it from a sample of them. ``subject`` is what it looks at:
-    a pair of files, what is published, or a fitted model. ``weighs`` is true for a figure of utility whose rows count
-    with the weights of a survey; of others the result says that they do not.
+    a pair of files, what is published, a fitted model, or a private fit. ``weighs`` is true for a figure of utility
+    whose rows count with the weights of a survey; of others the result says that they do not.
 
     The common checks ask four more facts: ``sees_spread`` is false for figures that only look whether values are
     allowed, which a file of one repeated row passes; ``sees_dependence`` is false for figures that look at one column

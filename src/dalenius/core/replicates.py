@@ -17,6 +17,9 @@ Spread = Literal["range", "confidence"]
 def mean_result(results: Sequence[Result], spread: Spread = "confidence", level: float = 0.95) -> Result:
     """Mean of one measure over replicates, with an interval; table and chart are the first replicate's.
 
+    Where the worst of several targets is another in another replicate, a mean would belong to none of them: then the
+    figure is that of the replicate that adds most, with its own target, yardsticks and interval.
+
     Parameters
     ----------
     results
@@ -34,6 +37,8 @@ def mean_result(results: Sequence[Result], spread: Spread = "confidence", level:
     first = results[0]
     if len(results) == 1:
         return first
+    if len({result.part for result in results}) > 1:
+        return replace(max(results, key=_weight), trusted=all(result.trusted for result in results))
     values = [result.value for result in results]
     shared = [name for name in first.yardsticks if all(name in r.yardsticks for r in results)]
     further = [name for name in first.values if all(name in r.values for r in results)]
@@ -48,6 +53,11 @@ def mean_result(results: Sequence[Result], spread: Spread = "confidence", level:
         added_interval=_interval(first, [r.added for r in results], spread, level),
         trusted=all(result.trusted for result in results),
     )
+
+
+def _weight(result: Result) -> tuple[float, float]:
+    """By how much a replicate is worse than another: by what it adds, then by its figure."""
+    return (result.added if result.added is not None else 0.0, result.value)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -58,7 +58,7 @@ class Interval:
         """What the range is, for a reader."""
         if self.kind != "confidence":
             return self.kind
-        return f"{100 * self.level:g} % interval, {' and '.join(self.redrawn)} redrawn"
+        return f"{100 * self.level:.3g} % interval, {' and '.join(self.redrawn)} redrawn"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -108,6 +108,8 @@ class Result:
         Function that draws the Altair chart when somebody looks at it.
     trusted
         False when the figure must not be read as "safe" (no holdout, baseline not beaten).
+    doubt
+        Why it must not, where something about the files is the reason and no figure can be trusted.
     records
         Per-record figures; confidential, only made on request and never part of a report.
 
@@ -133,6 +135,7 @@ class Result:
     threshold: int = THRESHOLD
     chart: Callable[[], alt.TopLevelMixin] | None = None
     trusted: bool = True
+    doubt: str = ""
     records: pl.DataFrame | None = field(default=None, repr=False)
     info: MeasureInfo | None = None
 
@@ -183,6 +186,21 @@ class Result:
         return turned(level) - turned(self.outside)
 
     @property
+    def part(self) -> str:
+        """The target that the figure is about, where it is the worst of several; empty where there are no several.
+
+        Examples
+        --------
+        >>> rows = pl.DataFrame({"target": ["b", "a"], "x": [3.0, 2.0]})
+        >>> Result("demo", 3.0, "As it is.", values={"a": 2.0, "b": 3.0}, table=rows).part
+        'b'
+        """
+        if self.table is None or "target" not in self.table.columns or not len(self.table):
+            return ""
+        first = str(self.table["target"][0])
+        return first if len(self.values) > 1 and self.values.get(first) == self.value else ""
+
+    @property
     def shown(self) -> pl.DataFrame | None:
         """The table as it may be shown: nothing that rests on fewer original records than the threshold."""
         if self.table is None or self.counts is None:
@@ -225,6 +243,7 @@ class Result:
             "added_interval": None if self.added_interval is None else self.added_interval.to_dict(),
             "better": self.info.better if self.info else None,
             "trusted": self.trusted,
+            **({"doubt": self.doubt} if self.doubt else {}),
             "sentence": self.sentence,
             "table": None if table is None else plain(table.to_dicts()),
             "counts": None if self.counts is None else list(self.counts),
@@ -256,6 +275,7 @@ class Result:
             counts=None if data["counts"] is None else tuple(data["counts"]),
             threshold=data["threshold"],
             trusted=data["trusted"],
+            doubt=data.get("doubt", ""),
             info=info,
         )
 

@@ -239,21 +239,10 @@ class PolarsStream:
 
 
 @dataclass(eq=False)
-class WatchedStream:
-    """A stream that tells how many of its rows have gone by.
-
-    Examples
-    --------
-    >>> seen = WatchedStream(ArrowStream(pa.table({"a": [1, 2, 3]}), rows=2), print)
-    >>> sum(batch.num_rows for batch in seen.batches(["a"]))
-    2 rows read
-    3 rows read
-    3
-    """
+class Passed:
+    """A stream that is handed on: what is read changes, what is told about the source does not."""
 
     stream: Stream
-    tell: Callable[[str], None]
-    what: str = ""
 
     @property
     def schema(self) -> pa.Schema:
@@ -269,6 +258,23 @@ class WatchedStream:
     def where(self) -> str:
         """What messages call the source."""
         return self.stream.where
+
+
+@dataclass(eq=False)
+class WatchedStream(Passed):
+    """A stream that tells how many of its rows have gone by.
+
+    Examples
+    --------
+    >>> seen = WatchedStream(ArrowStream(pa.table({"a": [1, 2, 3]}), rows=2), print)
+    >>> sum(batch.num_rows for batch in seen.batches(["a"]))
+    2 rows read
+    3 rows read
+    3
+    """
+
+    tell: Callable[[str], None]
+    what: str = ""
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """These columns of all rows, in order."""

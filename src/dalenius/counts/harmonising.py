@@ -118,9 +118,22 @@ def unshared(base: Table, common: Table, protected: Source) -> list[str]:
     return lost + [name for name in protected.names if name not in base]
 
 
-def notes_on(lost: Sequence[str], tables: Sequence[Table]) -> list[str]:
+def _not_compared(lost: Sequence[str], base: Table, protected: Source) -> list[str]:
+    """Which columns are not compared, by the file that lacks them."""
+    new = [name for name in lost if name not in base]
+    gone = [name for name in lost if name in base and name not in protected]
+    outside = [name for name in lost if name not in new and name not in gone]
+    told = {"original": new, "protected file": gone, "holdout": outside}
+    return [
+        f"{names(several)} {'is' if len(several) == 1 else 'are'} not in the {file} and not compared"
+        for file, several in told.items()
+        if several
+    ]
+
+
+def notes_on(lost: Sequence[str], tables: Sequence[Table], base: Table, protected: Source) -> list[str]:
     """What a reader should know of files that were put on one domain."""
-    notes = [f"{names(lost)} is not in every file and is not compared"] if lost else []
+    notes = _not_compared(lost, base, protected)
     for name in tables[0].names:
         has_gaps = [table[name].state is not None for table in tables[:2]]
         if has_gaps == [False, True]:

@@ -124,7 +124,9 @@ def doubted(result: Result, doubt: str) -> Result:
     >>> print(doubted(Result("disco", 0.0, "Nobody.", unit="%"), "The holdout is no yardstick.").sentence)
     Nobody. The holdout is no yardstick.
     """
-    return replace(result, trusted=False, sentence=f"{result.sentence} {doubt}") if doubt else result
+    if not doubt:
+        return result
+    return replace(result, trusted=False, doubt=result.doubt or doubt, sentence=f"{result.sentence} {doubt}")
 
 
 class _Wearer:

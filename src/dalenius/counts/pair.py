@@ -26,6 +26,7 @@ from dalenius.counts.harmonising import (
     through,
     unshared,
 )
+from dalenius.counts.leftovers import leftovers
 from dalenius.counts.match import Match, check_keys
 from dalenius.counts.memory import count_codes, count_codes_many
 from dalenius.counts.strangers import MOST, in_both
@@ -133,6 +134,8 @@ class Pair:
         Columns that are not compared because not every file has them.
     designs
         How the rows of each file were drawn: weights, strata, sampling units.
+    remembered
+        What was found out about the files once and for every intruder.
 
     Examples
     --------
@@ -173,7 +176,7 @@ class Pair:
         self.protected: Table = tables[1]
         self.holdout: Table | None = tables[2] if holdout is not None else None
         self.unshared: list[str] = unshared(base, tables[0], sources[0])
-        self.notes: list[str] = notes_on(self.unshared, tables)
+        self.notes: list[str] = notes_on(self.unshared, tables, base, sources[0])
         if self.original.rows == 0 or self.protected.rows == 0:
             raise DataError("original and protected file need at least one row each to be compared")
         if self.holdout is not None and self.holdout.rows == 0:
@@ -185,6 +188,8 @@ class Pair:
             self.notes.append(_told(self.designs))
         self.threshold = threshold
         self._grouping = grouping
+        self._given, self._whole = sources[0], base
+        self.remembered: dict[str, Any] = {}
         self._aligned: dict[tuple[str, bool], Aligned] = {}
         self._counts: dict[tuple[tuple[str, ...], bool], PairCounts] = {}
         self._weighed: dict[tuple[str, ...], PairWeighed] = {}
@@ -242,6 +247,20 @@ class Pair:
             f"{told}: what strangers reach is told too high, and what the file adds too low. Not trusted; take them "
             "out of the holdout."
         )
+
+    @cached_property
+    def leftovers(self) -> list[str]:
+        """What the file holds that no figure looks at and that may say who people are, in sentences without values.
+
+        Examples
+        --------
+        >>> Pair({"a": ["x", "y"]}, {"a": ["x", "y"], "b": ["u", "v"]}).leftovers
+        ["The protected file has a column that the original has not ('b'): no figure looks there, ..."]
+        """
+        return leftovers(self._whole, self._given, self.protected, texts=not self.sampled)
+
+    sampled = False
+    """Whether the rows are some of larger files, so that it is not known how many people hold a value."""
 
     @cached_property
     def columns(self) -> list[str]:

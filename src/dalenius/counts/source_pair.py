@@ -100,6 +100,7 @@ class SourcePair(Pair):
         )  # fmt: skip
         rows = [count for _, count in drawn]
         self.told = _told(rows, sample)
+        self.sample.sampled = bool(self.told)
         self.__dict__ |= {  # all that needs no rows is the sample's
             name: getattr(self.sample, name)
             for name in (

@@ -68,8 +68,6 @@ def _in_place(pair: Pair, name: str) -> bool:
 
 def _together(pair: Pair, columns: Sequence[str]) -> list[str]:
     """The set of columns with most combinations that are those of real people, each no more often than there."""
-    if pair.protected.rows > pair.original.rows:
-        return []
     alone = [name for name in columns if _held(pair, [name])]
     best: list[str] = []
     kinds = 0

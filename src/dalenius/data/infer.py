@@ -49,6 +49,8 @@ DATE_FORMATS = (
 NOT_APPLICABLE_CODES = frozenset({-8, -88, -888, -8888})
 MISSING_CODES = frozenset({-1, -2, -3, -4, -5, -6, -7, -9, -97, -98, -99, -998, -999, -9998, -9999})
 MISSING_WORDS = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", ".", "?", "-", "<na>"})
+MAYBE_ANSWERS = frozenset({"none", "-"})
+"""Words that mean "missing" among numbers and may be an answer among words."""
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 WEIGHT_NAMES = re.compile(
     r"(survey|sampling|design|sample|final)_?(weight|wt)|p?weights?_?(hh|person)|fnlwgt|pweight"
@@ -205,7 +207,13 @@ def _missing_words(texts: Sequence[str]) -> str:
     if not words:
         return ""
     others = [text for text in texts if text not in words]
-    rest = "; all others are numbers" if others and all(_NUMBER.fullmatch(text) for text in others) else ""
+    numbers = bool(others) and all(_NUMBER.fullmatch(text) for text in others)
+    if not numbers:
+        # among words "none" is an answer (no diagnosis, no school), as "-" is a blood group's sign
+        words = [text for text in words if text.strip().lower() not in MAYBE_ANSWERS]
+        if not words:
+            return ""
+    rest = "; all others are numbers" if numbers else ""
     shown = ", ".join(repr(text.strip()) for text in words[:3])
     return f" in which {shown} looks like a code for missing: if it is, list it under missing{rest}"
 

@@ -148,7 +148,10 @@ def histogram_chart(bars: Bars, protected: str, width: int = 210, height: int = 
     """Original as dark bars, the protected file as a line over them; bins of different width by their area."""
     kind = "T" if bars.form == "moments" else "Q"
     base = alt.Chart(bars.data.to_arrow()).properties(width=width, height=height)
-    axis = alt.Axis(tickCount=4, labelOverlap="greedy", labelSeparation=8, grid=False, labelFlush=True)
+    plain = "d" if kind == "Q" and _years(bars.data) else alt.Undefined
+    axis = alt.Axis(
+        tickCount=4, labelOverlap="greedy", labelSeparation=8, grid=False, labelFlush=True, format=plain
+    )
     share = alt.Axis(format="~%", tickCount=3, domain=False)
     tip = [alt.Tooltip("value:N"), alt.Tooltip("file:N"), alt.Tooltip("share:Q", format=".1%")]
     first = (
@@ -168,3 +171,9 @@ def histogram_chart(bars: Bars, protected: str, width: int = 210, height: int = 
         .encode(x=alt.X(f"low:{kind}"), x2=alt.X2("high"), y=alt.Y("height:Q"), tooltip=tip)
     )
     return alt.layer(first, second)
+
+
+def _years(data: pl.DataFrame) -> bool:
+    """Whether numbers look like years, which nobody writes with a comma."""
+    low, high = (float(end) for end in (data["low"].min(), data["high"].max()))  # type: ignore[arg-type]
+    return 1500 <= low < high <= 2150 and high - low <= 300

@@ -19,7 +19,14 @@ from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.batches import WatchedStream, open_stream
-from dalenius.counts.measure import MEASURES, chosen_measures, full_name, masked_measures, needs
+from dalenius.counts.measure import (
+    MEASURES,
+    chosen_measures,
+    doubted,
+    full_name,
+    masked_measures,
+    needs,
+)
 from dalenius.counts.pair import Pair
 from dalenius.counts.source_pair import SAMPLE, SourcePair
 from dalenius.counts.unchanged import unchanged
@@ -27,6 +34,7 @@ from dalenius.data.grouping import Grouping
 from dalenius.data.lens import Lens
 from dalenius.data.relations import Database
 from dalenius.data.schema import Schema
+from dalenius.evaluation.doubts import doubts
 from dalenius.evaluation.plotting import column_figure
 from dalenius.evaluation.policy import KEPT_MEASURE
 from dalenius.evaluation.recoded import distrusted, recoded_keys
@@ -58,6 +66,8 @@ class Evaluation:
     skipped: Mapping[str, str] = field(default_factory=dict)
     unchanged: tuple[str, ...] = ()
     """Columns that come out as they were, person by person; looked for where risk is measured and no mask is known."""
+    doubts: tuple[str, ...] = ()
+    """Why no risk figure of this file can be trusted: what it holds besides, or whom it is held against."""
 
     def __getitem__(self, name: str) -> Result:
         if name not in self.results:
@@ -105,6 +115,7 @@ class Evaluation:
             "results": {name: result.to_dict() for name, result in self.results.items()},
             "skipped": dict(self.skipped),
             **({"unchanged": list(self.unchanged)} if self.unchanged else {}),
+            **({"doubts": list(self.doubts)} if self.doubts else {}),
         }
 
     def __str__(self) -> str:
@@ -261,11 +272,19 @@ def evaluate_pair(
         results[chosen.info.name] = (
             distrusted(found, recoded) if recoded and "keys" in chosen.info.needs else found
         )
+    found_doubts: list[str] = []
     if any(MEASURES[measure].info.family == "risk" for measure in results):
-        doubt = pair.for_rows()[0].doubt
-        told = [*([doubt] if doubt else []), *([_as_they_were(pair, kept)] if kept else [])]
+        doubt, found_doubts = pair.for_rows()[0].doubt, doubts(pair)
+        told = [*([doubt] if doubt else []), *found_doubts, *([_as_they_were(pair, kept)] if kept else [])]
         pair.notes += [note for note in told if note not in pair.notes]
-    return Evaluation(name, pair, results, skipped, tuple(kept))
+        results = {name: _doubted(result, found_doubts) for name, result in results.items()}
+    return Evaluation(name, pair, results, skipped, tuple(kept), tuple(found_doubts))
+
+
+def _doubted(result: Result, found: Sequence[str]) -> Result:
+    """A risk figure with the first of what stands against believing it."""
+    risk = result.info is not None and result.info.family == "risk"
+    return doubted(result, found[0]) if found and risk else result
 
 
 def _as_they_were(pair: Pair, kept: Sequence[str]) -> str:

@@ -22,16 +22,22 @@ from dalenius.core.registry import MeasureInfo
 from dalenius.core.result import SPREAD, Result, figure
 from dalenius.counts.database_pair import DATABASE_MEASURES
 from dalenius.counts.measure import MEASURES, full_name
+from dalenius.dp.regression.measures import FIT_MEASURES
 from dalenius.models.measures import MODEL_MEASURES
+from dalenius.risk.distance.closest import LINES
 from dalenius.risk.reconstruction.attacked import ATTACKS
 
+SMALL_FILES = f"identical-matches({LINES}) <= 5 %"
+"""Of a file with fewer lines than there are people: what it would surely add if it had as many."""
 COPYING = (
     "identical-matches surely added <= 1.5 %",
+    SMALL_FILES,
     "near-copies surely added <= 5 points",
     "dcr <= 70 %",
 )
 """Few more people than strangers come out whole or nearly so, and records are hardly nearer to them than to strangers.
-Whole rows are rare events: among 300 people set aside 3 of 100 or none come out by chance."""
+Whole rows are rare events: among 300 people set aside 3 of 100 or none come out by chance. Of a small file they are
+counted by its lines too: a hundred lines hold few of two thousand people, were all of them real."""
 NEARNESS = (*COPYING, "membership-distance <= 0.65")
 """What must hold before records are called made up. The last sees copies also where few people were set aside, since
 it looks from the people in the data to the file and not the other way."""
@@ -72,7 +78,7 @@ _LINE = re.compile(
 
 
 def described(name: str) -> MeasureInfo:
-    """What is known about a figure: of a pair of files or databases, of what is published, or of a model.
+    """What is known about a figure: of files or databases, of what is published, of a model, of a private fit.
 
     Examples
     --------
@@ -81,6 +87,8 @@ def described(name: str) -> MeasureInfo:
     """
     if name in MODEL_MEASURES:
         return MODEL_MEASURES[name]
+    if name in FIT_MEASURES:
+        return FIT_MEASURES[name]
     if name in ATTACKS:
         return ATTACKS[name]
     return DATABASE_MEASURES[name].info if name in DATABASE_MEASURES else MEASURES[name].info
@@ -210,10 +218,14 @@ class Rule:
             return f"{self.text}: cannot be judged, there is no {self.yardstick} figure"
         met = self.met_by(result, share)
         word = "met" if met else ("not met" if result.trusted else "not met (the figure is not trusted)")
-        shown = figure(self.value(result, share), result.unit)
+        unit = "points" if self.added and result.unit == "%" else result.unit
+        shown = figure(self.value(result, share), unit)
         crossed = self.crossed(result, share)
+        if self.surely:  # what is judged beside what was measured; a crossed range says it itself
+            measured = figure(replace(self, surely=False).value(result, share), unit)
+            shown = f"surely {shown}{'' if crossed else f' of {measured}'}"
         near = f" ({crossed}: the limit lies within it)" if crossed else ""
-        return f"{self.text}: {shown} against {figure(bound, result.unit)}{near}, {word}"
+        return f"{self.text}: {shown} against {figure(bound, unit)}{near}, {word}"
 
     def crossed(self, result: Result, share: float = 1.0) -> str:
         """The range of the figure where the limit lies within it, so that chance decides; empty where it does not.
@@ -259,18 +271,27 @@ class Finding:
     """The range of the figure, where the limit lies within it."""
     measured: float = math.nan
     """The figure before chance was given its due."""
+    doubt: str = ""
+    """Why no figure of the file can be trusted, where that is so."""
+    unmeasured: str = ""
+    """What the figure would have needed, where it was not measured at all."""
+
+    @property
+    def over(self) -> float:
+        """How far what was measured lies beyond the limit; below 0 within it."""
+        return self.measured - self.bound if self.rule.upper else self.bound - self.measured
 
     @property
     def beyond(self) -> bool:
         """Whether what was measured is on the wrong side of the limit, met or not."""
-        return self.measured > self.bound if self.rule.upper else self.measured < self.bound
+        return self.over > 0
 
     @property
     def excess(self) -> float:
         """How far beyond the limit the figure is, as a share of the limit; infinite where it cannot be judged."""
         if self.met:
             return 0.0
-        if math.isnan(self.value) or math.isnan(self.bound):
+        if self.doubt or math.isnan(self.value) or math.isnan(self.bound):
             return math.inf
         return 0.0 if self._within else abs(self.value - self.bound) / max(abs(self.bound), 1e-9)
 
@@ -283,18 +304,27 @@ class Finding:
     def about(self) -> str:
         """What the line is about, without words of the field."""
         info = described(self.rule.measure)
+        if self.rule.part == LINES:
+            return "lines that are the whole record of a real person"
         return PLAIN.get(info.name) or PLAIN.get(info.dimension or "") or "its distance from the real data"
 
     @property
     def plainly(self) -> str:
         """Why the line is not met, for a sentence without words of the field."""
         what = self.about
+        if self.doubt:
+            return f"this: {self.doubt.rstrip('.')}"
+        if self.unmeasured:
+            return f"{what}: {self.unmeasured}, so this cannot be judged, nor called safe"
         if math.isnan(self.value) or math.isnan(self.bound):
             return f"{what}: without people kept out of the data (a holdout) this cannot be judged, nor called safe"
         if self._within:
             return f"{what}: the figure cannot be trusted, so the file cannot be called safe"
         limit = "at most" if self.rule.upper else "at least"
-        more = f"{' for sure' if self.rule.surely else ''} more than for strangers" if self.rule.added else ""
+        lines = " for sure, had it as many lines as there are people" if self.rule.part == LINES else ""
+        more = (
+            f"{' for sure' if self.rule.surely else ''} more than for strangers" if self.rule.added else lines
+        )
         unit = "points" if self.rule.added and self.unit == "%" else self.unit
         value, bound = figure(self.value, unit), figure(self.bound, unit)
         return f"{what}: {value}{more}, where {limit} {bound} is allowed"
@@ -311,14 +341,22 @@ def judge(rule: Rule, scenario: str, share: float, results: Sequence[Result | No
     """
     there = [r for r in results if r is not None]
     if len(there) < len(results) or not there:
-        return Finding(rule, scenario, False, f"{rule.text}: not measured, so not met")
+        return Finding(
+            rule, scenario, False, f"{rule.text}: not measured, so not met", unmeasured=_lacking(rule.measure)
+        )
     sign = 1.0 if rule.upper else -1.0
     worst = max(there, key=lambda r: (not rule.met_by(r, share), sign * rule.value(r, share)))
     return Finding(
         rule, scenario, rule.met_by(worst, share), rule.said(worst, share), rule.value(worst, share),
         rule.bound(worst, share), worst.unit, rule.crossed(worst, share),
-        replace(rule, surely=False).value(worst, share),
+        replace(rule, surely=False).value(worst, share), worst.doubt,
     )  # fmt: skip
+
+
+def _lacking(name: str) -> str:
+    """Why a figure may not have been measured, in words that hold whatever was given."""
+    named = sorted(described(name).needs & {"keys", "targets"})
+    return f"it was not measured, which takes {' and '.join(named)}" if named else "it was not measured"
 
 
 def refusals(results: Mapping[str, Result], lines: Sequence[str] = RISKS) -> list[Finding]:
@@ -329,8 +367,8 @@ def refusals(results: Mapping[str, Result], lines: Sequence[str] = RISKS) -> lis
     >>> from dalenius.evaluation import evaluate
     >>> people, others = {"a": ["x", "y"] * 20, "b": [1, 2] * 20}, {"a": ["x", "y"] * 20, "b": [8, 9] * 20}
     >>> found = evaluate(people, people, holdout=others, measures=["identical-matches", "near-copies", "dcr"])
-    >>> [finding.rule.measure for finding in refusals(found.results, COPYING)]
-    ['identical-matches', 'dcr']
+    >>> sorted({finding.rule.measure for finding in refusals(found.results, COPYING)})
+    ['dcr', 'identical-matches']
     """
     judged = [judge(rule, "", 1.0, [results.get(rule.measure)]) for rule in map(Rule.parse, lines)]
     return [finding for finding in judged if not finding.met]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.errors import counted
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import SPECIAL, AnyArray, Vector
@@ -201,7 +202,7 @@ def _rare(name: str, vector: Vector, counts: AnyArray, rare: AnyArray) -> Findin
         "rare-levels",
         (name,),
         "info",
-        f"{len(levels)} levels with fewer than {RARE} rows each",
+        f"{counted(len(levels), 'level')} with fewer than {RARE} rows{' each' if len(levels) > 1 else ''}",
         rows,
         rows / max(len(vector), 1),
         "they vanish or identify somebody; merge them with a neighbour",

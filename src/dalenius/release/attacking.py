@@ -13,14 +13,13 @@ from dalenius.data import read
 from dalenius.data.files import excel_sheets
 from dalenius.published import Entry, Ledger, Published
 from dalenius.published.doubts import look_alikes, overlapping_bands
-from dalenius.published.entry import named_files
+from dalenius.published.entry import COUNTS, count_columns, named_files
 from dalenius.published.reading import without_figures
 
 LISTS = ("figures.yaml", "published.yaml")
 YAML = (".yaml", ".yml")
 ENDINGS = (".csv", ".parquet", ".xlsx")
 WORKBOOK = ".xlsx"
-COUNTS = ("n", "count", "freq", "frequency", "anzahl", "obs_value")
 HARMLESS = ("readme", "license", "licence", "changelog")
 """Texts (.txt, .md) that lie beside tables and hold none."""
 READ = "Tables have one row a cell and a column n, count or freq, in .csv, .parquet or .xlsx files of the folder."
@@ -158,6 +157,10 @@ def _read(path: Path, facts: Mapping[str, Any]) -> Published:
             if file.suffix.lower() in ENDINGS
             for e in _entries(file, facts)
         ]
+        if not tables and inside != path:
+            raise FileError(
+                f"{path}: a pack holds no tables of counts; name the tables that went out with it (attack tables/)"
+            )
         if not tables:
             raise FileError(
                 f"{path}: no table with one row a cell and a column of counts ({', '.join(COUNTS)}) in it. Turn tables "
@@ -188,7 +191,7 @@ def _entries(file: Path, facts: Mapping[str, Any]) -> list[Entry]:
     found = []
     for sheet in sheets:
         table = read(file) if sheet is None else read(file, sheet=sheet)
-        counts = [name for name in table.names if name.lower() in COUNTS]
+        counts = count_columns(table.names)
         if len(counts) > 1:
             raise FileError(
                 f"{file}: several columns of counts ({', '.join(counts)}); say which in a list (value: …)"

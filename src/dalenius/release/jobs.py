@@ -37,6 +37,7 @@ from dalenius.dp import ledger_beside, paid_utility
 from dalenius.dp.contributions import bound_units
 from dalenius.dp.utility import private_choice
 from dalenius.evaluation import evaluate_pair
+from dalenius.evaluation.doubts import doubts
 from dalenius.evaluation.policy import KEPT_MEASURE, described
 from dalenius.release import several
 from dalenius.release.plan import Plan, protection
@@ -294,6 +295,7 @@ def measured(
     first = plan.scenarios[0]
     grouping = Grouping.fit(original if lens is None else lens.see_own(original))
     pair = Pair(original, made, holdout, keys=first.keys, targets=first.targets, grouping=grouping, lens=lens)
+    against = doubts(pair)
     copied = list(dict.fromkeys([*(n for n in kept if n in pair.columns), *unchanged(pair)]))
     for scenario in plan.scenarios:
         # What depends on no intruder is measured once, in the first scenario.
@@ -313,7 +315,7 @@ def measured(
             n: r for n, r in evaluation.results.items() if not described(n).needs & {"keys", "targets"}
         }
     stored = {s: {n: _stored(r) for n, r in results.items()} for s, results in found.items()}
-    return {"notes": notes, "figures": stored, "unchanged": copied}
+    return {"notes": notes, "figures": stored, "unchanged": copied, "doubts": against, "lines": made.rows}
 
 
 def _stored(result: Result) -> dict[str, Any]:
@@ -349,6 +351,17 @@ def read_unchanged(path: Path) -> list[str]:
     """Columns of a made file that come out as they were, by the plan or by what was seen in it."""
     names: list[str] = json.loads(path.read_text(encoding="utf-8")).get("unchanged") or []
     return names
+
+
+def read_doubts(path: Path) -> list[str]:
+    """Why no figure of a made file can be trusted: what it holds besides, or whom it is held against."""
+    found: list[str] = json.loads(path.read_text(encoding="utf-8")).get("doubts") or []
+    return found
+
+
+def read_lines(path: Path) -> int:
+    """Lines of a made file."""
+    return int(json.loads(path.read_text(encoding="utf-8")).get("lines") or 0)
 
 
 def read_rows(path: Path) -> dict[str, int]:

@@ -148,9 +148,9 @@ class _Reader(PlanReader[ModelPlan]):
             output=self.folder / str(self.content.get("output") or "release"),
             holdout=self.file("holdout"),
             holdout_share=share,
-            seed=int(self.number("seed", DEFAULT_SEED, 0, 2**62)),
-            refits=int(self.number("refits", 16, 4, 10_000)),
-            threshold=int(self.number("threshold", THRESHOLD, 1, 10**9)),
+            seed=self.whole("seed", DEFAULT_SEED, 0, 2**62),
+            refits=self.whole("refits", 16, 4, 10_000),
+            threshold=self.whole("threshold", THRESHOLD, 1, 10**9),
             text=text,
         )
 

@@ -113,7 +113,7 @@ def run_model_plan(plan: ModelPlan, progress: Progress | None = None) -> ModelRe
     >>> folder = Path(tempfile.mkdtemp())
     >>> examples.survey(400).select("sex", "age", "education").write_csv(folder / "people.csv")
     >>> _ = (folder / "plan.yaml").write_text(
-    ...     "input: people.csv\npredicts: sex\nrefits: 4\ncandidates: {tree: {min_samples_leaf: [1, 40]}}\n"
+    ...     "input: people.csv\npredicts: sex\nrefits: 4\ncandidates: {tree: {min_samples_leaf: {each: [1, 40]}}}\n"
     ...     "policy: [model-small-leaves <= 0 %]\n"
     ... )
     >>> release = run_model_plan(read_model_plan(folder / "plan.yaml"))

@@ -14,9 +14,9 @@ from typing import Any
 from dalenius.core.errors import DaleniusError
 from dalenius.models.case import ModelCase
 from dalenius.models.checking import check_model
-from dalenius.release.jobs import file_digest
 from dalenius.release.model_pack import KNOWN, MODEL
 from dalenius.release.model_plan import ModelPlan, read_model_plan
+from dalenius.release.origins import changed_origins
 
 CLOSE = 1e-9
 
@@ -38,12 +38,7 @@ def model_faults(where: Path, body: dict[str, Any], place: Path) -> list[str]:
         plan = read_model_plan(place)
     except DaleniusError as error:
         return [f"the plan cannot be used any more: {error}"]
-    faults = [] if plan.text_digest == body["plan"] else ["the plan was edited after this pack was made"]
-    held = {name: file_digest(path) for name, path in plan.sources.items()}
-    faults += [
-        f"input {name} is not the file this pack was made from" for name, digest in body["inputs"].items()
-        if held.get(name) != digest
-    ]  # fmt: skip
+    faults = changed_origins(body, plan.text_digest, plan.sources)
     return faults or _figures(where, body, plan)
 
 

@@ -26,8 +26,10 @@ from dalenius.release.jobs import (
     job_path,
     open_made,
     read_again,
+    read_doubts,
     read_figures,
     read_ledger,
+    read_lines,
     read_rows,
     read_steps,
     read_unchanged,
@@ -40,6 +42,9 @@ from dalenius.synth import Candidate
 if TYPE_CHECKING:
     import altair as alt
 
+HEADED = ("disco", "replicated-uniques", "identical-matches")
+"""What the first screen tells in people: facts read off, people who seem to be found, whole records."""
+MOST_ADDED = "What the file adds: facts read off, people found or whole records, whichever is most"
 MOST_MAPS = 3
 """Maps a notebook shows: one for each of the first risk measures."""
 
@@ -63,6 +68,10 @@ class Judged:
     """Rows of each table, where there are several."""
     unchanged: tuple[str, ...] = ()
     """Columns that come out as they were in any of the files, whether the plan says so or not."""
+    doubts: tuple[str, ...] = ()
+    """Why no figure of any of the files can be trusted, whatever the policy says."""
+    lines: int = 0
+    """Lines of the file that would go out; 0 where there are several tables."""
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -81,13 +90,13 @@ class Judged:
     @property
     def safe(self) -> bool:
         """Whether it may be released: no reference, and every line of the policy met in every scenario, each time."""
-        return not self.reference and all(finding.met for finding in self.findings)
+        return not self.reference and not self.doubts and all(finding.met for finding in self.findings)
 
     @property
     def broken(self) -> list[str]:
         """The policy lines that are not met, in words."""
         own = ["copies whole rows of the data; a reference, never a release"] if self.reference else []
-        return own + [f"{f.scenario}: {f.said}" for f in self.findings if not f.met]
+        return [*own, *self.doubts] + [f"{f.scenario}: {f.said}" for f in self.findings if not f.met]
 
     @property
     def refusal(self) -> str:
@@ -95,6 +104,8 @@ class Judged:
         name = f"'{self.candidate.name}'"
         if self.reference:
             return f"{name} copies whole rows of the data: it is shown to read the others by, and is never released."
+        if self.doubts:
+            return f"{name} was refused. {' '.join(self.doubts)}"
         missed = sorted((f for f in self.findings if not f.met), key=lambda f: -f.excess)
         if not missed:
             return ""
@@ -112,6 +123,7 @@ class Judged:
             not self.reference
             and not self.candidate.info.masks
             and not self.kept
+            and not self.doubts
             and all(copies_nobody(figures) for run in self.runs for figures in run.values())
         )
 
@@ -162,21 +174,24 @@ class Release:
         """The file of a candidate that would go out, with what it is to be compared with."""
         return open_made(self.plan, job_path(self.work, candidate, 0), scenario)
 
-    def points(self, risk: str, scenario: str | None = None) -> pl.DataFrame:
+    def points(self, risk: str | None = None, scenario: str | None = None) -> pl.DataFrame:
         """Candidates by one risk figure and the utility figure of the choice, with ranges: what the map draws.
 
-        Without a scenario each candidate stands where it adds most for any intruder.
+        Without a scenario each candidate stands where it adds most for any intruder; without a risk by the headline
+        figure, whichever of them adds most.
         """
-        utility = described(self.plan.choose)
+        utility, asked, headed = described(self.plan.choose), risk, self.headlines
         rows = []
         for judged in self.judged:
+            risk = asked or max(headed, key=lambda name: self._most(judged, name, scenario))
             where = scenario or self._worst(judged, risk)
             r, u = judged.figures[where].get(risk), judged.figures[where].get(self.plan.choose)
             if r is None or u is None:
                 continue
             rows.append(
                 {
-                    "candidate": judged.candidate.name, **risk_facts(r),
+                    "candidate": judged.candidate.name,
+                    **(risk_facts(r) | ({} if asked or len(headed) == 1 else {"risk_title": MOST_ADDED})),
                     "utility": utility.on_axis(u.value), **_utility_ends(u, utility),
                     "utility_title": utility.axis[0], "utility_better": utility.axis[1],
                     "safe": judged.safe,
@@ -196,6 +211,11 @@ class Release:
         )
         return pl.DataFrame(rows, schema_overrides=dict.fromkeys(numbers, pl.Float64))
 
+    def _most(self, judged: Judged, risk: str, scenario: str | None) -> float:
+        """What a candidate adds by one figure, to one intruder or to the one to whom it adds most."""
+        found = judged.figures[scenario or self._worst(judged, risk)].get(risk)
+        return -math.inf if found is None or found.added is None else found.added
+
     def _worst(self, judged: Judged, risk: str) -> str:
         """The intruder to whom a candidate adds most by one figure; the first of equals."""
         there = [s.name for s in self.plan.scenarios if risk in judged.figures[s.name]]
@@ -205,7 +225,7 @@ class Release:
     def _limit(self, judged: Judged, measure: str, scenario: str) -> float | None:
         """The strictest limit of the policy for a figure, where it is the same kind of number as the map's."""
         result = judged.figures[scenario].get(measure)
-        rules = [r for r in self.plan.policy if r.measure == measure and not r.expected]
+        rules = [r for r in self.plan.policy if r.measure == measure and not r.expected and not r.part]
         if result is None or not rules:
             return None
         if result.added is not None:  # the map shows what the file adds
@@ -218,18 +238,25 @@ class Release:
 
     @property
     def risks(self) -> list[str]:
-        """Risk measures of the run, those of the policy first."""
+        """Risk measures of the run: those the headline is made of, those of the policy, the others."""
         there = self.judged[0].figures[self.plan.scenarios[0].name]
-        return [n for n in self.plan.measured if n in there and described(n).family == "risk"]
+        found = [n for n in self.plan.measured if n in there and described(n).family == "risk"]
+        return sorted(found, key=lambda n: HEADED.index(n) if n in HEADED else len(HEADED))
+
+    @property
+    def headlines(self) -> list[str]:
+        """Risk measures that the first screen tells in people, as far as strangers were looked at; else the first."""
+        there = self.judged[0].figures[self.plan.scenarios[0].name]
+        return [n for n in self.risks if n in HEADED and there[n].added is not None] or self.risks[:1]
 
     def chart(self, risk: str | None = None) -> alt.TopLevelMixin:
         """Risk–utility map with the region the policy allows."""
-        return risk_utility_map(self.points(risk or self.risks[0]))
+        return risk_utility_map(self.points(risk))
 
     @property
     def table(self) -> pl.DataFrame:
         """Pareto table: candidates from safest to most useful, whether anybody beats them, and the policy."""
-        points = self.points(self.risks[0])
+        points = self.points()
         return (
             points.with_columns(pl.Series("unbeaten", frontier(points)))
             .sort("risk", "utility")
@@ -247,7 +274,7 @@ class Release:
         head = f"<h3>{html.escape(self.plan.title)}</h3><p>{html.escape(self.why)}</p>"
         maps = "".join(
             picture(self.chart(risk), "Risk and utility of the candidates of the table below")
-            for risk in self.risks[:MOST_MAPS]
+            for risk in [None, *self.risks][:MOST_MAPS]
         )
         missed = f"<p>Policy lines that are not met:</p><ul>{broken}</ul>" if broken else ""
         return f"{head}{maps}{small_table(self.table, len(self.table))}{missed}"
@@ -302,8 +329,10 @@ def _judged(plan: Plan, work: Path, candidate: Candidate) -> Judged:
     steps = read_steps(paths[0])
     notes = {s: [*lines, *steps["steps"]] for s, lines in read[0][1].items()}
     rows = read_rows(paths[0])
+    against = tuple(dict.fromkeys(line for path in paths for line in read_doubts(path)))
     return Judged(
-        candidate, runs, averaged, tuple(findings), notes, ledger, tuple(steps["outline"]), rows, seen
+        candidate, runs, averaged, tuple(findings), notes, ledger, tuple(steps["outline"]), rows, seen, against,
+        read_lines(paths[0]),
     )  # fmt: skip
 
 
@@ -366,12 +395,24 @@ def _choice(plan: Plan, judged: tuple[Judged, ...]) -> tuple[Judged | None, str]
         )
     best = min(measured, key=lambda j: (info.shortfall(utility(plan, j)), j.candidate.name))
     others = [f"'{j.candidate.name}' {figure(utility(plan, j))}" for j in measured if j is not best]
+    mean = f" (mean of {plan.replicates} files made)" if plan.replicates > 1 else ""
     return best, (
         f"{len(safe)} of {len(judged)} candidates {'meets' if len(safe) == 1 else 'meet'} every line of the policy. "
         f"Among them '{best.candidate.name}' is the "
-        f"most useful by {info.title}: {figure(utility(plan, best))}, where {info.best}"
+        f"most useful by {info.title}: {figure(utility(plan, best))}{mean}, where {info.best}"
         + (f" (the others: {', '.join(others)})." if others else ".")
+        + _sizes(measured)
         + _detail_lost(plan, best)
+    )
+
+
+def _sizes(judged: list[Judged]) -> str:
+    """That files differ in size, which moves what they are ranked by."""
+    if len({j.lines for j in judged}) < 2:
+        return ""
+    told = ", ".join(f"'{j.candidate.name}' {j.lines:,}" for j in judged)
+    return (
+        f" The files differ in size ({told} lines): in a smaller one faults show less, and it looks closer."
     )
 
 

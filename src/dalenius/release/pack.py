@@ -15,7 +15,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError, FileError
 from dalenius.core.registry import MethodInfo
-from dalenius.core.result import Interval, Result
+from dalenius.core.result import Interval, Result, figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Table, write
@@ -28,6 +28,7 @@ from dalenius.data.relations_picture import picture
 from dalenius.evaluation import Comparison, Evaluation
 from dalenius.release.codebook import codebook, codebook_text, limits_text
 from dalenius.release.copies import released_tables, table_file
+from dalenius.release.fit_plan import FitPlan
 from dalenius.release.jobs import file_digest, job_path, read_made, read_paid, source
 from dalenius.release.model_plan import ModelPlan
 from dalenius.release.outcome import Judged, Release, summary
@@ -230,7 +231,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     inside = folder / "internal"
     provenance = _provenance(release)
     story = _drawn(internal_story(release, chosen, original, released, threshold), release, chosen, True)
-    points = {risk: release.points(risk) for risk in release.risks}
+    points = {"": release.points()} | {risk: release.points(risk) for risk in release.risks}
     page = render_report(
         comparison, provenance, title=plan.title, story=story,
         points={risk: p for risk, p in points.items() if len(p)},
@@ -336,8 +337,42 @@ def checksums(folder: Path) -> str:
 
 def _public_evaluation(evaluation: Evaluation) -> Evaluation:
     """Only figures that say something to users, without tables, charts or remarks of the measuring."""
-    results = {n: replace(r, table=None, chart=None, values={}) for n, r in evaluation.results.items()}
+    pair = evaluation.pair
+    results = {
+        n: replace(_of_many(r, pair.units.count), table=None, chart=None, values={})
+        for n, r in evaluation.results.items()
+    }
     return replace(evaluation, results=results, skipped={})
+
+
+def _of_many(result: Result, people: int) -> Result:
+    """A share of people that does not tell how few they are: of fewer than the threshold it is said that they are.
+
+    Examples
+    --------
+    >>> from dalenius.counts.measure import MEASURES
+    >>> info = MEASURES["identical-matches"].info
+    >>> two = Result("identical-matches", 0.125, "0.125 % of the people.", unit="%", outside=0.0, info=info)
+    >>> shown = _of_many(two, 1600)
+    >>> shown.value, shown.added, shown.sentence
+    (0.625, None, 'less than 0.625 % of the people.')
+    """
+    risk = result.unit == "%" and result.info is not None and result.info.family == "risk"
+    most = 100 * result.threshold / max(people, 1)
+    if not risk or not 0 < result.value < most:
+        return result
+    told = result.sentence.replace(figure(result.value, "%"), f"less than {figure(most, '%')}")
+    # the range, and what the people outside have, would tell the figure after all
+    return replace(
+        result,
+        value=most,
+        level=None,
+        outside=None,
+        interval=None,
+        added_interval=None,
+        yardsticks={},
+        sentence=told,
+    )
 
 
 def _public_facts(title: str, method: str, story: Story, best: Evaluation) -> dict[str, Any]:
@@ -356,7 +391,7 @@ def _public_facts(title: str, method: str, story: Story, best: Evaluation) -> di
     }
 
 
-def write_manifest(folder: Path, plan: Plan | ModelPlan, facts: Mapping[str, Any]) -> None:
+def write_manifest(folder: Path, plan: Plan | ModelPlan | FitPlan, facts: Mapping[str, Any]) -> None:
     """What the pack is of and the hash of every file in it; ``facts`` are what plans of one kind say of themselves."""
     files = {str(p.relative_to(folder)): file_digest(p) for p in sorted(folder.rglob("*")) if p.is_file()}
     body = {

@@ -238,9 +238,9 @@ class _Reader(PlanReader[Plan]):
             policy=tuple(self._policy()),
             holdout=self.file("holdout"),
             holdout_share=self._holdout_share(),
-            seed=int(self.number("seed", DEFAULT_SEED, 0)),
+            seed=self.whole("seed", DEFAULT_SEED, 0),
             measures=tuple(self._measures()),
-            replicates=int(self.number("replicates", 1, 1)),
+            replicates=self.whole("replicates", 1, 1),
             choose=self._choose(candidates),
             output=self._output(),
             formats=self._formats(),
@@ -395,6 +395,10 @@ class _Reader(PlanReader[Plan]):
                     raise OptionError(
                         f"policy line {rule.text!r} is about published tables: name them under 'attack: "
                         "{published: [...]}'"
+                    )
+                if described(rule.measure).subject in ("model", "fit"):
+                    raise OptionError(
+                        f"policy line {rule.text!r} is not about files: {rule.measure} is never measured here"
                     )
                 rules.append(rule)
             except DaleniusError as error:

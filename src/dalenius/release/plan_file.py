@@ -88,13 +88,21 @@ class PlanReader(ABC, Generic[P]):
     def number(self, entry: str, usual: float, lowest: float, highest: float = math.inf) -> float:
         """A number within its limits."""
         value = self.content.get(entry, usual)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not lowest <= value <= highest:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or not lowest <= value <= highest:
             within = (
                 f"of at least {lowest:g}" if highest == math.inf else f"between {lowest:g} and {highest:g}"
             )
             self.faults.append(f"{entry} must be a number {within}")
             return usual
         return value
+
+    def whole(self, entry: str, usual: int, lowest: int, highest: float = math.inf) -> int:
+        """A whole number within its limits."""
+        value = self.number(entry, usual, lowest, highest)
+        if value != int(value):
+            self.faults.append(f"{entry} must be a whole number")
+        return int(value)
 
     def lines(self, entry: str) -> list[str]:
         """A list of texts; one text alone is a list of one."""
@@ -119,8 +127,12 @@ class PlanReader(ABC, Generic[P]):
             return []
         made: list[C] = []
         for title, body in listed.items():
+            # were they left out, the file would be made with the usual ones
+            if body is not None and not isinstance(body, dict):
+                self.faults.append(f"candidate {str(title)!r}: write its options as 'option: value'")
+                continue
             try:
-                entry = read(body if isinstance(body, dict) else {}, str(title))
+                entry = read(body or {}, str(title))
             except DaleniusError as error:
                 self.faults.append(f"candidate {str(title)!r}: {error}")
                 continue

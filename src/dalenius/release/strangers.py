@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dalenius.core.errors import DataError
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
-from dalenius.risk.distance.twins import nearness_of_holdout, too_near
+from dalenius.risk.distance.own_rows import has_own_rows, told_by_nearest
+from dalenius.risk.distance.twins import by_chance, nearness_of_holdout, too_near
 
 FEWEST = 20
 """People outside the data below whom chance decides what a file seems to add."""
@@ -38,23 +37,11 @@ def check_strangers(original: Table, holdout: Table) -> None:
     _ = pair.doubt  # an error where many of them are in the data; where few are, the figures are not trusted
     match = pair.match(pair.columns)
     shared = float(match.protected[match.original > 0].sum() / match.protected.sum())
-    if shared > DOUBLES and _by_chance(pair) < BY_CHANCE:
+    if shared > DOUBLES and by_chance(pair) < BY_CHANCE:
         raise DataError(
             f"{100 * shared:.0f} % of the records set aside have a double in the data, which chance does not explain: "
             "the same people seem to have several rows; say whose they are (role entity), or take the doubles out"
         )
-    doubt = too_near(nearness_of_holdout(pair))
+    doubt = too_near(nearness_of_holdout(pair)) or has_own_rows(told_by_nearest(pair))
     if doubt:
         raise DataError(doubt)
-
-
-def _by_chance(pair: Pair) -> float:
-    """Share of the holdout with a double in the data if columns had nothing to do with each other."""
-    logs = np.zeros(pair.protected.rows)
-    for name in pair.columns:
-        aligned = pair.categories(name, grouped=False)
-        shares = (
-            np.bincount(aligned.original.codes, minlength=len(aligned.original.labels)) / pair.original.rows
-        )
-        logs += np.log(np.maximum(shares[aligned.protected.codes], 1e-300))
-    return float(np.mean(-np.expm1(-pair.original.rows * np.exp(logs))))

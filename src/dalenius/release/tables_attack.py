@@ -16,13 +16,11 @@ from dalenius.evaluation.policy import Finding, Rule, described, judge
 from dalenius.published import Published
 from dalenius.release.attacking import files_read, read_both
 from dalenius.risk.reconstruction import Attack, attack, holds_for
-from dalenius.risk.reconstruction.attacked import ATTACKS
+from dalenius.risk.reconstruction.attacked import ATTACKS, PATTERN
 
 FILE = "attack.json"
 KNOWN = ("published", "earlier", "same_people", "small_group")
 SMALL_GROUP = 10
-PATTERN = ("kind", "cells", "people at least", "people at most")
-"""Columns of the patterns, in the order in which they are read."""
 WHERE = "published tables"
 """What stands in place of an intruder where a policy line is about tables."""
 

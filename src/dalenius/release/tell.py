@@ -10,7 +10,7 @@ import numpy as np
 from dalenius.core.errors import counted
 from dalenius.core.result import Result, figure
 from dalenius.data import Table
-from dalenius.evaluation.policy import described, open_dimensions
+from dalenius.evaluation.policy import Finding, described, open_dimensions
 from dalenius.release.outcome import Judged, Release
 from dalenius.release.plan import Plan, Scenario
 from dalenius.report.attacked import AttackStory
@@ -88,21 +88,27 @@ def _decided(release: Release, chosen: Judged) -> list[str]:
     ]
 
 
-def close_lines(chosen: Judged) -> list[str]:
-    """The limits that the file meets, but that lie within the range of what was measured: chance had a say."""
-    close = list({f.rule.text: f for f in chosen.findings if f.met and f.crossed}.values())
+def close_lines(chosen: Judged, numbers: bool = True) -> list[str]:
+    """The limits of the chosen file that lie within the range of what was measured: met, but chance had a say.
+
+    Without ``numbers`` for readers who are not told the limits.
+    """
+    close: dict[str, Finding] = {}
+    for finding in chosen.findings:
+        if finding.crossed:  # of several intruders the one to whom most is told
+            text = finding.rule.text
+            close[text] = max(close.get(text, finding), finding, key=lambda f: f.over)
     if not close:
         return []
     listed = []
-    for finding in sorted(close, key=lambda f: not f.beyond):
+    for finding in sorted(close.values(), key=lambda f: not f.beyond):
         unit = "points" if finding.rule.added and finding.unit == "%" else finding.unit
         measured, bound = figure(finding.measured, unit), figure(finding.bound, unit)
-        more = f" ({measured} measured, where {bound} is the limit)" if finding.beyond else ""
-        listed.append(f"on {finding.about}{more}")
-    limit, is_met = ("limit", "is met") if len(close) == 1 else ("limits", "are met")
+        more = f" ({measured} measured, where {bound} is the limit)" if finding.beyond and numbers else ""
+        listed.append(f"{finding.about}{more}")
+    calls = "A close call" if len(close) == 1 else "Close calls"
     return [
-        f"The {limit} {joined(listed)} {is_met}, but so closely that chance may have decided. "
-        "Setting more people aside would tell."
+        f"{calls}, where chance may have decided: {'; '.join(listed)}. Setting more people aside would tell."
     ]
 
 
@@ -129,6 +135,7 @@ def public_story(release: Release, chosen: Judged, original: Table, released: Ta
         story,
         decided=[
             _met(plan) + (" It holds made-up records, not people." if chosen.made_up else ""),
+            *close_lines(chosen, numbers=False),
         ],
         intruders=[_named(_worst(plan, chosen))],
         ledgers=[(release_title(chosen), chosen.ledger)] if chosen.ledger else [],
@@ -238,7 +245,7 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
         if method.info.masks
         else f"A file of {released.rows:,} lines, {facts}. Each line holds facts of a real person."
         if kept
-        else f"A file of {released.rows:,} lines, {facts}; that some of them are real people was not ruled out.",
+        else f"A file of {released.rows:,} lines, {facts}; that some are real people was not ruled out.",
         (
             "They are real people's, changed. "
             if method.info.masks
@@ -246,7 +253,7 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
             if chosen.rows
             else f"A computer program made the rest of them after the pattern of {original.rows:,} real people. "
             if kept
-            else f"A computer program made them after the pattern of {original.rows:,} real people. "
+            else f"A computer program made them after the pattern of {original.rows:,} real people{_aside(plan)}. "
         )
         + (method.info.plain or method.info.meaning),
         *([f"What was changed: {'; '.join(chosen.outline)}."] if chosen.outline else []),
@@ -259,6 +266,16 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
     if plan.audience:
         lines.append(f"For: {plan.audience}.")
     return [*lines, f"Name of the method, for experts: {release_title(chosen)}."]
+
+
+def _aside(plan: Plan) -> str:
+    """Why fewer people are spoken of than the data hold."""
+    share = plan.holdout_share
+    return (
+        f" ({100 * share:g} % of all were set aside, to compare with)"
+        if share and plan.holdout is None
+        else ""
+    )
 
 
 def _tables_line(chosen: Judged) -> str:
@@ -341,7 +358,9 @@ def rare_values(original: Table, released: Table, threshold: int) -> dict[str, i
 def _rare_lines(rare: dict[str, int], threshold: int) -> list[str]:
     if not rare:
         return [f"No category that fewer than {threshold} real records have is in the file."]
-    listed = ", ".join(f"{name} ({count})" for name, count in rare.items())
+    listed = ", ".join(
+        f"{count} {'category' if count == 1 else 'categories'} of {name}" for name, count in rare.items()
+    )
     return [
         f"The file itself names categories that fewer than {threshold} real records have: "
         f"{listed}. Their presence says that "

@@ -18,8 +18,11 @@ from typing import Any
 from dalenius.core.errors import DaleniusError, FileError
 from dalenius.data.atomic import write_text
 from dalenius.release.copies import copy_faults, table_faults
+from dalenius.release.fit_pack import strange_fit_files
+from dalenius.release.fit_verify import fit_faults
 from dalenius.release.jobs import file_digest, source
 from dalenius.release.model_verify import model_faults, model_files_strange
+from dalenius.release.origins import changed_origins
 from dalenius.release.pack import (
     CHECKSUMS,
     MANIFEST,
@@ -41,6 +44,11 @@ NEEDED = frozenset({"seed", "plan", "inputs", "files", "date", "threshold", "cho
 """What every manifest says."""
 FOLDERS = frozenset({"public", "internal"})
 Progress = Callable[[str, int, int], None]
+KINDS: dict[str, tuple[Callable[[Any], list[str]], Callable[[Path, dict[str, Any], Path], list[str]]]] = {
+    "model": (model_files_strange, model_faults),
+    "fit": (strange_fit_files, fit_faults),
+}
+"""Packs of something else than a file: which of their files are strange, and what does not come out again."""
 
 
 @dataclass
@@ -95,13 +103,13 @@ def verify_pack(
     if verified.faults:
         return verified
     if place is None:
-        verified.faults += [] if body.get("kind") == "model" else copy_faults(where)
+        verified.faults += [] if body.get("kind") in KINDS else copy_faults(where)
         verified.remarks.append(
             "the figures were not computed again: the plan and its input are not here (name the plan with --plan)"
         )
         return verified
-    if body.get("kind") == "model":
-        verified.faults += model_faults(where, body, place)
+    if body.get("kind") in KINDS:
+        verified.faults += KINDS[body["kind"]][1](where, body, place)
         return verified
     try:
         held = read_plan(place)
@@ -191,7 +199,7 @@ def _check_origin(verified: Verification, where: Path, public_key: Path | None, 
 def _file_faults(where: Path, body: dict[str, Any]) -> list[str]:
     faults = [] if body.get("digest") == digest_of(body) else ["the manifest was changed"]
     listed = body["files"]
-    strange = model_files_strange if body.get("kind") == "model" else strange_files
+    strange = KINDS[body["kind"]][0] if body.get("kind") in KINDS else strange_files
     there = sorted(where.rglob("*"))
     names = {path: str(path.relative_to(where)) for path in there}
     links = [names[p] for p in there if p.is_symlink()]
@@ -200,6 +208,9 @@ def _file_faults(where: Path, body: dict[str, Any]) -> list[str]:
     faults += [
         f"{name} is a folder that does not belong to a pack" for name in folders if name not in FOLDERS
     ]
+    # a pipe or a device is not read: that would wait for ever
+    odd = [names[p] for p in there if not (p.is_symlink() or p.is_dir() or p.is_file())]
+    faults += [f"{name} is no file" for name in odd]
     files = {names[p] for p in there if p.is_file() and not p.is_symlink()} - {MANIFEST, SIGNATURE}
     faults += [f"{name} is missing" for name in sorted(set(listed) - files)]
     faults += [f"{name} is not in the manifest" for name in sorted(files - set(listed))]
@@ -228,15 +239,6 @@ def _plan_place(where: Path, body: dict[str, Any]) -> Path | None:
 
 
 def _plan_faults(body: dict[str, Any], plan: Plan) -> list[str]:
-    faults = []
-    if plan.seed != body["seed"]:
-        faults.append("the plan has another seed than the one this pack was made with")
-    if plan.text_digest != body["plan"]:
-        faults.append("the plan was edited after this pack was made")
-    held = {name: file_digest(path) for name, path in plan.sources.items()}
-    faults += [
-        f"input {n} is not the file this pack was made from"
-        for n, d in body["inputs"].items()
-        if held.get(n) != d
-    ]
-    return faults
+    other = "the plan has another seed than the one this pack was made with"
+    seed = [] if plan.seed == body["seed"] else [other]
+    return seed + changed_origins(body, plan.text_digest, plan.sources)

@@ -10,7 +10,7 @@ from dalenius.core.result import Result
 from dalenius.report.people import in_people, people_picture
 
 PICTURED = {
-    "proved-people": "The count of their cell follows",
+    "proved-beyond": "The count of their cell is printed nowhere, and follows",
     "proved-unique": "Certainly alone with their combination",
 }
 """Figures that are shares of people, with the title of their picture."""

@@ -110,7 +110,9 @@ def _attack(told: AttackStory) -> list[str]:
 def _figures(head: str, results: Sequence[Result]) -> list[str]:
     if not results:
         return []
-    lines = ["", f"### {head}", "", "| figure | value | beside | reading |", "|---|---|---|---|"]
+    ranged = ["In square brackets: how far chance may have moved a figure.", ""]
+    lines = ["", f"### {head}", "", *(ranged if any(r.interval for r in results) else [])]
+    lines += ["| figure | value | beside | reading |", "|---|---|---|---|"]
     for r in results:
         lines.append(f"| {_cell(r.title)} | {_cell(r.told)} | {_cell(r.beside)} | {_cell(r.sentence)} |")
     return lines

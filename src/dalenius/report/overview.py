@@ -9,7 +9,7 @@ import polars as pl
 
 from dalenius.core.result import Result, figure
 from dalenius.evaluation import HEADLINES, Comparison
-from dalenius.report.words import reading
+from dalenius.report.words import marked
 
 MOST_MEASURES = 3
 
@@ -27,7 +27,7 @@ def overview(comparison: Comparison) -> dict[str, Any]:
         for name in names:
             r = evaluation.results.get(name)
             cells.append(
-                (figure(r.value, r.unit), reading(r), r.trusted, adds(r)) if r else ("–", "", True, "")
+                (figure(r.value, r.unit), marked(r), r.trusted, adds(r)) if r else ("–", None, True, "")
             )
         rows.append((candidate, cells))
     return {"head": head, "rows": rows}
@@ -35,7 +35,7 @@ def overview(comparison: Comparison) -> dict[str, Any]:
 
 def adds(result: Result) -> str:
     """What the file adds to what strangers reach; empty where nobody outside the data was looked at."""
-    return "" if result.added is None else f"adds {result.added:+.2g}"
+    return "" if result.added is None else f"adds {float(f'{result.added:.2g}'):+g}"
 
 
 def draw_points(
@@ -47,9 +47,11 @@ def draw_points(
         return points
     if not some.family("risk") or not some.family("utility"):
         return {}
-    first, *others = some.family("risk")
-    names = [first.name, *(r.name for r in others if r.unit == "%")]
-    return {name: comparison.points(risk=name) for name in names}
+    others = [r.name for r in some.family("risk") if r.unit == "%"]
+    others.sort(key=lambda n: HEADLINES.index(n) if n in HEADLINES else len(HEADLINES))
+    main = comparison.points()  # by the headline figure
+    drawn = {name: comparison.points(risk=name) for name in others}
+    return {"": main} | {name: p for name, p in drawn.items() if p["risk_title"][0] != main["risk_title"][0]}
 
 
 def map_words(points: pl.DataFrame | None) -> str:
@@ -68,19 +70,16 @@ def pareto(points: pl.DataFrame | None) -> dict[str, Any] | None:
     ordered = points.sort("risk", "utility").to_dicts()
     rows = []
     for mine in ordered:
-        better = [
-            p["candidate"]
-            for p in ordered
-            if p["risk"] <= mine["risk"]
-            and sign * p["utility"] <= sign * mine["utility"]
-            and (p["risk"], p["utility"]) != (mine["risk"], mine["utility"])
-        ]
+        ahead = [p for p in ordered if sign * p["utility"] < sign * mine["utility"]]
+        better = [p["candidate"] for p in ahead if p["risk"] < mine["risk"]]
+        level = [p["candidate"] for p in ahead if p["risk"] == mine["risk"]]  # a tie is no defeat
         rows.append(
             {
                 "name": mine["candidate"],
                 "risk": figure(mine["risk"], mine.get("risk_unit", "%")),
                 "utility": figure(mine["utility"]),
                 "by": ", ".join(better),
+                "level": ", ".join(level),
             }
         )
     return {"risk": points["risk_title"][0], "utility": points["utility_title"][0], "rows": rows}

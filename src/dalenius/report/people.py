@@ -30,17 +30,21 @@ def in_people(percent: float) -> str:
 
 
 def against_strangers(
-    inside: float, outside: float | None, told: str = "{}", doing: str = "gives away"
-) -> str:
+    inside: float, outside: float | None, told: str = "{}", doing: str = "gives away",
+    range_: tuple[float, float] | None = None,
+) -> str:  # fmt: skip
     """A chance for people in the data beside that for people who are not, and what is left for the file.
 
-    ``told`` says what happens, with ``{}`` where the number goes.
+    ``told`` says what happens, with ``{}`` where the number goes; ``range_`` is that of the difference, in points.
 
     Examples
     --------
     >>> against_strangers(22.1, 20.2, "somebody could read off the diagnosis of {}")
     'of 100 people in the data somebody could read off the diagnosis of 22; of 100 who are not in it, of 20; so the
     file itself gives away about 2'
+    >>> against_strangers(55.0, 50.0, "{} seem to be found", "adds", (0.6, 9.1))
+    'of 100 people in the data 55 seem to be found; of 100 who are not in it, 50; so the file itself adds about 5
+    (allowing for chance, 1 to 9)'
     >>> against_strangers(0.31, 0.3, "{} seem to be found", "adds")
     'of 1,000 people in the data 3 seem to be found; of 1,000 who are not in it, 3; so the file itself adds nothing that
     shows'
@@ -53,7 +57,18 @@ def against_strangers(
         return f"{first}; how many of these anybody could have guessed without the file was not measured"
     short = "of " if told.endswith("of {}") else ""
     left = f"about {mine - theirs}" if mine > theirs else "nothing that shows"
-    return f"{first}; of {per:,} who are not in it, {short}{theirs}; so the file itself {doing} {left}"
+    told_range = _ranged(mine - theirs, range_, per)
+    return f"{first}; of {per:,} who are not in it, {short}{theirs}; so the file itself {doing} {left}{told_range}"
+
+
+def _ranged(difference: int, range_: tuple[float, float] | None, per: int) -> str:
+    """How far chance may have moved a difference, in people; nobody is given away less than not at all."""
+    if range_ is None or any(math.isnan(end) for end in range_):
+        return ""
+    low, high = (max(round(end * per / 100), 0) for end in range_)
+    if difference <= 0:
+        return f" (allowing for chance, at most {high})" if high else ""
+    return f" (allowing for chance, {min(low, difference)} to {max(high, difference)})"
 
 
 def counted(inside: float, outside: float | None) -> tuple[int, int, int | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ from dalenius.report.places import places_picture
 from dalenius.report.provenance import Provenance
 from dalenius.report.story import LIKELY, Story
 from dalenius.report.three import MOST_DRAWN, WORST_COLUMNS, column_shapes, exposed, worst_pairs
-from dalenius.report.words import cautions, comparison_story, reading
+from dalenius.report.words import cautions, comparison_story, marked
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_ROWS, FEW_ROWS = 15, 2
@@ -192,7 +192,7 @@ def _figure(result: Result, charts: Charts, public: bool, many: bool = False) ->
         "adds": _adds(result),
         "sentence": result.sentence,
         "trusted": result.trusted,
-        "reading": reading(result) or ("" if result.yardsticks else "no yardstick"),
+        "mark": marked(result) or (None if result.yardsticks else {"word": "no yardstick", "why": ""}),
         "chart": charts.add(result.chart) if result.chart and not public else None,
         "table": None if public else _rows(result, FEW_ROWS if many else MOST_ROWS),
     }
@@ -248,6 +248,7 @@ def _schema_rows(schema: Schema, public: bool) -> list[dict[str, str]]:
     ]
 
 
+@cache
 def _environment() -> jinja2.Environment:
     loader = jinja2.FileSystemLoader(TEMPLATES)
     made = jinja2.Environment(

@@ -145,10 +145,8 @@ def chances(
 
 def _read_off(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
     # The measure's own choice: the worst by what the file adds, which need not be the one with the highest level.
-    target = (
-        min(result.values, key=lambda name: abs(result.values[name] - result.value))
-        if result.values
-        else "a fact"
+    target = result.part or next(
+        (name for name in result.values if result.values[name] == result.value), "a fact"
     )
     said = (
         f"This is about somebody who knows the {joined(keys)} of a person; the fact most exposed is {target}. "
@@ -161,13 +159,14 @@ def _read_off(result: Result, keys: Sequence[str], share: float, made_up: bool) 
 def _taken_for(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
     said = (
         f"Exactly one line of the file fits their {joined(keys)}, and nobody else among the real people does. "
-        f"That line may be taken for theirs. {'It is not: it is made up. ' if made_up else ''}{_beside(result, share)}"
+        f"That line may be taken for theirs. {'It is not: it is made up. ' if made_up else ''}"
+        f"{_beside(result, share, BY_CHANCE)}"
     )
     return _chance("Somebody seems to be found", result, share, "{} seem to be found", said, "adds")
 
 
 def _copied(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
-    said = f"Every fact in one line of the file is theirs. {_beside(result, share)}"
+    said = f"Counted are people of whom one line of the file holds every fact. {_beside(result, share, BY_CHANCE)}"
     return _chance("A whole record comes out", result, share, "the file holds every fact of {}", said)
 
 
@@ -176,16 +175,22 @@ def _chance(
 ) -> Chance:
     inside = (result.value if result.level is None else result.level) * share
     outside = None if result.outside is None else result.outside * share
-    short = against_strangers(inside, outside, what, doing)
+    spread = result.added_interval
+    range_ = (spread.low * share, spread.high * share) if spread is not None and outside is not None else None
+    short = against_strangers(inside, outside, what, doing, range_)
     return Chance(title, inside, outside, said.strip(), f"{short[0].upper()}{short[1:]}.")
 
 
-def _beside(result: Result, share: float) -> str:
+GENERAL = "What strangers reach is general knowledge, which no protection hides."
+BY_CHANCE = "What happens to strangers is coincidence: they are not in the data."
+
+
+def _beside(result: Result, share: float, strangers: str = GENERAL) -> str:
     words = [f"In per cent: {with_percent(result.value * share)}."]
     if not result.trusted:
         words.append("This figure must not be read as safe: it could not be measured well enough.")
     if result.outside is not None:
-        words.append("What strangers reach is general knowledge, which no protection hides.")
+        words.append(strangers)
     if "original" in result.yardsticks:
         words.append(
             f"With the real data in hand it would be {in_people(result.yardsticks['original'] * share)}."

@@ -87,13 +87,14 @@ def comparison_story(comparison: Comparison) -> Story:
         ]
         likely, uses = _likely_by_file(comparison), _uses_by_file(comparison)
     if some.family("risk"):
-        doubt = some.pair.for_rows()[0].doubt
+        own = some.doubts[0] if some.doubts and len(evaluations) == 1 else ""
+        doubt = some.pair.for_rows()[0].doubt or own
         likely = [f"This cannot be told: {doubt}", *likely[1:]] if doubt else likely
     short = [] if len(evaluations) == 1 else _trade_off(comparison)
     return Story(
         released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=found,
         decided=[*short, lines[-1]], why=" ".join(lines[:-1]), released_question="What was compared?",
-        refused=refused_lines(comparison) if len(evaluations) > 1 else [],
+        refused=refused_lines(comparison) if len(evaluations) > 1 or some.doubts else [],
     )  # fmt: skip
 
 
@@ -170,6 +171,9 @@ def refused_lines(comparison: Comparison) -> list[str]:
     """One sentence for each file outside the default limits: the limit that it misses by most."""
     lines = []
     for name, evaluation in comparison.evaluations.items():
+        if evaluation.doubts:
+            lines.append(f"'{name}' is not on the short list: {' '.join(evaluation.doubts)}")
+            continue
         missed = sorted(_missed(evaluation), key=lambda finding: -finding.excess)
         if missed:
             lines.append(f"'{name}' is not on the short list because of {missed[0].plainly}.")
@@ -187,7 +191,7 @@ def _in_detail(evaluation: Evaluation) -> dict[str, Result]:
 
 def _missed(evaluation: Evaluation) -> list[Finding]:
     """The default limits that a file does not keep to; one more where columns of real people come out as they were."""
-    if not evaluation.unchanged:
+    if not evaluation.unchanged or evaluation.doubts:
         return refusals(evaluation.results)
     kept = MEASURES[KEPT_MEASURE](evaluation.pair, columns=list(evaluation.unchanged))
     return refusals({**evaluation.results, KEPT_MEASURE: kept}, (*RISKS, KEPT))
@@ -224,6 +228,26 @@ def reading(result: Result) -> str:
         return "bad"
     hidden = bool(lost) or counts[1] / tables > MANY
     return "usable" if hidden and word == "good" else word
+
+
+def marked(result: Result) -> dict[str, str] | None:
+    """The mark beside a figure, and what it rests on where the figure itself lies within better limits.
+
+    Examples
+    --------
+    >>> lost = {"good tables": 90.0, "bad tables": 10.0}
+    >>> marked(Result("two-way-utility", 4.0, "", values=lost))
+    {'word': 'bad', 'why': '10 of 100 tables are bad'}
+    """
+    word = reading(result)
+    if not word:
+        return None
+    if word == table_reading(result.value):
+        return {"word": word, "why": ""}
+    counts = {name: result.values.get(f"{name} tables", 0.0) for name in ("good", "usable", "bad")}
+    worse = "bad" if counts["bad"] else "usable"
+    held = f"{counts[worse]:,.0f} of {sum(counts.values()):,.0f} tables are {worse}"
+    return {"word": word, "why": held}
 
 
 def cautions(evaluation: Evaluation) -> list[str]:

@@ -15,6 +15,7 @@ KINDS = {
     "setup.js": "text/javascript",
     "result.js": "text/javascript",
     "progress.js": "text/javascript",
+    "files.js": "text/javascript",
     "large.js": "text/javascript",
     "checking.js": "text/javascript",
 }

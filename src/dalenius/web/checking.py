@@ -40,6 +40,7 @@ def routes(shell: Shell) -> APIRouter:
             "faults": faults,
             "waiting": waiting,
             "evidence": pack.has_evidence,
+            "warning": pack.warning,
         }
         return shell.page("checking", title=f"Outputs of {name}", pack=name, **facts)
 

@@ -10,7 +10,7 @@ from dalenius.core.errors import OptionError
 from dalenius.core.option import EACH, knobs
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.counts.measure import MEASURES
-from dalenius.evaluation.policy import Rule
+from dalenius.evaluation.policy import SMALL_FILES, Rule
 from dalenius.release.plan import Scenario
 from dalenius.synth import METHODS, Candidate
 from dalenius.web.recipe_form import RecipeForm
@@ -76,9 +76,9 @@ class Choices:
     --------
     >>> chosen = Choices(kinds={}, roles={"age": "key", "ill": "target"}, intruders=[], methods=["cart"])
     >>> chosen.policy_lines()
-    ['identical-matches surely added <= 1.5 points', 'near-copies surely added <= 5 points', 'dcr <= 70 %',
-     'DiSCO surely added <= 5 points', 'repU surely added <= 5 points', 'membership-distance <= 0.65',
-     'mean S_pMSE <= 10']
+    ['identical-matches surely added <= 1.5 points', 'identical-matches(lines surely added) <= 5 %',
+     'near-copies surely added <= 5 points', 'dcr <= 70 %', 'DiSCO surely added <= 5 points',
+     'repU surely added <= 5 points', 'membership-distance <= 0.65', 'mean S_pMSE <= 10']
     """
 
     kinds: dict[str, str]
@@ -159,6 +159,8 @@ class Choices:
     def policy_lines(self) -> list[str]:
         """The policy as a plan writes it; every line is understood, or its fault is told."""
         lines = [self.policy[n].text(figure) for n, (figure, *_) in LINES.items() if self.policy[n].on]
+        if self.policy["copies"].on:  # the same of a file with few lines: not asked for apart
+            lines.insert(1, SMALL_FILES)
         lines += [line.strip() for line in self.further.splitlines() if line.strip()]
         for line in lines:
             Rule.parse(line)

@@ -10,6 +10,7 @@ from typing import Any
 
 from dalenius.core.errors import OptionError
 from dalenius.core.maps import risk_utility_map
+from dalenius.core.option import EACH
 from dalenius.core.pictures import picture
 from dalenius.core.result import figure
 from dalenius.data import read
@@ -127,7 +128,7 @@ def candidates(case: Case, asked: Mapping[str, str]) -> dict[str, Any]:
         raise OptionError("sizes of leaves are whole numbers from 1, separated by commas")
     plan: dict[str, Any] = {
         "title": case.title, "input": case.facts["train"], "predicts": case.facts["predicts"], "refits": REFITS,
-        "candidates": {kind: {"min_samples_leaf": [int(part) for part in leaves]}}, "output": "release",
+        "candidates": {kind: {"min_samples_leaf": {EACH: [int(part) for part in leaves]}}}, "output": "release",
     }  # fmt: skip
     if case.facts.get("holdout"):
         plan["holdout"] = case.facts["holdout"]

@@ -44,7 +44,7 @@ def result_facts(release: Release, number: int = 0) -> dict[str, Any]:
     charts = Charts()
     where = scenario_name(release, number)
     maps = []
-    for n, risk in enumerate(release.risks[:MOST_MAPS]):
+    for n, risk in enumerate([None, *release.risks][:MOST_MAPS]):
         points = release.points(risk, where)
         if len(points):
             drawn = partial(risk_utility_map, points, *((540, 340) if n == 0 else (260, 190)))

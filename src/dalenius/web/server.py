@@ -14,6 +14,7 @@ from dalenius.web import (
     assets,
     attacking,
     checking,
+    fitting,
     looking,
     modelling,
     opening,
@@ -53,6 +54,7 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500, large:
         attacking,
         checking,
         modelling,
+        fitting,
         taking,
     ):
         app.include_router(subject.routes(shell))

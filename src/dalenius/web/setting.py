@@ -59,6 +59,13 @@ def routes(shell: Shell) -> APIRouter:
 
     @router.post("/run/{name}/tables")
     async def table(name: str, request: Request) -> Response:
+        return await elsewhere(name, request, "tables")
+
+    @router.post("/run/{name}/to-fits")
+    async def fits(name: str, request: Request) -> Response:
+        return await elsewhere(name, request, "fits")
+
+    async def elsewhere(name: str, request: Request, where: str) -> Response:
         run = shell.run(name)
         chosen = await _chosen(run, request)
         try:
@@ -66,7 +73,7 @@ def routes(shell: Shell) -> APIRouter:
         except DaleniusError as error:
             return setup_page(shell, run, chosen, str(error), 400)
         keep_choices(run, chosen)
-        return RedirectResponse(f"/run/{run.name}/tables", 303)
+        return RedirectResponse(f"/run/{run.name}/{where}", 303)
 
     @router.post("/run/{name}/again")
     def again(name: str) -> Response:

@@ -103,6 +103,9 @@ def test_whole_numbers_outside_guesses_and_what_no_knowledge_means():
 def test_small_strata_and_bad_input_are_refused():
     with pytest.raises(DataError, match="fewer than three units"):
         MacroData.from_table({"s": ["a"], "x": [5.0], "n": [2]}, "s", ["x"], "n")
+    for none in (None, float("nan")):
+        with pytest.raises(DataError, match="some totals are suppressed"):
+            MacroData.from_table({"s": ["a", "b"], "x": [5.0, none], "n": [9, 9]}, "s", ["x"], "n")
     with pytest.raises(DataError, match="cannot be negative"):
         MacroData.from_table({"s": ["a"], "x": [-5.0], "n": [9]}, "s", ["x"], "n", nonnegative=["x"])
     with pytest.raises(OptionError, match="needs sd and correlation"):

@@ -76,6 +76,10 @@ def test_tcap_of_the_toy():
         0.0,
     )
     assert found.of_all == pytest.approx(1 / 3)
+    alone, pairs = (tcap(real, made, ["a"], "t", most=most) for most in (1, 2))
+    assert (alone.matches, alone.records) == (0, 1), "z alone, whom the file does not have"
+    assert (pairs.matches, pairs.records) == (0, 3), "y is no sure class"
+    assert tcap(real, made, ["a", "b"], "t", most=1).records == 4
 
 
 def test_the_small_logit_is_reached_exactly():
@@ -83,6 +87,7 @@ def test_the_small_logit_is_reached_exactly():
     target = Regression("y", {"constant": 0.4054651, ("x", 1): -1.2527630}, {"x": 0})
     made = make_from_outputs(meta, [target], seed=4)
     assert made.report()["off by"].max() < 1e-6
+    assert made.report().select("target", "figure").is_unique().all()
     counts = made.frame().group_by("x", "y").len().sort("x", "y")["len"].to_list()
     assert counts == [40, 60, 70, 30]
 

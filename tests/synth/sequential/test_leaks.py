@@ -13,6 +13,7 @@ from dalenius.data.examples import survey, survey_schema
 from dalenius.risk.attribution import disco
 from dalenius.synth.sdc import labelled, protect, replicated_uniques
 from dalenius.synth.sequential import CartSynthesizer
+from dalenius.synth.sequential.planning import make_plan
 
 
 @pytest.mark.parametrize("smoothing", ["auto", "density", "spline"])
@@ -119,3 +120,17 @@ def test_coding_recoding_smoothing_and_label():
         protect(real, uniques=True)
     with pytest.raises(OptionError, match="already"):
         labelled(done.table)
+
+
+def test_a_free_text_first_does_not_lead_to_the_person():
+    """Texts that occur once are no predictor: a tree would split on them until each leaf is a person."""
+    people = survey(600, seed=4).select("region", "sex", "age", "marital", "income")
+    words = pl.Series("remark", [f"told {i * 7919 % 997} of {i}" for i in range(600)])
+    frame = people.with_columns(words).select("remark", *people.columns)
+    schema = Schema.infer(frame).replace_columns(Column("remark", Kind.TEXT))
+    table = Table.from_frame(frame, schema)
+    plan = make_plan(CartSynthesizer(), table)
+    assert plan.visit[0] == "remark"
+    assert {0 in recipe.use for recipe in plan.recipes.values()} == {False}
+    asked = make_plan(CartSynthesizer(predictors={"sex": ["remark"]}), table)
+    assert asked.recipes["sex"].use == (0,), "who names it gets it"

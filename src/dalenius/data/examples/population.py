@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -55,6 +56,7 @@ def _who_and_where(rng: np.random.Generator, people: People, first_household: in
     }
 
 
+@lru_cache(maxsize=8)  # a first day makes samples of one population again and again
 def _chunk(seed: int, index: int) -> pl.DataFrame:
     """Make the people of one chunk of households: it depends on the seed and its index alone."""
     rng = generator(seed, "population", index)

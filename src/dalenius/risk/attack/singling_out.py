@@ -16,6 +16,7 @@ from typing import Annotated
 import numpy as np
 import polars as pl
 
+from dalenius.core.kernels import threads_for
 from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator, some_rows
 from dalenius.core.result import Result
@@ -129,7 +130,8 @@ class _Bets:
         """Say for each bet whether exactly one of some people fits."""
         codes = _codes(pair, which)[people]
         owners = units.subset(people).owners_of_rows
-        fit = _kernels.owners_that_fit(codes, owners, self.wanted, self.orders, self.depth)
+        with threads_for(len(self.wanted) * len(codes)):
+            fit = _kernels.owners_that_fit(codes, owners, self.wanted, self.orders, self.depth)
         return (fit == 1).astype(float)
 
 
@@ -144,7 +146,8 @@ def _bets(pair: Pair, attacks: int, weight: float, seed: Seed) -> _Bets:
     depth, weights, narrow = np.zeros(len(rows), np.int64), np.zeros(len(rows)), 0
     for start in range(0, len(rows), attacks):
         some = slice(start, start + attacks)
-        depth[some], weights[some] = _kernels.describe(codes, logs, rows[some], orders[some], limit)
+        with threads_for(len(rows[some]) * len(codes)):
+            depth[some], weights[some] = _kernels.describe(codes, logs, rows[some], orders[some], limit)
         narrow += int(np.count_nonzero((depth[some] > 0) & (weights[some] <= limit)))
         if narrow >= attacks:
             break

@@ -16,6 +16,7 @@ import polars as pl
 from dalenius.core.compared import compared
 from dalenius.core.errors import DataError
 from dalenius.core.intervals import Share
+from dalenius.core.kernels import threads_for
 from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -206,9 +207,12 @@ def _neighbourhoods(cells: Cells, wanted: AnyArray) -> tuple[AnyArray, AnyArray]
     for begin in range(0, len(lost), BLOCK):
         some = lost[begin : begin + BLOCK]
         mine = np.ascontiguousarray(columns[wanted[some]])
-        near = _kernels.nearest_groups(mine, there)
-        radius[some] = near
-        counts[some] = _kernels.pooled(mine, there, near, starts, cells.level[held], cells.s[held], levels)
+        with threads_for(mine.size * len(there)):
+            near = _kernels.nearest_groups(mine, there)
+            radius[some] = near
+            counts[some] = _kernels.pooled(
+                mine, there, near, starts, cells.level[held], cells.s[held], levels
+            )
     return counts, radius
 
 

@@ -12,12 +12,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from dalenius.core.compared import compared
+from dalenius.core.compared import Compared, compared
 from dalenius.core.intervals import Share, clustered_mean
 from dalenius.core.later import altair as alt
 from dalenius.core.random import Seed, some_rows
 from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.core.style import HOLDOUT, ORIGINAL
+from dalenius.counts.match import Match
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.counts.rounded import match_alike
@@ -162,6 +163,24 @@ def _chart(near: AnyArray, far: AnyArray) -> alt.TopLevelMixin:
     )
 
 
+LINES = "lines surely added"
+"""Of a small file few people can come out, however many of its lines are theirs: so its lines are counted too."""
+
+
+def _lines_added(match: Match, people: Compared) -> dict[str, float]:
+    """What is surely added if the file had as many lines as there are people; of one that has, what is.
+
+    Lines of a small file are held against the people who come out and not against strangers who are like somebody: a
+    method that draws combinations that occur, among few of them, gives lines that somebody has and copies nobody.
+    """
+    if "outside" not in people:
+        return {}
+    low, lines = people["added_interval"].low, len(match.groups.protected)
+    if lines < match.units.count:
+        return {LINES: low * match.units.count / lines}
+    return {LINES: max(low, (match.share(match.protected > 0) - people["outside"]) / 2)}
+
+
 @measure(
     name="identical-matches",
     added_covered=True,
@@ -202,7 +221,7 @@ def identical_matches(pair: Pair, records: bool = False) -> Result:
         sentence=text,
         **told,
         yardsticks=yardsticks,
-        values={"protected rows that are original rows": back},
+        values={"protected rows that are original rows": back} | _lines_added(match, told),
         trusted=groups.holdout is not None,
         records=pl.DataFrame({"row": np.arange(pair.original.rows), "identical": there[groups.original]})
         if records

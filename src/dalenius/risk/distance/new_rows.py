@@ -11,6 +11,7 @@ import polars as pl
 from dalenius.core.compared import compared
 from dalenius.core.errors import OptionError
 from dalenius.core.intervals import Share
+from dalenius.core.kernels import threads_for
 from dalenius.core.later import altair as alt
 from dalenius.core.option import at_least, one_of
 from dalenius.core.random import Seed, some_rows
@@ -58,7 +59,8 @@ def smallest_tolerance(
     starts = np.searchsorted(first[order], np.arange(len(values) + 1))
     x = _filled(pair.original, numbers)[order]
     y = _filled(table, numbers)[rows]
-    return kernels.smallest(x, starts, y, second, _units(pair.original, numbers, relative_to))
+    with threads_for(x.size * len(y)):
+        return kernels.smallest(x, starts, y, second, _units(pair.original, numbers, relative_to))
 
 
 def _units(table: Table, numbers: Sequence[str], relative_to: RelativeTo) -> AnyArray:

@@ -19,6 +19,7 @@ import polars as pl
 from dalenius.core.compared import compared
 from dalenius.core.errors import DataError
 from dalenius.core.intervals import Share
+from dalenius.core.kernels import threads_for
 from dalenius.core.option import at_least, one_of
 from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
@@ -130,9 +131,8 @@ def link_outliers(
     y = np.column_stack([right[n].floats()[theirs] for n in numbers])
     a, b = _common_codes(left, right, exact, rows, theirs)
     width = np.array([tolerances[n] for n in numbers])
-    counts, last = kernels.count_close(
-        x, y, a, b, width * (1 + ROUNDING)
-    )  # by number of exact columns that are known
+    with threads_for(x.size * len(y)):  # by number of exact columns that are known
+        counts, last = kernels.count_close(x, y, a, b, width * (1 + ROUNDING))
     names = ["numbers", *exact]
     table = pl.DataFrame(
         {

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.core.kernels import threads_for
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
 from dalenius.data.vector import VALUE, AnyArray
@@ -173,17 +174,18 @@ class Index:
     def _searched(self, queries: Points, k: int, own: AnyArray, sketch: Sketch | None = None) -> Neighbours:
         space, num, cat = self.space, queries.num, queries.cat
         records = (num, cat, self.num, self.cat, space.num_weights, space.cat_weights, space.cap)
-        if sketch is None:
-            which = kernels.search(*records, space.euclid, k, own, *self.tree)
-        else:
-            which = kernels.search_sketched(
-                *records, k, own, self.tree[0], *sketch.boxes, sketch.records, sketch.queries(cat, num), sketch.cost,
-                sketch.unit,
+        with threads_for(len(queries) * len(self.among) * (num.shape[1] + cat.shape[1])):
+            if sketch is None:
+                which = kernels.search(*records, space.euclid, k, own, *self.tree)
+            else:
+                which = kernels.search_sketched(
+                    *records, k, own, self.tree[0], *sketch.boxes, sketch.records, sketch.queries(cat, num),
+                    sketch.cost, sketch.unit,
+                )  # fmt: skip
+            exact = kernels.distances(
+                num, cat, self.among.num, self.among.cat, space.num_weights, space.cat_weights, space.cap,
+                space.euclid, which,
             )  # fmt: skip
-        exact = kernels.distances(
-            num, cat, self.among.num, self.among.cat, space.num_weights, space.cat_weights, space.cap,
-            space.euclid, which,
-        )  # fmt: skip
         order = np.argsort(exact, axis=1, kind="stable")
         return Neighbours(np.take_along_axis(exact, order, axis=1), np.take_along_axis(which, order, axis=1))
 

@@ -24,6 +24,8 @@ from dalenius.risk.distance.space import Space
 from dalenius.risk.membership.curve import Curve
 from dalenius.risk.sampling import SEED
 
+SIDES = (True, False)
+TIED, TYPICAL, TINY = 20, 4, 1e-12
 Release = Callable[[Table, Seed], Table]
 """A way to protect a file: a method, a candidate, or any function from a table and a seed to a table."""
 
@@ -156,7 +158,7 @@ def _closeness(people: Table, made: Table) -> AnyArray:
 def likelihood_ratios(statistic: AnyArray, included: AnyArray, observed: AnyArray | None = None) -> AnyArray:
     """Log likelihood ratio of "in" against "out" for each run and candidate, both normal, fitted on the other runs.
 
-    Few runs make a candidate's own spread uncertain, so it is shrunk towards the spread over all candidates. With
+    Few runs leave a candidate's own spread and shift uncertain, so both are drawn towards those of all candidates. With
     ``observed`` it is the ratio of one more run, of which nobody knows who was in it, fitted on all runs.
 
     Examples
@@ -166,30 +168,60 @@ def likelihood_ratios(statistic: AnyArray, included: AnyArray, observed: AnyArra
     >>> (likelihood_ratios(known, who, np.array([3.0, 0.0])) > 0).tolist()
     [True, False]
     """
-    pooled = {side: _pooled_sd(statistic, included == side) for side in (True, False)}
+    spread = _spreads(statistic, included)
     if observed is not None:
-        return _ratios(observed, statistic, included, pooled, np.ones(len(statistic), bool))
+        return _ratios(observed, statistic, included, spread)
     runs = np.arange(len(statistic))
-    return np.array([_ratios(statistic[run], statistic, included, pooled, runs != run) for run in runs])
+    others = [(statistic[runs != run], included[runs != run]) for run in runs]
+    return np.array([_ratios(statistic[run], *others[run], spread) for run in runs])
 
 
 def _ratios(
-    observed: AnyArray, statistic: AnyArray, included: AnyArray, pooled: dict[bool, AnyArray], used: AnyArray
+    observed: AnyArray, statistic: AnyArray, included: AnyArray, spread: dict[bool, AnyArray]
 ) -> AnyArray:
-    logs = {}
-    for side in (True, False):
-        inside = (included == side) & used[:, None]
-        count = np.maximum(inside.sum(axis=0), 1)
-        mean = np.where(inside, statistic, 0).sum(axis=0) / count
-        sd = pooled[side]
-        logs[side] = -0.5 * ((observed - mean) / sd) ** 2 - np.log(sd)
-    return logs[True] - logs[False]
+    count, mean, _ = _moments(statistic, included)
+    doubt = {side: spread[side] ** 2 / count[side] for side in SIDES}
+    both = doubt[True] + doubt[False]
+    # In units of his spread each candidate's shift is the common one and a part of his own, as large as the data say.
+    unit = np.sqrt((spread[True] ** 2 + spread[False] ** 2) / 2)
+    shift, error = (mean[True] - mean[False]) / unit, both / unit**2
+    common = np.average(shift, weights=1 / error)
+    own = max(float(np.average((shift - common) ** 2 - error, weights=1 / error)), 0.0)
+    change = (1 - own / (own + error)) * (common - shift) * unit
+    centre = {
+        True: mean[True] + doubt[True] / both * change,
+        False: mean[False] - doubt[False] / both * change,
+    }
+    logs = {
+        side: -0.5 * ((observed - centre[side]) / spread[side]) ** 2 - np.log(spread[side]) for side in SIDES
+    }
+    ratios: AnyArray = logs[True] - logs[False]
+    return ratios
 
 
-def _pooled_sd(statistic: AnyArray, inside: AnyArray) -> AnyArray:
-    count = np.maximum(inside.sum(axis=0), 1)
-    mean = np.where(inside, statistic, 0).sum(axis=0) / count
-    squares = np.where(inside, (statistic - mean) ** 2, 0).sum(axis=0)
-    overall = squares.sum() / max(inside.sum() - inside.shape[1], 1)
-    shrunk: AnyArray = np.sqrt((squares + 4 * overall) / (count + 4)) + 1e-3
-    return shrunk
+def _spreads(statistic: AnyArray, included: AnyArray) -> dict[bool, AnyArray]:
+    """Spread of each candidate's statistic, in and out: his own, drawn towards what both sides say of him.
+
+    That in turn is drawn towards the typical one. ``TIED`` and ``TYPICAL`` count as so many runs more.
+    """
+    count, _, squares = _moments(statistic, included)
+    usual = {side: max(squares[side].sum() / max((count[side] - 1).sum(), 1), TINY) for side in SIDES}
+    runs = count[True] + count[False] - 2
+    his = (sum(squares[side] / usual[side] for side in SIDES) + TYPICAL) / (runs + TYPICAL)
+    return {
+        side: np.sqrt((squares[side] + TIED * usual[side] * his) / (count[side] - 1 + TIED)) + 1e-3
+        for side in SIDES
+    }
+
+
+def _moments(
+    statistic: AnyArray, included: AnyArray
+) -> tuple[dict[bool, AnyArray], dict[bool, AnyArray], dict[bool, AnyArray]]:
+    """Number of runs, mean and sum of squares around it, of the runs with and without each candidate."""
+    count, mean, squares = {}, {}, {}
+    for side in SIDES:
+        there = included == side
+        count[side] = np.maximum(there.sum(axis=0), 1)
+        mean[side] = np.where(there, statistic, 0).sum(axis=0) / count[side]
+        squares[side] = np.where(there, (statistic - mean[side]) ** 2, 0).sum(axis=0)
+    return count, mean, squares

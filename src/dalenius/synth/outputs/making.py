@@ -67,12 +67,13 @@ class MadeFromOutputs:
 
     def report(self) -> pl.DataFrame:
         """Every target, what the file gives, and the difference."""
-        lines: list[tuple[str, float, float, float]] = []
+        lines: list[tuple[str, str, float, float, float]] = []
         for target in self.targets:
             name = f"{type(target).__name__} {' × '.join(target.columns)}"
             goal, got = target.reference(self.meta), target.compute(self.codes, self.meta)
-            lines += [(name, float(a), float(b), float(abs(a - b))) for a, b in zip(goal, got, strict=True)]
-        return pl.DataFrame(lines, schema=["target", "published", "file", "off by"], orient="row")
+            figures = zip(target.labels(self.meta), goal, got, strict=True)
+            lines += [(name, said, float(a), float(b), float(abs(a - b))) for said, a, b in figures]
+        return pl.DataFrame(lines, schema=["target", "figure", "published", "file", "off by"], orient="row")
 
     def mean_errors(self) -> dict[str, float]:
         """Mean absolute difference of every target."""

@@ -50,7 +50,7 @@ def tcap(
     tau
         Share the commonest value must have among released rows with the same keys.
     most
-        Look only at records of the source whose keys at most so many others have.
+        Look only at records of the source whose keys at most so many records have: 1 for those who are alone.
 
     Examples
     --------

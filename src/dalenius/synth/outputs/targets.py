@@ -105,6 +105,11 @@ class CrossTab:
         """What is to be reached."""
         return self.table(meta).ravel() / meta.rows
 
+    def labels(self, meta: Metadata) -> list[str]:
+        """What each figure is, in words."""
+        first, second = (meta.variables[meta.at(name)].values for name in self.columns)
+        return [f"{self.first} = {a}, {self.second} = {b}" for a in first for b in second]
+
     def loss(self, codes: Ints, meta: Metadata) -> float:
         """Mean squared difference over all cells."""
         return float(((self.compute(codes, meta) - self.reference(meta)) ** 2).mean())
@@ -169,6 +174,10 @@ class Regression:
         """What is to be reached."""
         return self.terms(meta)[2]
 
+    def labels(self, meta: Metadata) -> list[str]:
+        """What each figure is, in words."""
+        return [term if isinstance(term, str) else f"{term[0]} = {term[1]}" for term in self.coefs]
+
     def loss(self, codes: Ints, meta: Metadata) -> float:
         """Mean squared difference of the coefficients, a penalty for those that cannot be estimated."""
         gap = (self.compute(codes, meta) - self.reference(meta)) ** 2
@@ -202,6 +211,10 @@ class Grouped:
     def reference(self, meta: Metadata) -> Floats:
         """What is to be reached."""
         return np.array(list(self.values.values()), np.float64)
+
+    def labels(self, meta: Metadata) -> list[str]:
+        """What each figure is, in words."""
+        return [f"{self.by} = {value}" for value in self.values]
 
     def loss(self, codes: Ints, meta: Metadata) -> float:
         """Mean squared relative difference."""

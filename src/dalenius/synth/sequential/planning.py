@@ -135,7 +135,9 @@ def _recipe(
     tuning = replace(_tuning(options), **dict(options.tuning.get(name, {})))
     earlier = {other: i for i, other in enumerate(visit[:place])}
     wanted = options.predictors.get(name)
-    use = tuple(earlier[n] for n in (earlier if wanted is None else wanted) if n in earlier)
+    # a tree splits on texts that occur once until each leaf is a person
+    usable = [n for n in earlier if not is_free_text(table[n])] if wanted is None else wanted
+    use = tuple(earlier[n] for n in usable if n in earlier)
     strata = tuple(earlier[n] for n in options.strata if n in earlier)
     nested_in = _nested_in(options, table, name, earlier, rules)
     if nested_in:

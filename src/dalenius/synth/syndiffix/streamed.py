@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dalenius.core.errors import DataError, names
-from dalenius.counts.batches import Stream
+from dalenius.counts.batches import Passed
 from dalenius.counts.keys import fill, product, unravel
 from dalenius.counts.survey import Survey, survey
 from dalenius.data.vector import IntArray
@@ -32,26 +32,10 @@ GROUPS = 1 << 25
 
 
 @dataclass(eq=False)
-class CutStream:
+class CutStream(Passed):
     """A stream whose numbers are cut to a width."""
 
-    stream: Stream
     widths: Mapping[str, float]
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Names and types."""
-        return self.stream.schema
-
-    @property
-    def decimal(self) -> str | None:
-        """Decimal mark of text."""
-        return self.stream.decimal
-
-    @property
-    def where(self) -> str:
-        """What messages call the source."""
-        return self.stream.where
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """These columns of all rows, in order."""

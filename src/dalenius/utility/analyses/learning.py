@@ -7,7 +7,9 @@ SynDiffix paper).
 
 from __future__ import annotations
 
+import hashlib
 import warnings
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -29,6 +31,8 @@ LEARNERS: tuple[Learner, ...] = ("linear", "tree", "boosting")
 TARGETS = 3
 ROWS = 10_000
 FEW_LEVELS = 12
+KEPT = 64
+"""Predictions that are kept: those of the original are needed again for the next file."""
 
 
 def learning_table(
@@ -51,31 +55,44 @@ def learning_table(
     >>> learning_table(Pair(data, data), ["b"], learners=["tree"])["penalty"].to_list()
     [0.0]
     """
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 (loaded when asked for)
+
     for learner in learners:
         one_of("learner", learner, LEARNERS)
     train, test = real_rows(pair, seed)
     other = _sample(pair.protected, ROWS, seed, "protected")
     rows = []
-    for target in targets if targets is not None else default_targets(pair):
-        others = sorted(name for name in pair.columns if name != target)
-        for learner in learners:
-            real = _predict(pair, train, test, target, others, learner)
-            if real is None:
-                continue
-            made = _predict(pair, other, test, target, others, learner)
-            number = pair.original[target].is_number
-            truth = _response(pair, test, target)
-            found = (real, _guess(pair, other, test, target) if made is None else made)
-            for group, chosen in _groups(test, subgroup):
-                scores = [_score(truth[chosen], one[chosen], number) for one in found]
-                rows.append(
-                    {"target": target, "learner": learner, "group": group, "rows": int(chosen.sum()),
-                     "original": scores[0], "protected": scores[1], "penalty": _penalty(*scores)}
-                )  # fmt: skip
+    with threadpool_limits(1):
+        for target in targets if targets is not None else default_targets(pair):
+            for learner in learners:
+                rows += _scores(pair, (train, other, test), target, learner, subgroup)
     schema = {"target": pl.String, "learner": pl.String, "group": pl.String, "rows": pl.Int64}
     return pl.DataFrame(
         rows, schema=schema | {"original": pl.Float64, "protected": pl.Float64, "penalty": pl.Float64}
     )
+
+
+def _scores(
+    pair: Pair, files: tuple[Table, Table, Table], target: str, learner: Learner, subgroup: str | None
+) -> list[dict[str, Any]]:
+    """Scores of one learner on one target, overall and by group; none where the original tells nothing."""
+    train, other, test = files
+    others = sorted(name for name in pair.columns if name != target)
+    real = _predict(pair, train, test, target, others, learner)
+    if real is None:
+        return []
+    made = _predict(pair, other, test, target, others, learner)
+    number = pair.original[target].is_number
+    truth = _response(pair, test, target)
+    guesses = (real, _guess(pair, other, test, target) if made is None else made)
+    rows = []
+    for group, chosen in _groups(test, subgroup):
+        scores = [_score(truth[chosen], one[chosen], number) for one in guesses]
+        rows.append(
+            {"target": target, "learner": learner, "group": group, "rows": int(chosen.sum()),
+             "original": scores[0], "protected": scores[1], "penalty": _penalty(*scores)}
+        )  # fmt: skip
+    return rows
 
 
 def default_targets(pair: Pair) -> list[str]:
@@ -140,18 +157,31 @@ def _predict(
     pair: Pair, train: Table, test: Table, target: str, others: Sequence[str], learner: Learner
 ) -> AnyArray | None:
     """Prediction for the test rows; None where there is nothing to learn."""
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 (loaded when asked for)
-
     number = pair.original[target].is_number
     y = _response(pair, train, target)
     known = np.isfinite(y) if number else y >= 0
     if known.sum() < 10 or len(np.unique(y[known])) < 2:
         return None
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a learner that stopped early is still a learner
-        model = _model(learner, number)
-        model.fit(_matrix(pair, train, others)[known], y[known])
-        return np.asarray(model.predict(_matrix(pair, test, others)))
+    return _learnt(
+        learner, number, _matrix(pair, train, others)[known], y[known], _matrix(pair, test, others)
+    )
+
+
+_KEPT: OrderedDict[bytes, AnyArray] = OrderedDict()
+
+
+def _learnt(learner: Learner, number: bool, x: AnyArray, y: AnyArray, test: AnyArray) -> AnyArray:
+    """What a learner says of the test rows; kept, because files that are compared have the same original."""
+    shape = f"{learner} {number} {x.shape} {y.dtype}".encode()
+    parts = (shape, *(np.ascontiguousarray(array).tobytes() for array in (x, y, test)))
+    key = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
+    if key not in _KEPT:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a learner that stopped early is still a learner
+            _KEPT[key] = np.asarray(_model(learner, number).fit(x, y).predict(test))
+        while len(_KEPT) > KEPT:
+            _KEPT.popitem(last=False)
+    return _KEPT[key]
 
 
 def _guess(pair: Pair, train: Table, test: Table, target: str) -> AnyArray:

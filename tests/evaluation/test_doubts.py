@@ -1,0 +1,193 @@
+"""What no figure looks at stands against every figure: names, own words, new columns, and strangers who are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dalenius import Column, Kind, Pair, Schema
+from dalenius.core.errors import DataError
+from dalenius.data import Table, examples
+from dalenius.evaluation import compare, evaluate
+from dalenius.evaluation.doubts import doubts
+from dalenius.release import read_plan, run_plan
+from dalenius.release.jobs import source
+from dalenius.release.strangers import check_strangers
+from dalenius.report.words import comparison_story
+from dalenius.risk.distance.own_rows import OWN, told_by_nearest
+from dalenius.synth import Candidate
+from tests.release.conftest import PLAN, invoke, make_plan
+
+COLUMNS = ["region", "sex", "age", "marital", "education", "health", "diagnosis", "bmi", "income"]
+ROWS = 500
+ALL = examples.survey(2 * ROWS, seed=11).with_columns(
+    pl.Series("name", [f"Ann{i} Smith{i * 7 % 1001}" for i in range(2 * ROWS)]),
+    pl.Series("remark", [f"her aunt told {i * 7919 % 997} of {i}" for i in range(2 * ROWS)]),
+)
+ALL = ALL.select(["person_id", "name", *COLUMNS, "remark"])
+PEOPLE, OTHERS = ALL[:ROWS], ALL[ROWS:]
+SCHEMA = Schema.infer(PEOPLE).replace_columns(Column("remark", Kind.TEXT))
+MADE = examples.survey(ROWS, seed=12).select(COLUMNS)
+ASKED = {"keys": ["region", "sex", "age"], "targets": ["diagnosis"], "measures": ["identical-matches", "dcr"]}
+
+
+def story(file: pl.DataFrame):
+    found = compare(PEOPLE, {"file": file, "made": MADE}, SCHEMA, holdout=OTHERS, **ASKED)
+    return found, comparison_story(found)
+
+
+HOSTILE = {
+    "identifiers": (MADE.with_columns(PEOPLE["person_id"], PEOPLE["name"]), "'person_id'"),
+    "names elsewhere": (MADE.with_columns(region=PEOPLE["name"]), "'region' of the protected file holds values of"),
+    "names in a new column": (MADE.with_columns(who=PEOPLE["name"].shuffle(seed=1)), "'who'"),
+    "numbers in a new column": (MADE.with_columns(who=PEOPLE["person_id"].shuffle(seed=1)), "'who'"),
+    "own words": (MADE.with_columns(PEOPLE["remark"].shuffle(seed=1)), "texts that fewer than 3 units"),
+    "one text": (MADE.with_columns(remark=pl.Series([None] * 499 + [PEOPLE["remark"][7]])), "fewer than 3 units"),
+    "columns renamed": (MADE.with_columns(PEOPLE["income"].alias("z")), "row by row ('z')"),
+    "columns recoded": (MADE.with_columns((PEOPLE["age"] * 12).alias("z")), "row by row ('z')"),
+    "an unknown column": (MADE.with_columns(PEOPLE["income"].shuffle(seed=1).alias("z")), "has not ('z')"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_no_figure_looks_at_keeps_a_file_off_the_short_list(name):
+    file, said = HOSTILE[name]
+    found, told = story(file)
+    assert not any(r.trusted for r in found["file"].family("risk"))
+    assert any(said in line and "'file' is not on the short list" in line for line in told.refused)
+    assert found["made"]["dcr"].trusted, "the file beside it is judged as ever"
+    assert not any(str(value) in " ".join(told.refused) for value in (PEOPLE["name"][7], PEOPLE["remark"][7]))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        MADE.with_columns(number=pl.Series(np.arange(ROWS) + 1)),
+        MADE.with_columns(kind=pl.lit("synthetic")),
+        MADE.with_columns(remark=pl.Series([f"made up {i}" for i in range(ROWS)])),
+        MADE.with_columns(person_id=pl.Series(np.arange(ROWS) + 1)),
+    ],
+    ids=["row numbers", "a label", "texts made up", "people numbered anew"],
+)
+def test_what_tells_nothing_is_no_leftover(file):
+    assert Pair(PEOPLE, file, OTHERS, schema=SCHEMA).leftovers == []
+
+
+def test_the_first_screen_of_one_file_says_so():
+    file, _ = HOSTILE["identifiers"]
+    found = compare(PEOPLE, {"file": file}, SCHEMA, holdout=OTHERS, **ASKED)
+    assert comparison_story(found).likely[0].startswith("This cannot be told: Column 'person_id'")
+
+
+PLAIN_PEOPLE, PLAIN_OTHERS = PEOPLE.select(COLUMNS), OTHERS.select(COLUMNS)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3, 0.2])
+def test_a_holdout_of_lines_of_the_file_is_no_yardstick(share):
+    some = round(share * ROWS)
+    held = pl.concat([MADE.sample(some, seed=1), PLAIN_OTHERS[some:]])
+    found = evaluate(PLAIN_PEOPLE, MADE, holdout=held, measures=["near-copies", "dcr"])
+    assert "of the people of the holdout are in the protected file whole" in found["dcr"].doubt
+    assert not found["dcr"].trusted
+    assert doubts(Pair(PLAIN_PEOPLE, MADE, PLAIN_OTHERS)) == []
+
+
+def test_a_holdout_made_like_the_file_is_no_yardstick():
+    schema = Schema.infer(PLAIN_PEOPLE)
+    made, held = (
+        Candidate("cart", {"minbucket": least}).make(Table.from_frame(PLAIN_PEOPLE, schema), seed=0).table
+        for least in (4, 5)
+    )
+    assert any("nearer to the protected file" in doubt for doubt in doubts(Pair(PLAIN_PEOPLE, made, held)))
+    assert doubts(Pair(PLAIN_PEOPLE, made, PLAIN_OTHERS)) == []
+
+
+def test_a_handful_of_strangers_is_no_yardstick():
+    found = evaluate(PLAIN_PEOPLE, MADE, holdout=PLAIN_OTHERS[:1], measures=["near-copies"])
+    assert not found["near-copies"].trusted
+    assert "Only 1 person is in the holdout" in found["near-copies"].doubt
+    assert doubts(Pair(PLAIN_PEOPLE, MADE, PLAIN_OTHERS[:30])) == []
+
+
+def test_a_file_in_other_words_cannot_be_judged():
+    """Every category renamed: a copy in which no measure finds anybody."""
+    words = [c for c in COLUMNS if PLAIN_PEOPLE[c].dtype == pl.String]
+    told = [pl.col(c).map_elements(lambda v: f"<{v}>", return_dtype=pl.String) for c in words]
+    found = evaluate(
+        PLAIN_PEOPLE, PLAIN_PEOPLE.with_columns(told), holdout=PLAIN_OTHERS, measures=["identical-matches"]
+    )
+    assert "hardly any of the original's categories" in found["identical-matches"].doubt
+    assert doubts(Pair(PLAIN_PEOPLE, MADE.with_columns(told[:1]), PLAIN_OTHERS)) == []
+
+
+def panel(waves: int, people: int = 250) -> pl.DataFrame:
+    """People with several near-equal rows and nothing that says whose they are."""
+    rng, base = np.random.default_rng(1), examples.survey(people, seed=22).select(COLUMNS)
+    rows = [
+        base.with_columns(
+            pl.col("age") + wave // 2,
+            (pl.col("bmi") + pl.Series(rng.normal(0, 0.4, people))).round(1),
+            pl.col("income") + pl.Series(rng.integers(0, 6, people) * 1000),
+        )
+        for wave in range(waves)
+    ]
+    return pl.concat(rows).sample(people * waves, shuffle=True, seed=1)
+
+
+@pytest.mark.parametrize("waves", [2, 10])
+def test_a_panel_without_a_number_of_the_person_is_not_released(waves, tmp_path):
+    file = panel(waves)
+    file.write_csv(tmp_path / "people.csv")
+    head, _, _ = PLAN.replace("schema: schema.yaml\n", "").partition("candidates:")
+    (tmp_path / "plan.yaml").write_text(f"{head}candidates:\n  independent: {{}}\n")
+    done = invoke("release", str(tmp_path / "plan.yaml"))
+    assert done.exit_code == 2
+    assert "the same people seem to have several rows" in done.stderr
+    assert "role entity" in done.stderr
+
+
+def test_rows_whose_owner_is_known_are_not_asked_about():
+    file = panel(4).with_columns(pl.Series("number", [f"n{i}" for i in range(1000)]))
+    schema = Schema.infer(file).with_roles(entity="number")
+    first, rest = file[:800], file[800:]
+    assert told_by_nearest(Pair(first, first, rest)) < OWN
+    assert told_by_nearest(Pair(first, first, rest, schema=schema)) == 1.0
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.9, 0.98])
+def test_strangers_whose_columns_go_together_are_strangers(factor):
+    """Also where every column tells every other one."""
+    rng = np.random.default_rng(3)
+    common = rng.normal(size=1000)
+    file = pl.DataFrame(
+        {c: factor * common + (1 - factor**2) ** 0.5 * rng.normal(size=1000) for c in "abcdefgh"}
+    )
+    assert told_by_nearest(Pair(file[:800], file[:800], file[800:])) > OWN
+
+
+def test_strangers_of_few_kinds_are_strangers():
+    rng = np.random.default_rng(4)
+    file = Table.from_frame({c: rng.integers(0, 2, 1000).astype(str) for c in "abcdefgh"})
+    check_strangers(file.take(np.arange(800)), file.take(np.arange(800, 1000)))
+
+
+def test_a_panel_stops_the_check_of_strangers():
+    file = Table.from_frame(panel(4))
+    with pytest.raises(DataError, match="several rows"):
+        check_strangers(file.take(np.arange(800)), file.take(np.arange(800, 1000)))
+
+
+def test_a_file_with_a_doubt_is_refused_whatever_the_policy_says(tmp_path):
+    """The one line of the policy is about usefulness alone; the holdout is the file that comes out."""
+    head = PLAN.partition("candidates:")[0].replace("holdout_share: 0.2", "holdout: held.csv")
+    text = head + 'candidates:\n  independent: {}\npolicy: ["mean S_pMSE <= 1000"]\noutput: out\n'
+    path = make_plan(tmp_path, 300, text)
+    (tmp_path / "held.csv").write_text((tmp_path / "people.csv").read_text())
+    plan = read_plan(path)
+    made = plan.candidates[0].make(source(plan)[0], seed=plan.seed)
+    made.table.to_frame().write_csv(tmp_path / "held.csv")
+    release = run_plan(read_plan(path))
+    assert release.chosen is None
+    assert "in the protected file whole" in release.judged[0].refusal
+    assert not release.judged[0].made_up
