@@ -70,6 +70,7 @@ class Watched:
         package = pytest.importorskip(
             "axe_playwright_python", reason="axe-playwright-python is not installed"
         )
+        self.page.wait_for_load_state()
         self.page.evaluate((Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
         found = self.page.evaluate(
             "within => axe.run(within).then("
@@ -79,7 +80,8 @@ class Watched:
         return [f"{name}: {where}" for name, impact, where in found if impact in ("serious", "critical")]
 
     def fits(self) -> bool:
-        """Whether nothing is wider than the window."""
+        """Whether nothing is wider than the window, once its style sheet is there as well."""
+        self.page.wait_for_load_state()
         return bool(self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
