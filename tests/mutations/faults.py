@@ -720,8 +720,8 @@ FAULTS = [
     Fault("counts/strangers.py", "MOST = 0.05", "MOST = 0.5", "tests/risk/test_strangers.py -k many_people"),
     Fault(
         "counts/measure.py",
-        "return doubted(found, doubt)",
-        "return doubted(found, '')",
+        "return doubted(result, doubt)",
+        "return doubted(result, '')",
         "tests/risk/test_strangers.py -k not_trusted",
     ),
     Fault("data/rare.py", "AGAIN = 1 / 3", "AGAIN = 0.0", "tests/exit/test_numbers.py -k somebodys"),

@@ -111,20 +111,20 @@ def benchmark_folder(
     given = parse(options, {name: RELATIONAL[name] for name in names})
     base = load_database(path, schema, terminal)
     with terminal.progress("trying") as tell:
-        found = benchmark_databases(
+        evaluation = benchmark_databases(
             base, {name: given.get(name, {}) for name in names}, replicates=replicates, holdout_share=holdout_share,
             measures=measures, seed=seed, progress=tell,
         )  # fmt: skip
     grid = grid_of("method", "table", "measure", "mean", "range", "yardstick")
-    for row in found.table.iter_rows(named=True):
+    for row in evaluation.table.iter_rows(named=True):
         span = f"{row['low']:.4g} to {row['high']:.4g}"
         grid.add_row(
             row["method"], row["table"], row["measure"], f"{row['mean']:.4g}", span, row["yardstick"]
         )
     terminal.say(grid)
-    for name, why in found.failed.items():
+    for name, why in evaluation.failed.items():
         terminal.note(f"{name} made nothing: {why}")
-    terminal.emit({"figures": found.table.to_dicts(), "failed": dict(found.failed)})
+    terminal.emit({"figures": evaluation.table.to_dicts(), "failed": dict(evaluation.failed)})
 
 
 def evaluate_folders(
@@ -140,20 +140,22 @@ def evaluate_folders(
     other = Database.read(Path(protected[0].rpartition("=")[2]), orphans="keep")
     third = None if holdout is None else Database.read(holdout, orphans="keep")
     with terminal.progress("measuring") as tell:
-        found = evaluate_databases(base, other, third, measures=measures, threshold=threshold, progress=tell)
+        evaluation = evaluate_databases(
+            base, other, third, measures=measures, threshold=threshold, progress=tell
+        )
     grid = grid_of("table", "measure", "value", "yardstick")
-    for row in found.table.iter_rows(named=True):
+    for row in evaluation.table.iter_rows(named=True):
         grid.add_row(
             row["table"], row["measure"], f"{row['value']:.4g} {row['unit']}".strip(), row["yardstick"]
         )
     terminal.say(grid)
-    for name, why in found.skipped.items():
+    for name, why in evaluation.skipped.items():
         terminal.note(f"{name}: not measured, {why}")
-    for link, fault in found.torn.items():
+    for link, fault in evaluation.torn.items():
         terminal.note(f"{link}: {fault}")
     if report is not None:
         from dalenius.report.databases import write_database_report  # noqa: PLC0415
 
-        write_database_report(found, report)
+        write_database_report(evaluation, report)
         terminal.note(f"report written to {report}")
-    terminal.emit(found.to_dict())
+    terminal.emit(evaluation.to_dict())

@@ -59,18 +59,18 @@ def audit(
     candidate.check()
     table = load(data, schema, terminal, reading).table
     with terminal.progress("synthesizing") as show:
-        found = shadow_audit(
+        audited = shadow_audit(
             table, candidate, runs=runs, candidates=candidates, seed=seed,
             progress=lambda done, every: show(f"{done} of {every} syntheses"),
         )  # fmt: skip
         known, wanted = listed(keys), listed(targets)
         control = train_control_risk(table, candidate, known, wanted, seed=seed) if known and wanted else None
-    result = found.result()
+    result = audited.result()
     terminal.say(result.sentence)
     if control is not None:
         terminal.say(shown_table(control))
     terminal.emit(result.to_dict() | ({} if control is None else {"control": control.to_dicts()}))
     if exposed is not None:
         with replacing(exposed) as temporary:
-            found.exposure().write_csv(temporary)
+            audited.exposure().write_csv(temporary)
         terminal.note(f"row numbers and exposure written to {exposed}: confidential")

@@ -143,17 +143,17 @@ def _through(recipe: Path, original: Table, held: dict[str, Any], seed: int) -> 
 
 def _named(items: list[str]) -> dict[str, list[Path]]:
     """Files by name; a name given several times has replicates, a file name on its own must be unique."""
-    found: dict[str, list[Path]] = {}
+    files: dict[str, list[Path]] = {}
     for item in items:
         name, equals, path = item.partition("=")
         if equals and not Path(item).exists():
-            found.setdefault(name, []).append(Path(path))
+            files.setdefault(name, []).append(Path(path))
             continue
         label = Path(item).stem
-        if label in found:
+        if label in files:
             raise OptionError(f"two protected files are called {label!r}; write NAME=FILE to tell them apart")
-        found[label] = [Path(item)]
-    return found
+        files[label] = [Path(item)]
+    return files
 
 
 def _show_one(evaluation: Evaluation, terminal: Terminal) -> None:

@@ -88,11 +88,11 @@ def fit(
         _alone(known, few, level, terminal)
         return
     files = [load_like(path, first, terminal, reading).table for path in protected]
-    found = fit_synthetic(
+    fitted = fit_synthetic(
         formula, files, rows=first.rows, proper=proper, kept=listed(kept) or (), schema=first.schema, like=first,
         replicated=replicated, **chosen,
     )  # fmt: skip
-    _beside(found, known, few, population=population, rule=rule, level=level, chart=chart, terminal=terminal)
+    _beside(fitted, known, few, population=population, rule=rule, level=level, chart=chart, terminal=terminal)
 
 
 def _told(table: Table) -> str:
@@ -124,14 +124,14 @@ def _alone(known: Fit, few: Sequence[bool], level: float, terminal: Terminal) ->
 
 
 def _beside(
-    found: SyntheticFit, known: Fit, few: Sequence[bool], *, population: bool, rule: Any, level: float,
+    fitted: SyntheticFit, known: Fit, few: Sequence[bool], *, population: bool, rule: Any, level: float,
     chart: Path | None, terminal: Terminal,
 ) -> None:  # fmt: skip
-    result = found.compare(known, population=population, level=level)
+    result = fitted.compare(known, population=population, level=level)
     assert result.table is not None
     table = result.table
     if rule is not None:  # otherwise the errors of the synthetic estimates rest on the original's
-        own = found.summary(population, rule, level)
+        own = fitted.summary(population, rule, level)
         table = table.with_columns(
             own["estimate"].alias("synthetic"), own["se"].alias("synthetic_se"), own["low"], own["high"]
         )
@@ -142,14 +142,14 @@ def _beside(
         "synthetic": "synthetic", "low": "from ", "high": "to ", "overlap": "overlap",
     }  # fmt: skip
     terminal.say(shown_table(shown.select(pl.col(a).alias(b) for a, b in columns.items()), "–"))
-    used = rule or found.rule(population)
+    used = rule or fitted.rule(population)
     terminal.say(result.sentence)
-    terminal.note(f"{counted(len(found.fits), 'synthetic file')}, rule {used}: {RULES.get(used, '')}")
-    for why in _warnings(found, used):
+    terminal.note(f"{counted(len(fitted.fits), 'synthetic file')}, rule {used}: {RULES.get(used, '')}")
+    for why in _warnings(fitted, used):
         terminal.note(why)
     terminal.emit(
         {
-            "rule": used, "files": len(found.fits), "overlap": result.value, "sentence": result.sentence,
+            "rule": used, "files": len(fitted.fits), "overlap": result.value, "sentence": result.sentence,
             "values": dict(result.values), "coefficients": shown.to_dicts(),
         }
     )  # fmt: skip
@@ -158,9 +158,9 @@ def _beside(
         write_chart(coefficient_chart(kept), chart, terminal)
 
 
-def _warnings(found: SyntheticFit, used: Any) -> list[str]:
+def _warnings(fitted: SyntheticFit, used: Any) -> list[str]:
     """What a reader of the intervals must know."""
-    done = found.combined(rule=used)
+    done = fitted.combined(rule=used)
     notes = []
     if done.negative.any():
         notes.append(

@@ -43,16 +43,16 @@ def schema(
         terminal.say(f"{data} follows {check}")
         terminal.emit({"data": str(data), "schema": str(check), "faults": []})
         return
-    found = load(data, None, terminal, reading).table.schema
+    inferred = load(data, None, terminal, reading).table.schema
     grid = grid_of("column", "kind", "role", "why")
-    for column in found:
+    for column in inferred:
         grid.add_row(column.name, column.kind.value, ", ".join(column.roles), column.note)
     terminal.say(grid)
-    text = found.to_yaml(output)
+    text = inferred.to_yaml(output)
     if output is not None:
         terminal.note(f"written to {output}; read it, correct it, and pass it with --schema")
     terminal.emit(
-        {"columns": [{"name": c.name, "kind": c.kind, "roles": c.roles, "why": c.note} for c in found]}
+        {"columns": [{"name": c.name, "kind": c.kind, "roles": c.roles, "why": c.note} for c in inferred]}
     )
     if output is None and not as_json and not quiet:
         terminal.note("write it to a file with --output schema.yaml")

@@ -268,9 +268,9 @@ def sample(
     with terminal.progress("drawing"):
         if on:
             seeds = [sequence(seed, "draw", copy) for copy in range(copies)]
-            found = [opened.conditioned(rows, **on, seed=one) for one in seeds]
-            terminal.note("; ".join(map(str, found)))
-            tables = [one.table for one in found]
+            samples = [opened.conditioned(rows, **on, seed=one) for one in seeds]
+            terminal.note("; ".join(map(str, samples)))
+            tables = [one.table for one in samples]
         else:
             tables = [draw(opened, rows, seed, copy) for copy in range(copies)]
     _written(opened.method, tables, output, seed, terminal, {})

@@ -160,14 +160,14 @@ def baseline_fits() -> bool:
 @cache
 def sources(path: Path) -> frozenset[Path]:
     """Give a file and every file of the package that it imports from, near or far."""
-    found = {path}
+    files = {path}
     for module, names in IMPORTS.findall(path.read_text(encoding="utf-8")):
         folder = ROOT.joinpath(*module.split(".")[1:])
         near = [folder, *(folder / name for name in re.findall(r"\w+", names))]
         for file in (each.with_suffix(".py") for each in near):
             if file.is_file() and "_kernels" in str(file.relative_to(ROOT)):
-                found |= sources(file)
-    return frozenset(found)
+                files |= sources(file)
+    return frozenset(files)
 
 
 @cache

@@ -30,7 +30,7 @@ def drawable(part: Any) -> Any:
     {'title': 'a\\x1bb'}
     """
     if isinstance(part, str):
-        return UNDRAWABLE.sub(lambda found: f"\\x{ord(found[0]):02x}", part)
+        return UNDRAWABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", part)
     if isinstance(part, dict):
         return {drawable(key): drawable(value) for key, value in part.items()}
     return [drawable(value) for value in part] if isinstance(part, list) else part

@@ -65,9 +65,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return fmean(known) if len(known) == len(values) else None
 
 
-def _interval(first: Result, found: Sequence[float | None], spread: Spread, level: float) -> Interval | None:
-    values = [value for value in found if value is not None and isfinite(value)]
-    if len(values) < len(found):
+def _interval(
+    first: Result, measured: Sequence[float | None], spread: Spread, level: float
+) -> Interval | None:
+    values = [value for value in measured if value is not None and isfinite(value)]
+    if len(values) < len(measured):
         return None  # a file that could not be measured leaves nothing to say about the spread
     if spread == "range":
         return Interval(min(values), max(values), 1.0, "range over replicates")

@@ -232,8 +232,8 @@ class PolarsStream:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """These columns of all rows, in order."""
-        found = self.frame.select(list(columns)).collect_batches(chunk_size=self.rows)
-        for part in found:
+        batches = self.frame.select(list(columns)).collect_batches(chunk_size=self.rows)
+        for part in batches:
             arrow = part.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
             yield from arrow.to_batches()
 
@@ -329,19 +329,19 @@ def open_stream(path: str | Path) -> Stream:
     dalenius.core.errors.FileError: nowhere.parquet: no such file; check the name and the folder
     """
     spelled = str(path)
-    found = tuple([spelled] if Path(spelled).exists() else sorted(glob.glob(spelled)))
-    if not found:
+    paths = tuple([spelled] if Path(spelled).exists() else sorted(glob.glob(spelled)))
+    if not paths:
         raise FileError(f"{spelled}: no such file; check the name and the folder")
     ending = spelled.lower()
     if ending.endswith(PARQUET):
-        return ParquetStream(found)
-    if ending.endswith(CSV) and len(found) == 1:
-        return CsvStream(found[0])
+        return ParquetStream(paths)
+    if ending.endswith(CSV) and len(paths) == 1:
+        return CsvStream(paths[0])
     if ending.endswith(ARROW):
         from pyarrow import dataset  # noqa: PLC0415 (few calls read Arrow files)
 
         with _opening(spelled):
-            return ArrowStream(dataset.dataset(list(found), format="feather"), where=spelled)
+            return ArrowStream(dataset.dataset(list(paths), format="feather"), where=spelled)
     raise FileError(
         f"{spelled}: only Parquet, CSV and Arrow files are read as streams; read the file and use the table"
     )

@@ -55,16 +55,16 @@ def leftovers(original: Table, protected: Source, common: Table, texts: bool = T
     ["Column 'who' of the protected file holds values of 'name', which say who people in the data are: take it out."]
     """
     words = {name: _identifying(original, name, texts) for name in original.names}
-    told, found = [], set()
+    told, named = [], set()
     for name in (n for n in protected.names if n != OWNER):
         vector = common[name] if name in common else _read(protected, name, original)
         own = original.vectors.get(name)
         whose = [source for source, values in words.items() if _hit(vector, own, name == source, values)]
         if whose:
             told.append(_about(original, name, whose))
-            found.add(name)
+            named.add(name)
     # whose a row is stands beside the tables while they are measured, and never leaves
-    known = {*original.names, *found, OWNER}
+    known = {*original.names, *named, OWNER}
     new = [name for name in protected.names if name not in known]
     return told + _new_columns(original, protected, new)
 

@@ -50,12 +50,12 @@ class Measure(Generic[P]):
             raise DataError(f"{self.info.title} {needs(lacking)}; name them in the schema or in the call")
         read, told = self._read(pair)
         doubt = pair.for_rows()[0].doubt if self.info.family == "risk" else ""
-        found = self.function(read, *args, **options)
+        result = self.function(read, *args, **options)
         if self.info.family == "utility" and getattr(read, "designs", None) and not self.info.weighs:
             told = f"{told} {UNWEIGHTED}".strip()
         if told:
-            found = replace(found, sentence=f"{found.sentence} {told}")
-        return doubted(found, doubt).with_info(self.info, pair.threshold)
+            result = replace(result, sentence=f"{result.sentence} {told}")
+        return doubted(result, doubt).with_info(self.info, pair.threshold)
 
     def _read(self, pair: Pair) -> tuple[Pair, str]:
         """The pair that the measure reads, and a sentence about it."""

@@ -143,8 +143,8 @@ def _tally_dense(
         else:
             _kernels.tally(keys, lanes[0])
     cells = lanes[0] if len(lanes) == 1 else lanes.sum(axis=0)
-    found = _kernels.occupied(cells)
-    return found, cells[found].astype(np.int64) if weights is None else sums[found]
+    occupied = _kernels.occupied(cells)
+    return occupied, cells[occupied].astype(np.int64) if weights is None else sums[occupied]
 
 
 def check_weights(weights: AnyArray | None, rows: int, name: str = "weights") -> AnyArray | None:

@@ -353,7 +353,7 @@ class Pair:
             )
             for columns in new
         }
-        self._weighed |= {columns: found for columns, found in made.items() if len(columns) <= 2}
+        self._weighed |= {columns: weighed for columns, weighed in made.items() if len(columns) <= 2}
         return {columns: made.get(columns) or self._weighed[columns] for columns in wanted}
 
     def _weigh_file(
@@ -438,8 +438,8 @@ class Pair:
 
 def _designs(whole: Table, sources: Sequence[Source]) -> PairDesigns:
     """The designs of the files; that of the original may rest on columns that the others lack."""
-    found = [_design(whole.schema, source) for source in (Source(whole), *sources)]
-    return PairDesigns(*found)
+    designs = [_design(whole.schema, source) for source in (Source(whole), *sources)]
+    return PairDesigns(*designs)
 
 
 def _design(schema: Schema, source: Source) -> Design | None:

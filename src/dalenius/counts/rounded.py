@@ -72,8 +72,8 @@ def _cells(labels: Sequence[object], low: float, width: float) -> IntArray:
         [float(x) if isinstance(x, (int, float)) and np.isfinite(x) else np.nan for x in labels]
     )
     place = np.floor((values - low) / width + START)
-    found = np.isfinite(place)
+    placed = np.isfinite(place)
     codes = np.empty(len(labels), np.int64)
-    kinds, codes[found] = np.unique(place[found], return_inverse=True)
-    codes[~found] = len(kinds) + np.arange(np.count_nonzero(~found))
+    kinds, codes[placed] = np.unique(place[placed], return_inverse=True)
+    codes[~placed] = len(kinds) + np.arange(np.count_nonzero(~placed))
     return codes

@@ -46,7 +46,7 @@ def in_both(original: IntArray, holdout: IntArray) -> float:
     if not 0 < aside < total:
         return 0.0
     across = 2 * aside / total * (1 - aside / total)  # the chance that two rows are dealt to different files
-    found = 0.0
+    share = 0.0
     for most in SIZES:
         some = (both > 1) & (both <= most)
         size = both[some].astype(np.float64)
@@ -54,8 +54,8 @@ def in_both(original: IntArray, holdout: IntArray) -> float:
         crossed = (original[some].astype(np.float64) * holdout[some]).sum()
         more = crossed - across * pairs.sum()
         if more > 0 and _chance(crossed, size, across) < BY_CHANCE / len(SIZES):
-            found = max(found, float(more / (1 - across) / aside))
-    return min(found, 1.0)
+            share = max(share, float(more / (1 - across) / aside))
+    return min(share, 1.0)
 
 
 def _chance(crossed: float, size: np.ndarray[tuple[int], np.dtype[np.float64]], across: float) -> float:

@@ -161,8 +161,8 @@ class Tally:
             return
         self._empty()
         if product(sizes) > DENSE:
-            found, counts = self._occupied()
-            self.loose, self.waiting, self.narrow = [(found, counts)], len(counts), None
+            cells, counts = self._occupied()
+            self.loose, self.waiting, self.narrow = [(cells, counts)], len(counts), None
             self.sizes = sizes
             return
         grown = np.zeros(sizes, self.wide.dtype)
@@ -187,13 +187,13 @@ class Tally:
         self.loose.append(([unravel(keys, self.sizes, i) for i in range(len(codes))], counts))
         self.waiting += len(counts)
         if self.waiting > 2 * len(self.loose[0][1]) + DENSE:
-            found, total = self._occupied()
-            self.loose, self.waiting = [(found, total)], len(total)
+            cells, total = self._occupied()
+            self.loose, self.waiting = [(cells, total)], len(total)
 
     def _occupied(self) -> tuple[list[IntArray], AnyArray]:
         if self.narrow is not None:
-            found = np.flatnonzero(self.narrow if self.weighted else self.wide)
-            return [unravel(found, self.sizes, i) for i in range(len(self.sizes))], self.wide[found]
+            cells = np.flatnonzero(self.narrow if self.weighted else self.wide)
+            return [unravel(cells, self.sizes, i) for i in range(len(self.sizes))], self.wide[cells]
         codes = [np.concatenate([part[0][i] for part in self.loose]) for i in range(len(self.sizes))]
         keys, counts = tally(
             codes, self.sizes, len(codes[0]), np.concatenate([part[1] for part in self.loose])
@@ -244,9 +244,9 @@ class Coder:
         if column.type == pa.string_view():
             column = column.cast(pa.large_string())
         if pa.types.is_integer(column.type) and column.type != pa.uint64() and not column.null_count:
-            found = self._looked_up(column)
-            if found is not None:
-                return found
+            known = self._looked_up(column)
+            if known is not None:
+                return known
         try:
             return self._by_dictionary(column.dictionary_encode(null_encoding="encode"))
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
@@ -268,11 +268,11 @@ class Coder:
         """Codes of distinct values; what is new is added."""
         if self.values is None:
             self.values = values.slice(0, 0)
-        found = pc.index_in(values, value_set=self.values)
-        if found.null_count:
-            self.values = pa.concat_arrays([self.values, values.filter(found.is_null())])
-            found = pc.index_in(values, value_set=self.values)
-        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+        places = pc.index_in(values, value_set=self.values)
+        if places.null_count:
+            self.values = pa.concat_arrays([self.values, values.filter(places.is_null())])
+            places = pc.index_in(values, value_set=self.values)
+        return np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int32)
 
     def _looked_up(self, column: pa.Array) -> IntArray | None:
         """Codes of whole numbers that lie close together; None when they do not."""

@@ -158,8 +158,8 @@ def survey(
         else _sampled(name, drawn, known.get(name), stream)
         for name, coder in coders.items()
     }
-    found = tuple(values[name].column for name in names)
-    full = Schema(found) if schema is None else schema.select(names).replace_columns(*found)
+    surveyed = tuple(values[name].column for name in names)
+    full = Schema(surveyed) if schema is None else schema.select(names).replace_columns(*surveyed)
     return Survey(stream, rows, values, full)
 
 

@@ -72,13 +72,13 @@ def _together(pair: Pair, columns: Sequence[str]) -> list[str]:
     best: list[str] = []
     kinds = 0
     for start in alone:
-        found = [start]
+        together = [start]
         for name in alone:
-            if name != start and _held(pair, [*found, name]):
-                found.append(name)
-        groups = len(alike_rows(pair, found))
-        if len(found) > 1 and groups > kinds and not _by_chance(pair, found):
-            best, kinds = found, groups
+            if name != start and _held(pair, [*together, name]):
+                together.append(name)
+        groups = len(alike_rows(pair, together))
+        if len(together) > 1 and groups > kinds and not _by_chance(pair, together):
+            best, kinds = together, groups
     return [name for name in columns if name in best]
 
 

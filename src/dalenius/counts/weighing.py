@@ -156,5 +156,5 @@ def _added(
         keys = buffer[: rows - begin]
         fill(keys, codes, sizes, begin)
         _kernels.add_weights(keys, weights[begin : begin + len(keys)], sums)
-    found = np.flatnonzero(sums[:, 0]).astype(np.int64)
-    return found, sums[found, 0], sums[found, 1]
+    cells = np.flatnonzero(sums[:, 0]).astype(np.int64)
+    return cells, sums[cells, 0], sums[cells, 1]

@@ -80,8 +80,8 @@ def declared_origin(origin: Origin, schema: Schema) -> Origin:
 
     kinds = {c.name: dtypes.get(c.kind, "object") for c in schema if c.kind is not Kind.ORDERED}
     texts = {c.name for c in schema if c.kind is Kind.DATETIME and c.format is not None}
-    found = {name: "object" if name in texts else dtype for name, dtype in kinds.items()}
-    return replace(plain, dtypes={name: pd.Series([], dtype=dtype).dtype for name, dtype in found.items()})
+    read = {name: "object" if name in texts else dtype for name, dtype in kinds.items()}
+    return replace(plain, dtypes={name: pd.Series([], dtype=dtype).dtype for name, dtype in read.items()})
 
 
 def _numbers(raw: Raw, column: Column) -> Vector:

@@ -158,9 +158,9 @@ class Design:
         def ratio(weights: Floats) -> Floats:
             return (weights @ y) / float(weights @ x)
 
-        found = ratio(self.weights)
-        scores = self.weights[:, None] * (y - x[:, None] * found) / float(self.weights @ x)
-        return found, self.covariance(scores, ratio)
+        estimated = ratio(self.weights)
+        scores = self.weights[:, None] * (y - x[:, None] * estimated) / float(self.weights @ x)
+        return estimated, self.covariance(scores, ratio)
 
     def total(self, values: AnyArray) -> tuple[Floats, Floats]:
         """Totals of some columns of numbers, and their covariance."""
@@ -200,8 +200,8 @@ class Design:
             raise DataError("there are no replicate weights; make some (Design.replicated), or use variance")
         middle = np.atleast_1d(estimate(self.weights))
         count = self.replicates.shape[1]
-        found = np.stack([np.atleast_1d(estimate(self.replicates[:, r])) for r in range(count)])
-        apart = found - (middle if self.sampling.around == "estimate" else found.mean(axis=0))
+        estimates = np.stack([np.atleast_1d(estimate(self.replicates[:, r])) for r in range(count)])
+        apart = estimates - (middle if self.sampling.around == "estimate" else estimates.mean(axis=0))
         factor = np.full(count, self.sampling.factor(count))
         if self.sampling.replicates == "stratified-jackknife" and self.sampling.scale is None:
             factor = factor * self._left_out()
@@ -237,9 +237,9 @@ class Design:
     def effect(self, values: AnyArray) -> float:
         """Design effect of a mean: its variance over that of a simple random sample of so many rows."""
         y = np.asarray(values, np.float64)
-        mean, found = self.mean(y)
+        mean, variance = self.mean(y)
         spread = float(self.scaled @ (y - mean[0]) ** 2) / max(self.rows - 1, 1)
-        return float(found[0, 0]) * self.rows / spread if spread > 0 else 1.0
+        return float(variance[0, 0]) * self.rows / spread if spread > 0 else 1.0
 
     def _unexplained(self, u: Floats) -> Floats:
         """Scores with what the calibrated margins explain of them taken away (Deville, Särndal 1992)."""

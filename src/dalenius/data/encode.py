@@ -160,7 +160,7 @@ def _categories(raw: Raw, column: Column) -> Vector:
         data = raw.data if raw.state is None else raw.data[raw.present]
         whole = data.dtype.kind in "iu"
         distinct = distinct_whole(data) if whole else np.unique(data)
-        found: Sequence[Any] = (
+        categories: Sequence[Any] = (
             [_moment(v) for v in distinct.tolist()] if raw.storage == "datetime" else distinct.tolist()
         )
         inverse = places_of(data, distinct)
@@ -169,25 +169,25 @@ def _categories(raw: Raw, column: Column) -> Vector:
             codes = np.zeros(len(raw.data), dtype=np.int64)
             codes[raw.present] = inverse
     else:
-        found, codes = raw.levels, raw.data
+        categories, codes = raw.levels, raw.data
     special = {level_key(code): j for j, code in enumerate(column.special)}
     levels = column.levels
     if levels is None and not (column.kind is Kind.BOOLEAN and raw.storage == "boolean"):
         # Levels that are about to be read off the data are not public, whatever the schema says.
         column = replace(column, domain="from-data")
-    if not special and (levels is None or levels is found):
+    if not special and (levels is None or levels is categories):
         # Nothing to translate, which matters for a column of a million different names.
-        held = tuple(found) if raw.levels is None else raw.levels
-        return Vector(replace(column, levels=held), compact(codes, len(found)), raw.state)
+        held = tuple(categories) if raw.levels is None else raw.levels
+        return Vector(replace(column, levels=held), compact(codes, len(categories)), raw.state)
     if levels is None:
-        levels = tuple(value for value in found if level_key(value) not in special)
+        levels = tuple(value for value in categories if level_key(value) not in special)
     position = {level_key(value): i for i, value in enumerate(levels)}
-    target = np.array([position.get(level_key(value), -1) for value in found], dtype=np.int64)
+    target = np.array([position.get(level_key(value), -1) for value in categories], dtype=np.int64)
     states = np.array(
-        [SPECIAL + special[level_key(v)] if level_key(v) in special else VALUE for v in found], np.uint8
+        [SPECIAL + special[level_key(v)] if level_key(v) in special else VALUE for v in categories], np.uint8
     )
     _refuse_unknown(codes, raw, column, (target < 0) & (states == VALUE))
-    if len(found) == 0:
+    if len(categories) == 0:
         return Vector(replace(column, levels=levels), np.zeros(len(raw.data), np.uint8), raw.state)
     state = states[codes]
     if raw.state is not None:

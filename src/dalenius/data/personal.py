@@ -71,8 +71,8 @@ def names_people(name: str, values: Sequence[object]) -> str | None:
             alike = [text for text in alike if _adds_up(text)]
         if len(alike) >= MOSTLY * len(texts):
             return f"looks like {what}"
-    found = checked_numbers(texts) or _names(texts) or _addresses(texts)
-    return f"looks like {found}" if found else _called(name)
+    reason = checked_numbers(texts) or _names(texts) or _addresses(texts)
+    return f"looks like {reason}" if reason else _called(name)
 
 
 def numbers_people(name: str, numbers: Sequence[int]) -> str | None:
@@ -87,8 +87,8 @@ def numbers_people(name: str, numbers: Sequence[int]) -> str | None:
     """
     if len(numbers) <= SEVERAL or min(numbers) < 0:
         return None
-    found = checked_numbers([int(number) for number in numbers[:PEEK]])
-    return f"looks like {found}" if found else _called(name)
+    what = checked_numbers([int(number) for number in numbers[:PEEK]])
+    return f"looks like {what}" if what else _called(name)
 
 
 def _called(name: str) -> str | None:

@@ -13,9 +13,9 @@ def place_columns(schema: Schema, x: str = "", y: str = "") -> tuple[str, str]:
     >>> place_columns(Schema.infer({"lon": [1.5, 2.25], "lat": [1.5, 2.25], "age": [3, 4]}))
     ('lon', 'lat')
     """
-    found = []
+    chosen = []
     points = [c.name for c in schema if c.kind is Kind.POINT and c.partner]
     for named, role, words in ((x, Role.LONGITUDE, ("lon", "lng")), (y, Role.LATITUDE, ("lat",))):
         called = [name for name in points if any(word in name.lower() for word in words)]
-        found.append(named or next(iter([*schema.by_role(role), *called]), ""))
-    return found[0], found[1]
+        chosen.append(named or next(iter([*schema.by_role(role), *called]), ""))
+    return chosen[0], chosen[1]

@@ -137,9 +137,9 @@ class Database:
         held = {
             str(name): Table.from_frame(frame, (schemas or {}).get(name)) for name, frame in tables.items()
         }
-        found = guess_keys(held) if keys is None else dict(keys)
-        joined = guess_links(held, found) if links is None else tuple(links)
-        base = cls(held, found, tuple(joined), dict(order or {}), tuple(rules), orphans)
+        key_of = guess_keys(held) if keys is None else dict(keys)
+        joined = guess_links(held, key_of) if links is None else tuple(links)
+        base = cls(held, key_of, tuple(joined), dict(order or {}), tuple(rules), orphans)
         return base.checked()
 
     @classmethod
@@ -213,8 +213,8 @@ class Database:
 
     def main(self, table: str) -> Link | None:
         """The link that says whose rows a table holds; None at the top."""
-        found = self.parents(table)
-        return found[0] if found else None
+        parents = self.parents(table)
+        return parents[0] if parents else None
 
     @cached_property
     def sequence(self) -> list[str]:
@@ -233,10 +233,10 @@ class Database:
 
     def key_columns(self, table: str) -> list[str]:
         """Columns that hold tables together: the key of a table, and those of its links."""
-        found = [self.keys[table]] if table in self.keys else []
-        found += [link.child_key for link in self.links if link.child == table]
-        found += [link.parent_key for link in self.links if link.parent == table]
-        return list(dict.fromkeys(found))
+        columns = [self.keys[table]] if table in self.keys else []
+        columns += [link.child_key for link in self.links if link.child == table]
+        columns += [link.parent_key for link in self.links if link.parent == table]
+        return list(dict.fromkeys(columns))
 
     def places(self, link: Link) -> IntArray:
         """Row of the parent to which each child row belongs; -1 where there is none."""
@@ -376,5 +376,5 @@ def key_places(parent: Vector, child: Vector) -> IntArray:
     index = (
         pl.DataFrame({"key": right, "place": np.arange(len(right))}).drop_nulls().unique("key", keep="first")
     )
-    found = pl.DataFrame({"key": left}).join(index, on="key", how="left", maintain_order="left")["place"]
-    return found.fill_null(-1).to_numpy().astype(np.int64)
+    places = pl.DataFrame({"key": left}).join(index, on="key", how="left", maintain_order="left")["place"]
+    return places.fill_null(-1).to_numpy().astype(np.int64)

@@ -139,14 +139,14 @@ def torn_links(base: Database, links: Sequence[Link] | None = None) -> dict[str,
     >>> torn_links(base)
     {'b.a': 'torn: 50 % without a parent'}
     """
-    found = {}
+    torn = {}
     for link in base.links if links is None else links:
         stated = base[link.child][link.child_key].present
         lost = float((base.places(link)[stated] < 0).mean()) if stated.any() else 0.0
         if lost:
             share = f"{100 * lost:.0f}" if lost >= 0.01 else "less than 1"
-            found[f"{link.child}.{link.child_key}"] = f"torn: {share} % without a parent"
-    return found
+            torn[f"{link.child}.{link.child_key}"] = f"torn: {share} % without a parent"
+    return torn
 
 
 def without_orphans(base: Database) -> Database:

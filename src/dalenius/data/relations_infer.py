@@ -28,16 +28,16 @@ def guess_keys(tables: Mapping[str, Table]) -> dict[str, str]:
     >>> guess_keys({"homes": Table.from_frame({"area": ["n", "s"], "home_id": [7, 9]})})
     {'homes': 'home_id'}
     """
-    found = {}
+    keys = {}
     for name, table in tables.items():
         unique = [c.name for c in table.schema if _may_be_key(c) and _all_differ(table, c)]
         called = [column for column in unique if _called_key(column, name)]
         marked = [column for column in unique if table.schema[column].has(Role.IDENTIFIER)]
         for choice in (called, marked):
             if choice:
-                found[name] = choice[0]
+                keys[name] = choice[0]
                 break
-    return found
+    return keys
 
 
 def guess_links(tables: Mapping[str, Table], keys: Mapping[str, str]) -> tuple[Link, ...]:
@@ -50,7 +50,7 @@ def guess_links(tables: Mapping[str, Table], keys: Mapping[str, str]) -> tuple[L
     >>> guess_links(tables, {"homes": "id"})[0].note
     "named after 'homes', 2 rows hold 1 of its 2 keys"
     """
-    found = []
+    links = []
     for child, table in tables.items():
         for parent, key in keys.items():
             for column in table.schema:
@@ -59,8 +59,8 @@ def guess_links(tables: Mapping[str, Table], keys: Mapping[str, str]) -> tuple[L
                 why = _why(column.name, parent, key, child)
                 link = why and _joined(tables[parent], key, parent, table, column.name, child, why)
                 if link:
-                    found.append(link)
-    return tuple(_tidied(found, tables, keys))
+                    links.append(link)
+    return tuple(_tidied(links, tables, keys))
 
 
 def _may_be_key(column: Column) -> bool:
@@ -126,16 +126,16 @@ def _joined(
     return Link(parent_name, key, child_name, column, note=told)
 
 
-def _tidied(found: list[Link], tables: Mapping[str, Table], keys: Mapping[str, str]) -> list[Link]:
+def _tidied(links: list[Link], tables: Mapping[str, Table], keys: Mapping[str, str]) -> list[Link]:
     """Of two tables that share one key, the larger is the parent; a column belongs to one table, named after it first.
 
     A table between several others comes with the link that its rows vary most by first.
     """
     kept: list[Link] = []
-    for link in found:
+    for link in links:
         back = any(
             o.parent == link.child and o.child == link.parent and o.parent_key == link.child_key
-            and o.child_key == link.parent_key for o in found
+            and o.child_key == link.parent_key for o in links
         )  # fmt: skip
         first = list(tables).index(link.parent) < list(tables).index(link.child)
         larger = tables[link.parent].rows - tables[link.child].rows

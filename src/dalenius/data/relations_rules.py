@@ -40,10 +40,10 @@ class Total:
     @classmethod
     def parse(cls, text: str) -> Total | None:
         """The total that a rule defines; None if it is no such rule."""
-        found = TOTAL.fullmatch(text)
-        if not found or (found[3] is None) != (found[1] == "count"):
+        parts = TOTAL.fullmatch(text)
+        if not parts or (parts[3] is None) != (parts[1] == "count"):
             return None
-        return cls(found[1], found[2], found[3], found[4], found[5])
+        return cls(parts[1], parts[2], parts[3], parts[4], parts[5])
 
     def values(self, tables: Mapping[str, Table], places: Mapping[Link, IntArray]) -> np.ndarray[Any, Any]:
         """The total for each parent."""
@@ -82,10 +82,10 @@ class Order:
     @classmethod
     def parse(cls, text: str, above: Mapping[str, set[str]]) -> Order | None:
         """The comparison, the child first; None if it is no such rule."""
-        found = ORDER.fullmatch(text)
-        if not found:
+        parts = ORDER.fullmatch(text)
+        if not parts:
             return None
-        first, a, sign, second, b = found.groups()
+        first, a, sign, second, b = parts.groups()
         if second in above.get(first, set()):
             return cls(first, a, sign, second, b)
         if first in above.get(second, set()):
@@ -117,11 +117,11 @@ def parse_crossing(rules: Sequence[str], links: Sequence[Link]) -> list[Total | 
     wrong = [
         f"{rule!r} is neither a total of children nor a comparison of a child with its parent; write for example "
         "sum(items.price) == orders.total or visits.date >= patients.born"
-        for rule, found in read.items() if found is None
+        for rule, crossing in read.items() if crossing is None
     ]  # fmt: skip
     if wrong:
         raise SchemaError.from_faults("rules across tables", wrong)
-    return [found for found in read.values() if found is not None]
+    return [crossing for crossing in read.values() if crossing is not None]
 
 
 def joining(places: Mapping[Link, IntArray], child: str, parent: str) -> Link:
@@ -141,10 +141,10 @@ def broken_share(base: Database, rule: Total | Order) -> float:
     places = {link: base.places(link) for link in base.links}
     if isinstance(rule, Total):
         stated = base[rule.parent][rule.result].floats()
-        found = rule.values(base.tables, places)
-        known = ~np.isnan(stated) & ~np.isnan(found)
-        slack = 1e-6 + 1e-9 * np.abs(found)
-        return float(np.mean(np.abs(stated - found)[known] > slack[known])) if known.any() else float("nan")
+        totals = rule.values(base.tables, places)
+        known = ~np.isnan(stated) & ~np.isnan(totals)
+        slack = 1e-6 + 1e-9 * np.abs(totals)
+        return float(np.mean(np.abs(stated - totals)[known] > slack[known])) if known.any() else float("nan")
     where = places[joining(places, rule.child, rule.parent)]
     own = base[rule.child][rule.column].take(where >= 0)
     other = base[rule.parent][rule.other].take(where[where >= 0])

@@ -23,10 +23,10 @@ def chain(base: Database, table: str) -> list[str]:
     >>> chain(base, "people")
     ['people', 'homes']
     """
-    found = [table]
-    while (link := base.main(found[-1])) is not None:
-        found.append(link.parent)
-    return found
+    tables = [table]
+    while (link := base.main(tables[-1])) is not None:
+        tables.append(link.parent)
+    return tables
 
 
 def named_columns(base: Database) -> list[str]:

@@ -207,10 +207,10 @@ def _level_count(vector: Vector) -> int:
     return min(len(vector), 1000) if vector.column.kind is Kind.INTEGER else len(vector)
 
 
-def _match_names(found: Sequence[str], schema: Schema) -> None:
-    there, wanted = set(found), set(schema.names)
+def _match_names(given: Sequence[str], schema: Schema) -> None:
+    there, wanted = set(given), set(schema.names)
     missing = [name for name in schema.names if name not in there]
-    extra = [name for name in found if name not in wanted]
+    extra = [name for name in given if name not in wanted]
     faults = []
     if missing:
         faults.append(f"column {names(missing)} of the schema is not in the data")

@@ -233,9 +233,9 @@ class Budget:
             lines.append(f"  {entry.what}{where}: {entry.price}{noise}{into}{by}")
         lines += [f"  taken as public: {what}" for what in self.assumptions]
         lines += [f"  NOT PROTECTED, by the user's wish: {what}" for what in self.exposed]
-        found = 100 * best_attack(self.epsilon, 0.01, self.delta)
+        caught = 100 * best_attack(self.epsilon, 0.01, self.delta)
         lines.append(
-            f"  in attack terms: accusing 1 % falsely finds at most {found:.3g} % of the people in the data"
+            f"  in attack terms: accusing 1 % falsely finds at most {caught:.3g} % of the people in the data"
         )
         return "\n".join([*lines, f"spent: {self.guarantee}"])
 

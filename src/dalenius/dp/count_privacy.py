@@ -174,10 +174,10 @@ def delta_without_zeros(smallest: int, epsilon: float) -> dict[str, float]:
         raise OptionError(
             "there is an empty cell, so alpha = 0 supports no statement: the ratio is not defined; give alpha above 0"
         )
-    found = {"one person more": _upper(epsilon, smallest + 1, smallest)}
+    deltas = {"one person more": _upper(epsilon, smallest + 1, smallest)}
     if smallest >= 2:
-        found["one person fewer"] = _upper(epsilon, smallest, smallest - 1)
-    return found
+        deltas["one person fewer"] = _upper(epsilon, smallest, smallest - 1)
+    return deltas
 
 
 def _upper(epsilon: float, high: float, low: float) -> float:

@@ -142,12 +142,12 @@ def hits(cells: int, chance: float) -> IntArray:
         return np.zeros(0, np.int64)
     scale = -1 / math.log1p(-chance)
     expected = cells * chance
-    found: list[IntArray] = []
+    hit: list[IntArray] = []
     last = -1.0
     while last < cells:
         gaps = draw_geometric(math.ceil(expected + 5 * math.sqrt(expected) + 8), scale)
         # Whole numbers up to 2^53 are exact as floats; beyond the last cell nothing is kept, so no sum overflows.
         places = last + np.cumsum(gaps.astype(np.float64) + 1)
-        found.append(places[places < cells].astype(np.int64))
+        hit.append(places[places < cells].astype(np.int64))
         last = float(places[-1])
-    return np.concatenate(found)
+    return np.concatenate(hit)

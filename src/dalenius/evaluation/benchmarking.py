@@ -75,12 +75,12 @@ class Benchmark:
         places = {row.pop("candidate"): row for row in self.comparison.ranking.to_dicts()}
         floor = places.get(EVEN, {})
         useful = [name for name in floor if name in MEASURES and MEASURES[name].info.family == "utility"]
-        found = {
+        unfit = {
             name: [measure for measure in useful if place[measure] >= floor[measure]]
             for name, place in places.items()
             if name not in (EVEN, ROWS)
         }
-        return {name: behind for name, behind in found.items() if behind}
+        return {name: behind for name, behind in unfit.items() if behind}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

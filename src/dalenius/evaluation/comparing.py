@@ -107,11 +107,11 @@ class Comparison:
         for name, evaluation in self.evaluations.items():
             chosen = {}
             for family, wanted in (("risk", risk), ("utility", utility)):
-                found = [r for r in evaluation.family(family) if wanted in (None, r.name)]
-                found.sort(key=lambda r: HEADLINES.index(r.name) if r.name in HEADLINES else len(HEADLINES))
-                if not found:
+                results = [r for r in evaluation.family(family) if wanted in (None, r.name)]
+                results.sort(key=lambda r: HEADLINES.index(r.name) if r.name in HEADLINES else len(HEADLINES))
+                if not results:
                     raise DataError(f"no {family} measure to draw the map with; name keys and targets")
-                chosen[family] = found[0]
+                chosen[family] = results[0]
             rows.append(_point(name, chosen["risk"], chosen["utility"]))
         return pl.DataFrame(
             rows, schema_overrides=dict.fromkeys(("risk_low", "risk_high", "original_risk"), pl.Float64)

@@ -156,11 +156,11 @@ def benchmark_databases(
             failed[method] = str(error)
             continue
         seconds = (process_time() - start) / replicates
-        found = [evaluate_databases(seen, one, held, measures=names) for one in made]
-        for row in found[0].table.iter_rows(named=True):
+        evaluations = [evaluate_databases(seen, one, held, measures=names) for one in made]
+        for row in evaluations[0].table.iter_rows(named=True):
             same = [
                 f.table.filter((pl.col("table") == row["table"]) & (pl.col("measure") == row["measure"]))
-                for f in found
+                for f in evaluations
             ]
             values = [float(s["value"][0]) for s in same if s.height]
             rows.append({

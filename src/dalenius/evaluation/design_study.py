@@ -186,16 +186,16 @@ def post_stratified(sample: pl.DataFrame, truth: pl.DataFrame, cells: Sequence[s
 
 
 def _figures(frame: pl.DataFrame, spec: SurveySpec, sex: str) -> dict[str, float]:
-    found = household_counts(Table.from_frame(frame), spec.household_id, spec.age, sex, "weight")
+    counts = household_counts(Table.from_frame(frame), spec.household_id, spec.age, sex, "weight")
     return {
-        "households": found.count, "N households": found.estimated, "children alone": found.children_only,
-        "N children alone": found.children_only_estimated, "mixed": found.mixed, "N mixed": found.mixed_estimated,
+        "households": counts.count, "N households": counts.estimated, "children alone": counts.children_only,
+        "N children alone": counts.children_only_estimated, "mixed": counts.mixed, "N mixed": counts.mixed_estimated,
     }  # fmt: skip
 
 
-def _beside(found: Mapping[str, float], right: Mapping[str, float]) -> dict[str, float]:
+def _beside(estimated: Mapping[str, float], right: Mapping[str, float]) -> dict[str, float]:
     """Figures with what the paper prints beside them: absolute differences of estimates."""
-    return {**found, **{f"off {n}": abs(found[n] - right[n]) for n in ("N households", "N mixed")}}
+    return {**estimated, **{f"off {n}": abs(estimated[n] - right[n]) for n in ("N households", "N mixed")}}
 
 
 def _table(frame: pl.DataFrame, spec: SurveySpec, sex: str) -> pl.DataFrame:
@@ -206,9 +206,9 @@ def _table(frame: pl.DataFrame, spec: SurveySpec, sex: str) -> pl.DataFrame:
     )
 
 
-def _distances(found: pl.DataFrame, right: pl.DataFrame) -> dict[str, float]:
+def _distances(estimated: pl.DataFrame, right: pl.DataFrame) -> dict[str, float]:
     both = right.join(
-        found, on=["stratum", "band", "sex"], how="full", coalesce=True, suffix="_made"
+        estimated, on=["stratum", "band", "sex"], how="full", coalesce=True, suffix="_made"
     ).fill_null(0)
     far = count_distances(
         both["n"].to_numpy().astype(np.float64), both["n_made"].to_numpy().astype(np.float64)

@@ -30,8 +30,8 @@ def doubts(pair: Pair) -> list[str]:
     rows = pair.for_rows()[0]  # of a stream, its sample
     if "doubts" not in rows.remembered:
         rows.remembered["doubts"] = [*rows.leftovers, *_in_other_words(rows), *_about_strangers(rows)]
-    found: list[str] = rows.remembered["doubts"]
-    return found
+    reasons: list[str] = rows.remembered["doubts"]
+    return reasons
 
 
 def _in_other_words(pair: Pair) -> list[str]:

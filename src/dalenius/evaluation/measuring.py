@@ -178,11 +178,11 @@ def evaluate(
     if isinstance(original, Database):
         from dalenius.evaluation.databases import evaluate_databases  # noqa: PLC0415 (it needs Evaluation)
 
-        found: Any = evaluate_databases(
+        evaluation: Any = evaluate_databases(
             original, protected, holdout, measures=measures, options=options, name=name, threshold=threshold,
             progress=progress,
         )  # fmt: skip
-        return found
+        return evaluation
     pair = Pair(
         original, protected, holdout, schema=schema, keys=keys, targets=targets, grouping=grouping,
         threshold=threshold, lens=lens,
@@ -268,9 +268,9 @@ def evaluate_pair(
             continue
         if progress is not None:
             progress(chosen.info.title)
-        found = chosen(pair, **given.get(chosen.info.name, {}))
+        measured = chosen(pair, **given.get(chosen.info.name, {}))
         results[chosen.info.name] = (
-            distrusted(found, recoded) if recoded and "keys" in chosen.info.needs else found
+            distrusted(measured, recoded) if recoded and "keys" in chosen.info.needs else measured
         )
     found_doubts: list[str] = []
     if any(MEASURES[measure].info.family == "risk" for measure in results):
@@ -281,10 +281,10 @@ def evaluate_pair(
     return Evaluation(name, pair, results, skipped, tuple(kept), tuple(found_doubts))
 
 
-def _doubted(result: Result, found: Sequence[str]) -> Result:
+def _doubted(result: Result, doubts: Sequence[str]) -> Result:
     """A risk figure with the first of what stands against believing it."""
     risk = result.info is not None and result.info.family == "risk"
-    return doubted(result, found[0]) if found and risk else result
+    return doubted(result, doubts[0]) if doubts and risk else result
 
 
 def _as_they_were(pair: Pair, kept: Sequence[str]) -> str:

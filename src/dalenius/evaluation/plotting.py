@@ -65,13 +65,13 @@ def column_figure(pair: Pair, column: str, name: str = "protected") -> Figure:
 
 def _family(pair: Pair, column: str) -> list[str]:
     """The column and all that lie within it or around it."""
-    found = [column]
-    for name in found:  # grows while it is read
+    columns = [column]
+    for name in columns:  # grows while it is read
         near = [c.name for c in pair.schema if c.parent == name]
         near += [parent] if (parent := pair.schema[name].parent) else []
-        found += [other for other in near if other not in found and other in pair.columns]
+        columns += [other for other in near if other not in columns and other in pair.columns]
     return sorted(
-        found, key=pair.columns.index
+        columns, key=pair.columns.index
     )  # one order, whichever of them is drawn: the same are withheld
 
 

@@ -227,16 +227,16 @@ def _attacked(model: TableModel, out: _Out, columns: tuple[str, ...], threshold:
     return attack(Published.from_entries([entry]), threshold=threshold + 1, seed=seed)
 
 
-def _line(found: Attack, out: _Out, model: TableModel, truth: pl.DataFrame) -> dict[str, float]:
+def _line(attack: Attack, out: _Out, model: TableModel, truth: pl.DataFrame) -> dict[str, float]:
     true = model.frequency.astype(np.float64)
     lost = np.isnan(out.shown)
     error = np.where(lost, true, np.abs(np.nan_to_num(out.shown) - true))
-    figures = {name: result.value for name, result in found.results.items()}
+    figures = {name: result.value for name, result in attack.results.items()}
     return {
         "proved %": figures["proved-people"],
         "alone %": figures["proved-unique"],
         "small groups": figures["small-groups"],
-        "proofs right %": held_against(found, truth)["right %"],
+        "proofs right %": held_against(attack, truth)["right %"],
         "error %": 100 * float(error.sum() / max(true.sum(), 1)),
         "cells lost %": 100 * float(lost.mean()),
     }

@@ -39,9 +39,9 @@ def rank_tables(published: Published, *, coarsen: bool = True, seed: int = 1) ->
         rest = published.without(name) if change == "dropped" else coarsened(published, name, column)
         if not rest.margins:
             continue
-        found = fit(rest, bounds=False, seed=seed)
-        fewer = whole.people_proved - found.people_proved, whole.alone - found.alone
-        lines.append((change, name, column, found.people_proved, found.alone, *fewer))
+        fitted = fit(rest, bounds=False, seed=seed)
+        fewer = whole.people_proved - fitted.people_proved, whole.alone - fitted.alone
+        lines.append((change, name, column, fitted.people_proved, fitted.alone, *fewer))
     frame = pl.DataFrame(lines, schema=NAMES, orient="row")
     return frame.sort("people proved", "people alone", "change", "table", "column")
 

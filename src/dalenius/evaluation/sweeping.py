@@ -118,20 +118,20 @@ def _word(epsilon: float | None) -> str:
 
 def _figures(pair: Pair, notes: Sequence[str]) -> dict[str, float]:
     columns = pair.columns
-    found = pair.match(columns, grouped=True).figures
+    figures = pair.match(columns, grouped=True).figures
     by_order = {}
     for order in (2, 3):
         tables = pair.count_many(combinations(columns, min(order, len(columns)))).values()
         by_order[order] = [table_utility(t.original, t.protected) for t in tables]
     settled = not any("did not settle" in note for note in notes)
     return {
-        "ru": found["repU"],
-        "ru % of p1": 100 * found["repU"] / found["UiO"] if found["UiO"] else 0.0,
+        "ru": figures["repU"],
+        "ru % of p1": 100 * figures["repU"] / figures["UiO"] if figures["UiO"] else 0.0,
         "two-way": float(np.mean(by_order[2])),
         "three-way": float(np.mean(by_order[3])),
         "worst three-way": float(np.max(by_order[3])),
         "not settled %": 0.0 if settled else 100.0,
-        "p1": found["UiO"],
+        "p1": figures["UiO"],
     }
 
 

@@ -144,8 +144,8 @@ def _made(step: Step) -> tuple[str, ...]:
 def _placed(table: Table, untouched: Collection[str]) -> list[Step]:
     """Coordinates within their area, unless rules or options speak of them."""
     ruled = {name for rule in rules_for(table.schema, table.names) for name in rule.columns}
-    found = places(table)
-    return [found] if found is not None and not {*ruled, *untouched} & set(found.named) else []
+    placed = places(table)
+    return [placed] if placed is not None and not {*ruled, *untouched} & set(placed.named) else []
 
 
 def _follow(table: Table) -> list[Finding]:

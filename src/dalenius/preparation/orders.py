@@ -23,7 +23,7 @@ MANY = 30
 
 def orders(table: Table) -> list[Finding]:
     """Columns that are never smaller than another of the same kind: start and end, part and whole."""
-    found: list[tuple[float, Finding]] = []
+    findings: list[tuple[float, Finding]] = []
     for kind in (Kind.DATETIME, Kind.INTEGER, Kind.CONTINUOUS):
         numbers = [n for n, v in table.vectors.items() if v.column.kind is kind][:MANY]
         means = {
@@ -35,9 +35,9 @@ def orders(table: Table) -> list[Finding]:
             before = [other for other in means if other != name and _follows(table[name], table[other])]
             if before:
                 # The nearest of those it follows: what that one follows, this one does too.
-                found.append((mean, _order(table, name, max(before, key=means.__getitem__))))
+                findings.append((mean, _order(table, name, max(before, key=means.__getitem__))))
     # The last of a chain first: it is put as a distance while what it follows is still as it was.
-    return [finding for _, finding in sorted(found, key=lambda entry: -entry[0])]
+    return [finding for _, finding in sorted(findings, key=lambda entry: -entry[0])]
 
 
 def _follows(own: Vector, other: Vector) -> bool:
@@ -70,7 +70,7 @@ def _order(table: Table, name: str, other: str) -> Finding:
 def unasked(table: Table) -> list[Finding]:
     """Columns that are empty, or have one special code, where another column has certain levels, and seldom else."""
     askers = [n for n, v in table.vectors.items() if not v.is_number and 2 <= len(v.levels) <= MANY]
-    found = []
+    findings = []
     for name, own in table.vectors.items():
         if own.state is None:
             continue
@@ -81,8 +81,8 @@ def unasked(table: Table) -> list[Finding]:
                 default=None,
             )
             if best is not None and best[1]:
-                found.append(_unasked(table, name, gap, *best))
-    return found
+                findings.append(_unasked(table, name, gap, *best))
+    return findings
 
 
 def _split(asker: Vector, gap: BoolArray) -> tuple[list[int], int, bool]:

@@ -38,12 +38,12 @@ def places(table: Table) -> KeepPlace | None:
     degrees = bool(
         all(np.all(np.abs(table[name].values) <= most) for name, most in zip(names, (180, 90), strict=True))
     )
-    found = _Points.of(table, names, degrees)
-    area = table.schema[names[0]].parent or table.schema[names[1]].parent or found.area(table)
+    points = _Points.of(table, names, degrees)
+    area = table.schema[names[0]].parent or table.schema[names[1]].parent or points.area(table)
     if not area or table[area].is_number or any(map(table.schema[area].has, NEVER_RELEASED)):
         return None
     digits = [table.schema[name].decimals for name in names]
-    return found.step(table, names, area, tuple(d for d in digits if d is not None))
+    return points.step(table, names, area, tuple(d for d in digits if d is not None))
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,9 +38,9 @@ def tables_behind(evaluation: Evaluation, most: int = MOST_TABLES) -> list[dict[
     worst = table.sort("S_pMSE", descending=True, nulls_last=True)
     known = set(evaluation.pair.columns)
     named = [(a, b) for a, b in worst.select("first", "second").iter_rows() if {a, b} <= known]
-    found = (_table(evaluation, first, second) for first, second in named[: 3 * most])
+    tables = (_table(evaluation, first, second) for first, second in named[: 3 * most])
     return list(
-        islice((table for table in found if table["down"]), most)
+        islice((table for table in tables if table["down"]), most)
     )  # where every cell is small nothing is shown
 
 

@@ -32,13 +32,13 @@ def risky_combinations(pair: Pair, most: int = MOST_COMBINATIONS) -> pl.DataFram
         for chosen in itertools.combinations(pair.keys, size):
             if len(rows) == most:
                 break
-            found = uniques(pair, list(chosen))
+            single = uniques(pair, list(chosen))
             rows.append(
                 {
                     "combination": " + ".join(chosen),
                     "columns": size,
-                    "alone": found["UiO"],
-                    "found": found["repU"],
+                    "alone": single["UiO"],
+                    "found": single["repU"],
                 }
             )
     schema = {"combination": pl.String, "columns": pl.Int64, "alone": pl.Float64, "found": pl.Float64}

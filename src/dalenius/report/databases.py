@@ -15,7 +15,7 @@ STYLE = (
 )
 
 
-def write_database_report(found: DatabaseEvaluation, path: str | Path) -> None:
+def write_database_report(evaluation: DatabaseEvaluation, path: str | Path) -> None:
     """Write the report as one HTML file that needs nothing else.
 
     Examples
@@ -29,21 +29,22 @@ def write_database_report(found: DatabaseEvaluation, path: str | Path) -> None:
     >>> "<svg" in file.read_text()
     True
     """
-    parts = [f"<h1>{html.escape(found.name)}: several tables</h1>", found.picture()]
-    parts += [f"<p>{html.escape(link)}: {html.escape(fault)}.</p>" for link, fault in found.torn.items()]
+    parts = [f"<h1>{html.escape(evaluation.name)}: several tables</h1>", evaluation.picture()]
+    parts += [f"<p>{html.escape(link)}: {html.escape(fault)}.</p>" for link, fault in evaluation.torn.items()]
     for family, title in (("risk", "How safe"), ("utility", "How useful")):
-        chosen = [r for r in found.results.values() if r.info is not None and r.info.family == family]
+        chosen = [r for r in evaluation.results.values() if r.info is not None and r.info.family == family]
         parts += [f"<h2>{title}, across tables</h2>", *(_section(result) for result in chosen)]
-    for name, held in found.tables.items():
+    for name, held in evaluation.tables.items():
         parts += [
             f"<h2>Table {html.escape(name)}</h2>",
             *(_section(result) for result in held.results.values()),
         ]
-    if found.skipped:
-        items = (f"<li>{html.escape(n)}: {html.escape(w)}</li>" for n, w in found.skipped.items())
+    if evaluation.skipped:
+        items = (f"<li>{html.escape(n)}: {html.escape(w)}</li>" for n, w in evaluation.skipped.items())
         parts.append(f"<h2>Not measured</h2><ul>{''.join(items)}</ul>")
     page = "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-    page += f"<title>{html.escape(found.name)}</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>"
+    page += f"<title>{html.escape(evaluation.name)}</title><style>{STYLE}</style></head>"
+    page += f"<body>{''.join(parts)}</body></html>"
     write_text(path, page)
 
 

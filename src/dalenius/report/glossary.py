@@ -126,7 +126,7 @@ def explained(text: object) -> Markup:
     """
     plain = str(escape(str(text)))
     return Markup(
-        _SHORT.sub(lambda found: f'<abbr title="{escape(SHORT[found[0]])}">{found[0]}</abbr>', plain)
+        _SHORT.sub(lambda match: f'<abbr title="{escape(SHORT[match[0]])}">{match[0]}</abbr>', plain)
     )
 
 

@@ -52,8 +52,8 @@ def pair_cells(pair: Pair, first: str, second: str) -> Cells:
     for i in kept[0]:
         for j in kept[1]:
             if dense[0][i, j] > 0 and not hidden[i, j]:
-                found = {"original": shares[0][i, j], "protected": shares[1][i, j]}
-                rows.append({"first": str(labels[0][i]), "second": str(labels[1][j]), **found})
+                shown = {"original": shares[0][i, j], "protected": shares[1][i, j]}
+                rows.append({"first": str(labels[0][i]), "second": str(labels[1][j]), **shown})
     schema = {"first": pl.String, "second": pl.String, "original": pl.Float64, "protected": pl.Float64}
     there = int(np.count_nonzero(hidden[np.ix_(*kept)]))
     return Cells((first, second), pl.DataFrame(rows, schema=schema), there)

@@ -155,8 +155,8 @@ def _candidate(
     }
 
 
-def _picture(found: dict[str, Any] | None, charts: Charts) -> dict[str, Any] | None:
-    return None if found is None else {"chart": charts.add(found["chart"]), "words": found["words"]}
+def _picture(picture: dict[str, Any] | None, charts: Charts) -> dict[str, Any] | None:
+    return None if picture is None else {"chart": charts.add(picture["chart"]), "words": picture["words"]}
 
 
 def _columns(

@@ -136,11 +136,11 @@ def chances(
     itself gives away about 2.
     """
     told = {"disco": _read_off, "replicated-uniques": _taken_for, "identical-matches": _copied}
-    found = [told[r.name](r, keys, share, made_up) for r in results if r.name in told]
+    said = [told[r.name](r, keys, share, made_up) for r in results if r.name in told]
     if not masked:
-        return found
+        return said
     seen = "the real data, masked in the same way, in hand"
-    return [replace(chance, said=chance.said.replace("the real data in hand", seen)) for chance in found]
+    return [replace(chance, said=chance.said.replace("the real data in hand", seen)) for chance in said]
 
 
 def _read_off(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
@@ -198,11 +198,11 @@ def _beside(result: Result, share: float, strangers: str = GENERAL) -> str:
     return " ".join(words)
 
 
-def likely_lines(found: Sequence[Chance], share: float) -> list[str]:
+def likely_lines(chances: Sequence[Chance], share: float) -> list[str]:
     """How much of what could go wrong is this file's doing, and what that supposes."""
-    if not found:
+    if not chances:
         return ["This was not measured: nobody said what a curious person may know and want to learn."]
-    lines = [max(found, key=lambda chance: chance.added).short]
+    lines = [max(chances, key=lambda chance: chance.added).short]
     if share < 1:
         lines.append(
             f"About {100 * share:g} % of the population are in the data, and the curious person does not know who. "

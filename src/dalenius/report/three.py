@@ -36,7 +36,7 @@ def column_shapes(pair: Pair, columns: Sequence[str]) -> list[Shape]:
     >>> [(shape.column, shape.overlap) for shape in column_shapes(pair, ["a", "b"])]
     [('b', 50.0), ('a', 100.0)]
     """
-    found = []
+    shapes = []
     for name in columns:
         held = pair.categories(name)
         size = len(held.original.labels)
@@ -44,8 +44,8 @@ def column_shapes(pair: Pair, columns: Sequence[str]) -> list[Shape]:
             np.bincount(side.codes.astype(np.int64), minlength=size) / max(len(side.codes), 1)
             for side in (held.original, held.protected)
         )
-        found.append(Shape(name, round(100 * float(np.minimum(one, two).sum()), 1)))
-    return sorted(found, key=lambda shape: shape.overlap)
+        shapes.append(Shape(name, round(100 * float(np.minimum(one, two).sum()), 1)))
+    return sorted(shapes, key=lambda shape: shape.overlap)
 
 
 def worst_pairs(evaluation: Evaluation) -> dict[str, Any] | None:

@@ -68,7 +68,7 @@ def comparison_story(comparison: Comparison) -> Story:
     if len(evaluations) == 1:
         # how the file was made is not known here: that its records are nobody's is not for this page to say
         masked = bool(some.pair.lens)
-        found = chances(_by_weight(some), keys, masked=masked)
+        told = chances(_by_weight(some), keys, masked=masked)
         what = "masked records of real people" if masked else "records"
         released = [
             f"A file of {some.pair.protected.rows:,} {what}, '{some.name}', was compared with data about {people:,} "
@@ -77,9 +77,9 @@ def comparison_story(comparison: Comparison) -> Story:
             *masked_lines(_in_detail(some), str(some.pair.lens)),
             *([_taken_over(some)] if some.unchanged else []),
         ]
-        likely, uses = likely_lines(found, 1.0), use_lines(tables_of(_in_detail(some)))
+        likely, uses = likely_lines(told, 1.0), use_lines(tables_of(_in_detail(some)))
     else:
-        found = []
+        told = []
         released = [
             f"{len(evaluations)} protected files were compared with data about {people:,} real people.",
             f"The facts about each: {joined(some.pair.columns)}.",
@@ -92,7 +92,7 @@ def comparison_story(comparison: Comparison) -> Story:
         likely = [f"This cannot be told: {doubt}", *likely[1:]] if doubt else likely
     short = [] if len(evaluations) == 1 else _trade_off(comparison)
     return Story(
-        released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=found,
+        released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=told,
         decided=[*short, lines[-1]], why=" ".join(lines[:-1]), released_question="What was compared?",
         refused=refused_lines(comparison) if len(evaluations) > 1 or some.doubts else [],
     )  # fmt: skip
@@ -182,11 +182,11 @@ def refused_lines(comparison: Comparison) -> list[str]:
 
 def _in_detail(evaluation: Evaluation) -> dict[str, Result]:
     """The figures, and of a masked file what the mask took away, asked for or not: as masked no table differs."""
-    found = dict(evaluation.results)
-    if evaluation.pair.lens is not None and tables_of(found) is not None:
+    results = dict(evaluation.results)
+    if evaluation.pair.lens is not None and tables_of(results) is not None:
         for name in MASKED:
-            found[name] = found.get(name) or MEASURES[name](evaluation.pair)
-    return found
+            results[name] = results.get(name) or MEASURES[name](evaluation.pair)
+    return results
 
 
 def _missed(evaluation: Evaluation) -> list[Finding]:

@@ -166,10 +166,10 @@ def _of_column(name: str, wanted: Any) -> Callable[[Table], BoolArray]:
         if isinstance(wanted, tuple):
             return _between(vector, wanted)
         values = list(wanted) if isinstance(wanted, (list, set, frozenset)) else [wanted]
-        found = np.zeros(len(vector), bool)
+        equal = np.zeros(len(vector), bool)
         for value in values:
-            found |= _equal(vector, value)
-        return found
+            equal |= _equal(vector, value)
+        return equal
 
     return met
 
@@ -247,19 +247,19 @@ def draw_given(model: Model, given: Given, rows: int, seed: Seed) -> Conditioned
     released = released_schema(model)
     conditions = read_conditions(given, released)
     early = [c for c in conditions if not model.preparation.changed.intersection(c.columns)]
-    found: list[Table] = []
+    accepted: list[Table] = []
     have = drawn = turn = 0
     size = min(max(2 * rows, 1000), BATCH)
     while have < rows and drawn < MOST_DRAWS:
         made = model.preparation.restore(model.draw_block(size, sequence(seed, "given", turn), early))
         kept = made.take(_meeting(made, conditions))
-        found.append(kept)
+        accepted.append(kept)
         have, drawn, turn = have + kept.rows, drawn + size, turn + 1
         rate = max(have, 0.5) / drawn
         size = int(min(max(1000, MARGIN * (rows - have) / rate), 10 * BATCH, max(MOST_DRAWS - drawn, 1000)))
     if rows and not have:
         raise DataError(f"none of {drawn:,} rows drawn meets the condition; ask for something less rare")
-    pool = _stacked(found)
+    pool = _stacked(accepted)
     if have >= rows:
         chosen = np.arange(rows)
     else:  # every row at least once, the rest at random

@@ -155,13 +155,13 @@ class StreamTable:
         def count(margins: Sequence[Clique]) -> dict[Clique, tuple[list[IntArray], AnyArray]]:
             tables = {margin: tuple(names[v] for v in margin) for margin in margins}
             try:
-                found = self.survey.tally(encoders, wide, list(tables.values()))
+                counted = self.survey.tally(encoders, wide, list(tables.values()))
             except TooManyCells:
                 raise DataError(
                     f"{self.survey.stream.where}: the tables have more cells than fit in memory; use fewer columns or "
                     "groups"
                 ) from None
-            return {margin: found[table] for margin, table in tables.items()}
+            return {margin: counted[table] for margin, table in tables.items()}
 
         return count
 

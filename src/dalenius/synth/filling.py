@@ -70,15 +70,16 @@ def draw_like(model: Model, frame: Any, seed: Seed) -> Conditioned:
 def _wanted(model: Model, frame: Any) -> Table:
     """The frame as the model would give it out."""
     released = released_schema(model)
-    found = Table.from_frame(frame)
-    unknown = [name for name in found.names if name not in released]
+    wanted = Table.from_frame(frame)
+    unknown = [name for name in wanted.names if name not in released]
     if unknown:
         raise OptionError(f"like: {no_column(unknown, released.names)}")
-    if not found.rows:
+    if not wanted.rows:
         raise DataError("like: the frame has no rows")
     # bounds and levels of the model are what it can draw; what is given may lie beside them
     columns = [
-        replace(released[n], levels=_levels(released[n], found[n]), bounds=None, note="") for n in found.names
+        replace(released[n], levels=_levels(released[n], wanted[n]), bounds=None, note="")
+        for n in wanted.names
     ]
     return Table.from_frame(frame, Schema(tuple(columns)))
 

@@ -178,24 +178,24 @@ def _flags(whole: pl.DataFrame, roles: Mapping[str, str]) -> pl.DataFrame:
         return pl.col(f"{roles[name]}{after}")
 
     def wrong(after: str) -> dict[str, pl.Expr]:
-        found = {}
+        flags = {}
         if {"people", "land"} <= roles.keys():
-            found["people where there is no land"] = (held("people", after) > 0) & (held("land", "") <= 0)
+            flags["people where there is no land"] = (held("people", after) > 0) & (held("land", "") <= 0)
         if {"people", "adults"} <= roles.keys():
-            found["people without anybody of age"] = (held("people", after) > 0) & (
+            flags["people without anybody of age"] = (held("people", after) > 0) & (
                 held("adults", after) <= 0
             )
         if {"people", "households"} <= roles.keys():
             quarters = held("group quarters", after) if "group quarters" in roles else pl.lit(0)
-            found["people without a household"] = (
+            flags["people without a household"] = (
                 (held("people", after) > 0) & (held("households", after) <= 0) & (quarters <= 0)
             )
-            found["households without people"] = (held("households", after) > 0) & (
+            flags["households without people"] = (held("households", after) > 0) & (
                 held("people", after) <= 0
             )
         if {"in households", "households"} <= roles.keys():
-            found["fewer people than households"] = held("in households", after) < held("households", after)
-        return found
+            flags["fewer people than households"] = held("in households", after) < held("households", after)
+        return flags
 
     before, after = wrong(""), wrong(" after")
     if before:

@@ -57,12 +57,12 @@ class _Joint:
             mine = owners[order]
             sizes = np.bincount(np.unique(mine, return_inverse=True)[1])
             pairs = float((sizes * (sizes - 1.0)).sum()) / 2
-            found, met = 0.0, 0
+            product, met = 0.0, 0
             for lag in range(1, min(FAR, int(sizes.max()) - 1) + 1):
                 same = mine[lag:] == mine[:-lag]
-                found += _products(kernels, lag, same)
+                product += _products(kernels, lag, same)
                 met += int(same.sum())
-            total += 2 * found * (pairs / met if met else 1.0)
+            total += 2 * product * (pairs / met if met else 1.0)
         return max(total, 0.0) / self.total**2
 
 
@@ -104,10 +104,10 @@ def dependence_table(pair: Pair | None, pairs: Sequence[tuple[str, str]]) -> pl.
     rows = []
     counted = {} if pair is None else pair.count_many(pairs)
     orders = [] if pair is None else [_by_owner(table) for table in (pair.original, pair.protected)]
-    for (a, b), found in counted.items():
+    for (a, b), counts in counted.items():
         assert pair is not None
         sizes = (len(pair.categories(a).original.labels), len(pair.categories(b).original.labels))
-        one, other = _Joint(found.original, sizes), _Joint(found.protected, sizes)
+        one, other = _Joint(counts.original, sizes), _Joint(counts.protected, sizes)
         norm = one.most
         if norm <= 0:
             continue

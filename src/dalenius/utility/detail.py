@@ -112,9 +112,9 @@ def detail_utility(pair: Pair) -> Result:
     >>> two_way_utility(pair).value, detail_utility(pair).value > 1
     (0.0, True)
     """
-    found = two_way_utility(pair if pair.lens is None else _unmasked(pair))
+    result = two_way_utility(pair if pair.lens is None else _unmasked(pair))
     told = "" if pair.lens is None else " Recoded values and dropped columns were guessed."
-    return replace(found, name="detail-utility", sentence=found.sentence + told)
+    return replace(result, name="detail-utility", sentence=result.sentence + told)
 
 
 def _unmasked(pair: Pair) -> Pair:

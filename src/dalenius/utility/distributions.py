@@ -163,8 +163,8 @@ def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataF
 def _in_groups(pair: Pair, name: str) -> dict[str, float]:
     """Statistics of a column's table, with weights where there are some."""
     if pair.designs:
-        found = pair.weigh_many([[name]])[name,]
-        both, effect = paired(found.original.counts, found.protected.counts), found.effect()
+        weighed = pair.weigh_many([[name]])[name,]
+        both, effect = paired(weighed.original.counts, weighed.protected.counts), weighed.effect()
         return table_statistics(*both, ranked=False, effect=effect)
     counted = pair.counts([name])
     return table_statistics(*paired(counted.original, counted.protected), ranked=False)

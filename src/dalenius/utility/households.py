@@ -114,7 +114,7 @@ def households_kept(
     >>> households_kept(Pair(data, data), "hh").value
     0.0
     """
-    found = [household] if household is not None else pair.schema.by_role(Role.HOUSEHOLD)
+    columns = [household] if household is not None else pair.schema.by_role(Role.HOUSEHOLD)
     if household is not None and household not in pair.original:
         raise DataError(f"no column {household!r} that names households in both files")
     roles = [name for name in pair.schema.by_role(Role.WEIGHT) if name in pair.original]
@@ -129,7 +129,7 @@ def households_kept(
             raise DataError(
                 f"column {name!r} cannot be used as {role}: it is not in both files, or not a number"
             )
-    sides = [household_counts(t, found[0], adult=adult, **used) for t in (pair.original, pair.protected)]
+    sides = [household_counts(t, columns[0], adult=adult, **used) for t in (pair.original, pair.protected)]
     table = _table(sides)
     value = float(table["difference"].mean())  # type: ignore[arg-type]
     text = (

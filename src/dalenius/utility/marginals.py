@@ -67,8 +67,8 @@ def margins(columns: Sequence[str], order: int, by: str | None) -> list[tuple[st
     """
     at_least("order", order, 1)
     features = sorted(name for name in columns if name != by)
-    found = list(combinations(features, min(order, len(features))))
-    return [(by, *names) for names in found] if by is not None else found
+    chosen = list(combinations(features, min(order, len(features))))
+    return [(by, *names) for names in chosen] if by is not None else chosen
 
 
 def k_marginal_score(
@@ -149,15 +149,15 @@ def sampling_equivalent(
     rows = []
     for fraction in FRACTIONS:
         size = max(1, round(fraction * pair.original.rows))
-        found = []
+        shares = []
         for draw in range(draws):
             chosen = generator(seed, "subsample", str(fraction), draw).permutation(pair.original.rows)[:size]
             some = np.sort(chosen)
             sample = Pair(pair.original, pair.original.take(some), grouping=pair.grouping)
             own = pair.designs.original
             sample.designs = PairDesigns(own, None if own is None else own.take(some))
-            found.append(k_marginal_score(sample, columns, order=order, by=by)[0])
-        rows.append({"fraction": fraction, "score": float(np.mean(found))})
+            shares.append(k_marginal_score(sample, columns, order=order, by=by)[0])
+        rows.append({"fraction": fraction, "score": float(np.mean(shares))})
     table = pl.DataFrame(rows)
     return float(table["fraction"][int((table["score"] - score).abs().arg_min() or 0)]), table
 

@@ -235,13 +235,13 @@ def _subgroups(
     if not by:
         return {}
     counted = pair.counts(by, grouped=False).original
-    found: dict[str, dict[str, list[object]]] = {}
+    groups: dict[str, dict[str, list[object]]] = {}
     for codes, rows in zip(counted.cells.tolist(), counted.counts.tolist(), strict=True):
         cell = {name: names[code] for name, names, code in zip(by, counted.labels, codes, strict=True)}
         if rows >= FEWEST and all(_is_value(pair.original, name, level) for name, level in cell.items()):
             title = ", ".join(f"{name} {level}" for name, level in cell.items())
-            found[title] = {name: [level] for name, level in cell.items()}
-    return found
+            groups[title] = {name: [level] for name, level in cell.items()}
+    return groups
 
 
 def _is_value(table: Table, column: str, label: object) -> bool:

@@ -338,10 +338,10 @@ def quality_report(pair: DatabasePair) -> pl.DataFrame:
         held = pair.table(name)
         if held is not None:
             shapes += column_figures(held)["shape"].drop_nulls().drop_nans().to_list()
-            found = (
+            measured = (
                 pair_trends_table(held).filter("strong")["score"] if len(held.columns) > 1 else pl.Series([])
             )
-            trends += found.drop_nulls().to_list()
+            trends += measured.drop_nulls().to_list()
     between = [_intertable(pair.joined(link), link) for link in pair.links if not link.own]
     scores = {
         "Column Shapes": shapes, "Column Pair Trends": trends,

@@ -52,10 +52,12 @@ def rule_table(
             "original": own,
         }
         for name, table in files.items():
-            found = _compliance(rule, table, tables)
-            row[name] = found
+            compliance = _compliance(rule, table, tables)
+            row[name] = compliance
             row[f"{name}: learned"] = (
-                None if found is None or prior is None or prior >= 100 else ((found - prior) / (100 - prior))
+                None
+                if compliance is None or prior is None or prior >= 100
+                else ((compliance - prior) / (100 - prior))
             )
             row[f"{name}: broken"] = int(rule.violations(table, tables).sum())
         rows.append(row)
@@ -114,15 +116,15 @@ def broken_rows(
     >>> broken_rows(table, {"age": ["age < 16 -> job == 'no'", "age < 16 -> wage == 0"]})
     {'age': 1}
     """
-    found = {}
+    rows = {}
     for name, rules in groups.items():
         parsed = [Rule.parse(rule) if isinstance(rule, str) else rule for rule in rules]
         broken = np.zeros(table.rows, dtype=bool)
         for rule in parsed:
             if rule.can_read(table.names):
                 broken |= rule.violations(table, tables)
-        found[name] = int(broken.sum())
-    return found
+        rows[name] = int(broken.sum())
+    return rows
 
 
 @measure(
@@ -148,12 +150,12 @@ def rules_kept(pair: Pair, rules: Sequence[str] | None = None) -> Result:
     0.0
     """
     names = pair.original.names
-    found = (
+    lines = (
         [r for r in rules_for(pair.schema) if r.can_read(names)]
         if rules is None
         else parse_rules(rules, pair.schema)
     )
-    table = rule_table(pair.original, {"protected": pair.protected}, found)
+    table = rule_table(pair.original, {"protected": pair.protected}, lines)
     known = table["protected"].drop_nulls()
     if not len(known):
         return Result(
@@ -167,7 +169,7 @@ def rules_kept(pair: Pair, rules: Sequence[str] | None = None) -> Result:
     learned = table["protected: learned"].drop_nulls().drop_nans()
     table = table.sort("protected", nulls_last=True)
     worst = table.row(0, named=True)
-    text = f"{figure(value, '%')} of the rows keep a rule, on average over {len(found)} rules."
+    text = f"{figure(value, '%')} of the rows keep a rule, on average over {len(lines)} rules."
     if worst["protected"] is not None and worst["protected"] < 100:
         text += f" Broken most often: {worst['rule']} ({worst['protected: broken']} rows)."
     return Result(

@@ -84,16 +84,16 @@ def table_study(
     """
     x = [fmean(score(pair) for pair in pairs) for pairs in settings.values()]
     wanted = [tuple(table) for table in tables]
-    found: dict[str, list[float]] = {" × ".join(table): [] for table in wanted}
+    ratios: dict[str, list[float]] = {" × ".join(table): [] for table in wanted}
     for pairs in settings.values():
         scores = [
             dict(table_utility(pair, wanted, statistics=[statistic]).select("table", statistic).iter_rows())
             for pair in pairs
         ]
-        for name, values in found.items():
+        for name, values in ratios.items():
             values.append(fmean(one[name] for one in scores))
     rows = []
-    for table, (name, values) in zip(wanted, found.items(), strict=True):
+    for table, (name, values) in zip(wanted, ratios.items(), strict=True):
         value, interval = correlation(x, values)
         rows.append(
             {"table": name, "columns": len(table), "correlation": value, "low": interval.low if interval else None,

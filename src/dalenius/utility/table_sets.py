@@ -106,10 +106,10 @@ def correlation_errors(original: Table, family: Family, columns: Sequence[str] |
         )
         rows.append({"first": a, "second": b, "original": first, "protected": second})
     schema = {"first": pl.String, "second": pl.String, "original": pl.Float64, "protected": pl.Float64}
-    found = pl.DataFrame(rows, schema=schema).with_columns(
+    errors = pl.DataFrame(rows, schema=schema).with_columns(
         (pl.col("protected") - pl.col("original")).abs().alias("error")
     )
-    return found.filter(pl.col("error").is_not_nan())
+    return errors.filter(pl.col("error").is_not_nan())
 
 
 def family_k_marginal(
@@ -149,12 +149,12 @@ def family_pmse(original: Table, family: Family, sets: Iterable[Sequence[str]]) 
     """
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 (slow to import)
 
-    found = []
+    values = []
     for names in sets:
         first, second = coded(paired(original, family, names), names)
         label = np.repeat([0, 1], [len(first), len(second)])
         data = np.concatenate([first, second])
         model = DecisionTreeClassifier(max_depth=PMSE_DEPTH, random_state=0).fit(data, label)
         share = len(second) / len(data)
-        found.append(float(np.mean((model.predict_proba(data)[:, 1] - share) ** 2)))
-    return float(np.mean(found)) if found else float("nan")
+        values.append(float(np.mean((model.predict_proba(data)[:, 1] - share) ** 2)))
+    return float(np.mean(values)) if values else float("nan")

@@ -410,7 +410,7 @@ def fresh_sample(pair: Pair, count: int, columns: Sequence[str]) -> float:
     )
     if second is None:
         return 1 + more * float(whole)
-    own = np.mean([found.effect() for found in weighed.values()])
+    own = np.mean([table.effect() for table in weighed.values()])
     return float((1 + more) * whole / own)
 
 

@@ -297,8 +297,8 @@ def association_table(
 def _crossed(pair: Pair, tables: Sequence[Names], side: str) -> dict[Names, Counts]:
     """The tables of one file, with its weights where there are some."""
     if pair.designs:
-        return {names: getattr(found, side).counts for names, found in pair.weigh_many(tables).items()}  # type: ignore[misc]
-    return {names: getattr(found, side) for names, found in pair.count_many(tables).items()}  # type: ignore[misc]
+        return {names: getattr(both, side).counts for names, both in pair.weigh_many(tables).items()}  # type: ignore[misc]
+    return {names: getattr(both, side) for names, both in pair.count_many(tables).items()}  # type: ignore[misc]
 
 
 def _kind(pair: Pair, a: str, b: str, method: Correlation) -> str:

@@ -178,11 +178,11 @@ def key_uniqueness(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     ]
     schema = {"key": pl.String, "original": pl.Float64, "score": pl.Float64}
     table = pl.DataFrame(rows, schema=schema, orient="row").sort("score")
-    found = Summary.of(table, "score")
+    summary = Summary.of(table, "score")
     worst = table.row(0, named=True)
     return Result(
         name="key-uniqueness",
-        value=found.mean,
+        value=summary.mean,
         sentence=f"Of 100 protected rows {figure(100 * worst['score'])} have a key of their own in {worst['key']!r}, "
         f"of 100 original ones {figure(100 * worst['original'])}.",
         yardsticks={"original": float(np.mean(table["original"].to_numpy()))},

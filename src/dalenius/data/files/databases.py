@@ -128,8 +128,8 @@ def _tables(place: Path, known: Relations | None) -> tuple[dict[str, Table], dic
     elif ending in (*DUCKDB, *SQLITE):
         kind = "duckdb" if ending in DUCKDB else "sqlite"
         check_memory(place)
-        found = _duckdb_tables(place) if kind == "duckdb" else _sqlite_tables(place)
-        readers = {name: lambda schema, name=name: read(f"{kind}:{place}#{name}", schema) for name in found}
+        listed = _duckdb_tables(place) if kind == "duckdb" else _sqlite_tables(place)
+        readers = {name: lambda schema, name=name: read(f"{kind}:{place}#{name}", schema) for name in listed}
         endings = {}
     else:
         raise FileError(

@@ -179,11 +179,11 @@ def _number_signs(records: list[list[str]], separator: str, decimal: str | None)
         for sign in THOUSANDS
         if sign not in (mark, separator)
     }
-    found = max(both, key=lambda pair: both[pair]) if both else (marks[0], "")
-    sign = found[1] if both.get(found) else ""
+    signs = max(both, key=lambda pair: both[pair]) if both else (marks[0], "")
+    sign = signs[1] if both.get(signs) else ""
     told = {mark: plain[mark] + sum(n for (m, _), n in both.items() if m == mark) for mark in marks}
     best = max(marks, key=lambda mark: told[mark])
-    return best, sign if sign and found[0] == best else ""
+    return best, sign if sign and signs[0] == best else ""
 
 
 def _how_often(cells: Mapping[str, int], pattern: str) -> int:

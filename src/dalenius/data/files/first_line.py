@@ -70,14 +70,14 @@ def refuse_record(header: Sequence[str], columns: Mapping[str, pl.Series], path:
 
 def _numbers(header: Sequence[str], cells: Mapping[str, pl.Series]) -> list[str]:
     """Numbers over numbers, unless they are years or count the columns (0, 1, 2 … or 1, 2, 3 …)."""
-    found = [name for name in header if _over_its_like(name, cells[name], NUMBER)]
-    if all(name.strip().isdecimal() for name in found):
-        counted = [int(name) for name in found]
+    numeric = [name for name in header if _over_its_like(name, cells[name], NUMBER)]
+    if all(name.strip().isdecimal() for name in numeric):
+        counted = [int(name) for name in numeric]
         if all(number in YEARS for number in counted):
             return []
         if any(counted == list(range(start, start + len(counted))) for start in (0, 1)):
             return []
-    return found
+    return numeric
 
 
 def _same_form(header: Sequence[str], cells: Mapping[str, pl.Series]) -> list[str]:
@@ -93,5 +93,5 @@ def _over_its_like(name: str, cells: pl.Series, form: str) -> bool:
 
 def _same_value(header: Sequence[str], cells: Mapping[str, pl.Series]) -> list[str]:
     """Words that are answers in their own columns, where at least half of the columns, and two, have one."""
-    found = [name for name in header if len(cells[name]) and bool((cells[name] == name).any())]
-    return found if len(found) >= max(2, len(header) / 2) else []
+    repeated = [name for name in header if len(cells[name]) and bool((cells[name] == name).any())]
+    return repeated if len(repeated) >= max(2, len(header) / 2) else []

@@ -50,12 +50,12 @@ def gap_words(raw: Raw, column: Column | None = None) -> tuple[str, ...]:
         return ()  # names, most often: a million of them need no second look
     texts = pl.Series([v for v in levels if isinstance(v, str)], dtype=pl.String)
     words = texts.filter(texts.str.strip_chars().str.to_lowercase().is_in(GAP_WORDS)).to_list()
-    found = tuple(word for word in words if word not in _declared(column))
-    others = texts.filter(~texts.is_in(found))
+    undeclared = tuple(word for word in words if word not in _declared(column))
+    others = texts.filter(~texts.is_in(undeclared))
     numbers = len(raw.levels or ()) - len(texts)
-    if not found or (not len(others) and not numbers) or not others.str.contains(NUMBER).all():
+    if not undeclared or (not len(others) and not numbers) or not others.str.contains(NUMBER).all():
         return ()
-    return found
+    return undeclared
 
 
 def without(raw: Raw, words: tuple[str, ...], column: Column | None = None) -> Raw:

@@ -229,8 +229,8 @@ def _points(column: pa.ChunkedArray, where: str) -> tuple[AnyArray, list[str | N
             for each in held
         ]
     )
-    found = np.frombuffer(b"".join(each for each, fine in zip(held, point, strict=True) if fine), WKB)
-    points[point] = np.column_stack([found["x"], found["y"]])
+    records = np.frombuffer(b"".join(each for each, fine in zip(held, point, strict=True) if fine), WKB)
+    points[point] = np.column_stack([records["x"], records["y"]])
     odd = [None if each is None or fine else each.hex() for each, fine in zip(held, point, strict=True)]
     return points, odd if any(odd) else None
 

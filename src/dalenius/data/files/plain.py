@@ -25,8 +25,8 @@ def plain_numbers(vector: Vector) -> pl.Series | None:
     """
     kind, decimals = vector.column.kind, vector.column.decimals
     if kind is Kind.INTEGER:
-        found = _with_codes(vector)
-        made = None if found is None else pl.Series(found)
+        coded = _with_codes(vector)
+        made = None if coded is None else pl.Series(coded)
     elif kind.is_number and kind is not Kind.DATETIME and decimals is not None:
         made = None if _special(vector) else _decimals(vector.data, decimals)
     else:

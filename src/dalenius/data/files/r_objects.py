@@ -19,15 +19,15 @@ def read_r(path: str | Path, schema: Schema | None = None, *, sheet: str | None 
     except ImportError:
         raise MissingExtraError("pyreadr", "files", "read files of R") from None
     with damage_reported(path, "a file of R"):
-        found: dict[Any, Any] = dict(pyreadr.read_r(str(path)))
-    if not found:
+        objects: dict[Any, Any] = dict(pyreadr.read_r(str(path)))
+    if not objects:
         raise FileError(f"{path}: holds no data frame; save one with saveRDS in R")
-    if sheet is not None and sheet not in found:
+    if sheet is not None and sheet not in objects:
         raise OptionError(
-            f"{path}: there is no data frame {sheet!r}; there are {names([str(n) for n in found])}"
+            f"{path}: there is no data frame {sheet!r}; there are {names([str(n) for n in objects])}"
         )
-    if sheet is None and len(found) > 1:
+    if sheet is None and len(objects) > 1:
         raise FileError(
-            f"{path}: holds several data frames; name one of {names([str(n) for n in found])} as sheet"
+            f"{path}: holds several data frames; name one of {names([str(n) for n in objects])} as sheet"
         )
-    return Table.from_frame(found[sheet if sheet is not None else next(iter(found))], schema)
+    return Table.from_frame(objects[sheet if sheet is not None else next(iter(objects))], schema)

@@ -42,10 +42,10 @@ class Address:
     @classmethod
     def of(cls, text: str | Path) -> Address:
         """Take an address apart; one without a table is refused."""
-        found = FORM.fullmatch(str(text))
-        if found is None:
+        parts = FORM.fullmatch(str(text))
+        if parts is None:
             raise FileError("no address of a database; write for example sqlite:people.db#people")
-        kind, (place, mark, table) = found[1], found[2].rpartition("#")
+        kind, (place, mark, table) = parts[1], parts[2].rpartition("#")
         if not mark or not place or not table:
             raise FileError(f"{kind}: the address names no table; write {kind}:DATABASE#TABLE")
         if kind.startswith("postgres"):  # a path has at most one slash in a row

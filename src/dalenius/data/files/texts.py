@@ -133,10 +133,10 @@ def written_plainly(texts: pl.Series, values: AnyArray) -> bool:
 
 def _digits(sizes: AnyArray) -> AnyArray:
     """Digits before the point of numbers without a sign."""
-    found = np.ones(len(sizes), np.int8)
+    digits = np.ones(len(sizes), np.int8)
     for power in range(1, len(str(int(sizes.max()))) if len(sizes) else 0):
-        found += sizes >= 10**power
-    return found
+        digits += sizes >= 10**power
+    return digits
 
 
 EXACT_DIGITS = 15

@@ -54,12 +54,12 @@ def lengths(x: FloatArray, y: FloatArray, loss: Loss, points: FloatArray) -> Flo
     >>> lengths(np.ones((2, 1)), np.zeros(2), Check(0.5), np.array([[0.0], [1e6]])).tolist()
     [0.0, 1.0]
     """
-    found = np.empty(len(points))
+    norms = np.empty(len(points))
     size = max(1, _BLOCK // max(len(y), 1))
     for start in range(0, len(points), size):
         at = points[start : start + size] @ x.T
-        found[start : start + size] = np.abs(loss.slope(y[None, :], at) @ x).max(axis=1)
-    return found
+        norms[start : start + size] = np.abs(loss.slope(y[None, :], at) @ x).max(axis=1)
+    return norms
 
 
 def grid_scores(

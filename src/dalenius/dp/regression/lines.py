@@ -62,7 +62,7 @@ def drawn_lines(
 ) -> pl.DataFrame:  # fmt: skip
     """Lines of fits, each coefficients in the data's units with or without simulated ones around them."""
     keys, rows = profiles(table, formula, design.terms)
-    found: list[dict[str, FloatArray]] = []
+    lines: list[dict[str, FloatArray]] = []
     for estimate, draws in fits:
         made = {"estimate": rows @ estimate}
         if draws is not None:
@@ -70,8 +70,8 @@ def drawn_lines(
                 np.quantile(rows @ draws.T, (0.025, 0.975), axis=1) if len(rows) else (rows[:, 0],) * 2
             )
             made |= {"low": low, "high": high}
-        found.append(made)
-    return _stacked(keys, found, taus, yes_or_no)
+        lines.append(made)
+    return _stacked(keys, lines, taus, yes_or_no)
 
 
 def exact_lines(table: Table, formula: str, family: str, taus: Sequence[float]) -> pl.DataFrame:
@@ -96,7 +96,7 @@ def exact_lines(table: Table, formula: str, family: str, taus: Sequence[float]) 
     design = design_of(table, formula, yes_or_no=family == "logistic")
     keys, rows = profiles(table, formula, design.terms)
     asked: list[float | None] = [*taus] if family == "quantile" else [None]
-    found = []
+    lines = []
     for tau in asked:
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -113,21 +113,21 @@ def exact_lines(table: Table, formula: str, family: str, taus: Sequence[float]) 
         off = REACH * np.sqrt(
             np.maximum(np.einsum("ij,jk,ik->i", turned, np.asarray(fit.cov_params()), turned), 0)
         )
-        found.append({"estimate": line, "low": line - off, "high": line + off})
-    return _stacked(keys, found, asked, family == "logistic")
+        lines.append({"estimate": line, "low": line - off, "high": line + off})
+    return _stacked(keys, lines, asked, family == "logistic")
 
 
 def _stacked(
-    keys: pl.DataFrame, found: Sequence[dict[str, FloatArray]], taus: Sequence[float | None], yes_or_no: bool
+    keys: pl.DataFrame, drawn: Sequence[dict[str, FloatArray]], taus: Sequence[float | None], yes_or_no: bool
 ) -> pl.DataFrame:
     """Lines below one another; quantiles that cross are put in order, a yes or no is a probability."""
     order = np.argsort([0.0 if tau is None else tau for tau in taus])
-    for name in found[0]:
-        held = np.sort(np.stack([found[int(place)][name] for place in order]), axis=0)
+    for name in drawn[0]:
+        held = np.sort(np.stack([drawn[int(place)][name] for place in order]), axis=0)
         for rank, place in enumerate(order):
-            found[int(place)][name] = expit(held[rank]) if yes_or_no else held[rank]
+            drawn[int(place)][name] = expit(held[rank]) if yes_or_no else held[rank]
     made = []
-    for tau, lines in zip(taus, found, strict=True):
+    for tau, lines in zip(taus, drawn, strict=True):
         part = keys.with_columns(**{name: pl.Series(values) for name, values in lines.items()})
         made.append(
             part if tau is None else part.insert_column(0, pl.Series("tau", [float(tau)] * part.height))

@@ -90,13 +90,13 @@ def quantile_study(
     rows_of = []
     for mechanism in mechanisms:
         for tau in taus:
-            found = np.array([
+            errors = np.array([
                 _one(DESIGNS[design], rows, epsilon, delta, tau, mechanism, neighbours, h, points, r, seed)
                 for r in range(replicates)
             ])  # fmt: skip
             rows_of.append((
-                mechanism, tau, float(np.log10(found[:, 0]).mean()), float(np.median(found[:, 0])),
-                float(found[:, 1].mean()), float(found[:, 2].mean()),
+                mechanism, tau, float(np.log10(errors[:, 0]).mean()), float(np.median(errors[:, 0])),
+                float(errors[:, 1].mean()), float(errors[:, 2].mean()),
             ))  # fmt: skip
     names = ["mechanism", "tau", "mean log10 error", "median error", "check loss", "seconds"]
     return pl.DataFrame(rows_of, schema=names, orient="row")

@@ -84,7 +84,7 @@ class Cells:
             free = self._free()
             picked = rng.choice(len(free), count, replace=not different)
             return [unravel(free[picked], self.sizes, i) for i in range(len(self.sizes))]
-        found: list[Sequence[IntArray]] = []
+        empty: list[Sequence[IntArray]] = []
         known, missing = ravel(list(self.codes), self.sizes, len(self.weights)), count
         while missing > 0:
             tries = [rng.integers(0, size, missing + missing // 4 + 16) for size in self.sizes]
@@ -93,11 +93,11 @@ class Cells:
             if different:
                 good &= _first(keys, self.sizes)
             kept = [t[good][:missing] for t in tries]
-            found.append(kept)
+            empty.append(kept)
             missing -= len(kept[0])
             if different:
                 known = np.concatenate([known, keys[good][: len(kept[0])]])
-        return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+        return [np.concatenate(parts) for parts in zip(*empty, strict=True)]
 
     def _free(self) -> IntArray:
         """Keys of all possible cells that are not listed."""

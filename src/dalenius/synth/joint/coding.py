@@ -201,14 +201,14 @@ class Coding:
         alone = Table.from_vectors([vector.take(np.zeros(0, np.int64)) for vector in vectors], 0)
         given = _known(alone, groups.breaks)
         _known(alone, groups.values, "values")
-        found = {
+        codes = {
             each.vector.column.name: breaks_of_counted(
                 each.vector.values, each.present_times, groups.method, groups.groups
             )
             for each in columns
             if each.vector.is_number and each.vector.column.name not in given
         }
-        grouping = Grouping({**found, **Grouping.fit(breaks=given, columns=[]).breaks})
+        grouping = Grouping({**codes, **Grouping.fit(breaks=given, columns=[]).breaks})
         return cls(
             tuple(
                 _from_data(each.vector, grouping, groups, keep_values, each.present_times) for each in columns

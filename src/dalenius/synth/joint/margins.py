@@ -39,7 +39,7 @@ def asked_for(margins: str | int | Sequence[Sequence[str]], columns: Sequence[st
     if isinstance(order, (int, float)):
         whole_number("margins", order, 1)
         return list(combinations(range(len(columns)), min(order, len(columns))))
-    found: list[Clique] = []
+    cliques: list[Clique] = []
     for margin in order or ():
         named = [margin] if isinstance(margin, str) else list(margin)
         absent = [name for name in named if name not in columns]
@@ -48,9 +48,9 @@ def asked_for(margins: str | int | Sequence[Sequence[str]], columns: Sequence[st
                 f"margins name {names(absent)}, which is not a column to synthesize; there are {names(columns)}"
             )
         key = tuple(sorted({columns.index(name) for name in named}))
-        if key and key not in found:
-            found.append(key)
-    return found
+        if key and key not in cliques:
+            cliques.append(key)
+    return cliques
 
 
 Weighted: TypeAlias = Mapping[tuple[str, ...] | str, float]

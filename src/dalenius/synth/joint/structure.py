@@ -98,8 +98,8 @@ class Structure:
         if self.masks and codes and not np.all(possible := self.allows(codes)):
             used = sorted({v for columns in self.masks for v in columns})
             impossible = np.stack([np.asarray(codes[v], np.int64)[~possible] for v in used])
-            found = np.unique(impossible, axis=1).shape[1]
-            cells = f"{found} cell" if found == 1 else f"{found} cells"
+            contradicted = np.unique(impossible, axis=1).shape[1]
+            cells = f"{contradicted} cell" if contradicted == 1 else f"{contradicted} cells"
             raise DataError(
                 f"structural zeros contradict the data: {int(np.count_nonzero(~possible))} rows lie in {cells} "
                 "that were declared "
@@ -130,16 +130,16 @@ def _groups_in(column: ColumnCode, wanted: tuple[Any, ...], where: str) -> list[
     low, high = wanted
     edges = column.edges if column.edges is not None else np.zeros(1)
     whole = column.column.kind in (Kind.INTEGER, Kind.DATETIME)
-    found = []
+    groups = []
     for i in range(column.base):
         start, end = float(edges[i]), float(edges[i + 1])
         if whole:  # [0, 16) of whole numbers ends at 15
             start, end = math.ceil(start), math.ceil(end) - 1 if i < column.base - 1 else math.floor(end)
         if start >= low and end <= high:
-            found.append(i)
+            groups.append(i)
         elif start < high and end > low:
             raise OptionError(
                 f"{said}: the range cuts a group of numbers, so the rule could not be kept; give breaks for the "
                 "column that have both ends of the range"
             )
-    return found
+    return groups

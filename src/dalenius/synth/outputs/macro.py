@@ -231,10 +231,10 @@ class MacroToMicro:
         count, size = self.macro.totals.shape
         if count < 3:
             return np.eye(size)
-        found = _correlation(self.macro.means)
+        correlation = _correlation(self.macro.means)
         trust = 1.0 if count > size + 1 else count / (size + 2)
         warnings.warn("correlations across strata need not be those of units", stacklevel=3)
-        return repaired(trust * found + (1 - trust) * np.eye(size))[0]
+        return repaired(trust * correlation + (1 - trust) * np.eye(size))[0]
 
     def _stratum(
         self, s: int, rows: int, sd: Floats, correlation: Floats, rng: np.random.Generator
@@ -285,9 +285,9 @@ class MacroToMicro:
 def _correlation(values: Floats) -> Floats:
     """Correlation of columns; a column that does not vary goes with nothing."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.nan_to_num(np.atleast_2d(np.corrcoef(values.T)))
-    np.fill_diagonal(found, 1.0)
-    return found
+        correlation = np.nan_to_num(np.atleast_2d(np.corrcoef(values.T)))
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
 
 
 def _whole(values: Floats, total: float) -> Floats:

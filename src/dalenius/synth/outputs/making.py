@@ -77,8 +77,8 @@ class MadeFromOutputs:
 
     def mean_errors(self) -> dict[str, float]:
         """Mean absolute difference of every target."""
-        found = self.report().group_by("target", maintain_order=True).agg(pl.col("off by").mean())
-        return dict(zip(found["target"].to_list(), found["off by"].to_list(), strict=True))
+        errors = self.report().group_by("target", maintain_order=True).agg(pl.col("off by").mean())
+        return dict(zip(errors["target"].to_list(), errors["off by"].to_list(), strict=True))
 
     @property
     def label(self) -> str:

@@ -68,10 +68,10 @@ def tcap(
     )
     sure = classes.filter(pl.col("__share") >= tau - 1e-12)
     people = real if most is None else real.filter(pl.len().over(by) <= most)
-    found = people.join(sure, on=by, how="inner")
+    matched = people.join(sure, on=by, how="inner")
     shares = real[target].value_counts()["count"].cast(pl.Float64) / max(real.height, 1)
-    correct = int((found[target] == found["__said"]).sum())
-    return Attribution(found.height, correct, people.height, float((shares**2).sum()))
+    correct = int((matched[target] == matched["__said"]).sum())
+    return Attribution(matched.height, correct, people.height, float((shares**2).sum()))
 
 
 def risk_from_outputs(made: MadeFromOutputs, *, files: int = 3, seed: int = 1000) -> pl.DataFrame:
@@ -84,8 +84,8 @@ def risk_from_outputs(made: MadeFromOutputs, *, files: int = 3, seed: int = 1000
     others = [make_from_outputs(made.meta, made.targets, seed=seed + k).frame() for k in range(files)]
     for target in names:
         keys = [name for name in names if name != target]
-        found = [tcap(other, own, keys, target) for other in others]
-        matches, correct = sum(f.matches for f in found), sum(f.correct for f in found)
+        rates = [tcap(other, own, keys, target) for other in others]
+        matches, correct = sum(f.matches for f in rates), sum(f.correct for f in rates)
         rate = correct / matches if matches else float("nan")
-        lines.append((target, rate, found[0].baseline))
+        lines.append((target, rate, rates[0].baseline))
     return pl.DataFrame(lines, schema=["column", "right", "baseline"], orient="row")

@@ -134,8 +134,8 @@ class Regression:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns it looks at."""
-        found = [term if isinstance(term, str) else term[0] for term in self.coefs if term != "constant"]
-        return tuple(dict.fromkeys([self.y, *found]))
+        names = [term if isinstance(term, str) else term[0] for term in self.coefs if term != "constant"]
+        return tuple(dict.fromkeys([self.y, *names]))
 
     def terms(self, meta: Metadata) -> tuple[Ints, Ints, Floats]:
         """Column and code of every coefficient (-1 for the constant and for numbers), and its value."""

@@ -132,14 +132,14 @@ def _built(frame: pl.DataFrame, margin: Margin, owner: IntArray, homes: int) -> 
     rows = frame.select(keys).with_columns(owner=pl.Series(owner))
     if margin.level == "households":
         rows = rows.unique("owner", keep="first", maintain_order=True)
-    found = rows.join(
+    joined = rows.join(
         totals.select([*keys, "cell"]), on=keys, how="left", nulls_equal=True, maintain_order="left"
     )
     wrong = []
-    strangers = int(found["cell"].null_count())
+    strangers = int(joined["cell"].null_count())
     if strangers:
         wrong.append(f"margin {margin.name}: {strangers:,} rows of the sample are in no cell of it")
-    held = found.drop_nulls("cell")
+    held = joined.drop_nulls("cell")
     cell = held["cell"].to_numpy().astype(np.int64)
     matrix = coo_array((np.ones(len(cell)), (held["owner"].to_numpy(), cell)), shape=(homes, totals.height))
     goal = totals["total"].cast(pl.Float64).to_numpy()

@@ -172,8 +172,8 @@ class Bands:
         if positive.any():
             top = np.sort(values[positive])
             last = float(upper) if upper is not None else float(top[-min(3, len(top))])
-            found = weighted_quantiles(values[positive], weights[positive], np.append(1e-9, shares))
-            parts.append(np.append(np.minimum(found[:-1], last), last))
+            cuts = weighted_quantiles(values[positive], weights[positive], np.append(1e-9, shares))
+            parts.append(np.append(np.minimum(cuts[:-1], last), last))
         edges = np.unique(np.concatenate(parts)) if parts else np.zeros(1)
         tails = (
             tuple(range(len(edges) - 2, len(edges) - 3 + (1 if equidist else 0), -1))

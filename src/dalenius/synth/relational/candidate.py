@@ -59,10 +59,10 @@ class DatabaseCandidate(Candidate):
         if wrong or table is None:
             return wrong
         try:
-            found: list[str] = self.build().faults_for(table)
+            reasons: list[str] = self.build().faults_for(table)
         except DaleniusError as error:
             return [*error.faults]
-        return found
+        return reasons
 
     def draw(self, base: Database, *, seed: Seed = DEFAULT_SEED, first: int = 0) -> MadeDatabase:
         """Copy number ``first`` of a synthetic database."""

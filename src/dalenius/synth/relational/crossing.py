@@ -31,11 +31,11 @@ def totals(base: Database) -> Database:
     >>> totals(base)["a"].names
     ['id']
     """
-    found = [rule for rule in parse_crossing(base.rules, base.links) if isinstance(rule, Total)]
+    rules = [rule for rule in parse_crossing(base.rules, base.links) if isinstance(rule, Total)]
     tables = dict(base.tables)
-    for rule in found:
+    for rule in rules:
         tables[rule.parent] = tables[rule.parent].drop([rule.result])
-    return base.with_tables(tables) if found else base
+    return base.with_tables(tables) if rules else base
 
 
 def computed(

@@ -205,14 +205,18 @@ def _none(models: Mapping[int, Model], prefix: str, like: Table) -> Table:
     """No rows of a table, with all levels that the models of its families know."""
     vectors = []
     for name in like.names:
-        found = [
+        vectors = [
             model.sample(1, seed=0)[f"{prefix[:-1] if prefix == 'parent.' else place}.{name}"]
             for size, model in models.items()
             for place in (range(1, size + 1) if prefix != "parent." else [0])
         ]
-        levels = tuple(dict.fromkeys(level for v in found for level in v.levels))
-        column = found[0].column if found else like[name].column
-        plain = {**column.__dict__, "name": name, "levels": None if found and found[0].is_number else levels}
-        vector = (found[0] if found else like[name]).take(np.zeros(0, np.int64))
+        levels = tuple(dict.fromkeys(level for v in vectors for level in v.levels))
+        column = vectors[0].column if vectors else like[name].column
+        plain = {
+            **column.__dict__,
+            "name": name,
+            "levels": None if vectors and vectors[0].is_number else levels,
+        }
+        vector = (vectors[0] if vectors else like[name]).take(np.zeros(0, np.int64))
         vectors.append(type(vector)(type(column)(**plain), vector.data, None))
     return loose(vectors, 0)

@@ -145,16 +145,16 @@ class Other:
         if self.within and owners is not None:
             size = int(owners.max(initial=-1)) + 1
             family = np.where(owners >= 0, owners, size + np.arange(len(owners)))
-            found = _picked(family * 10_000 + wanted - 1, family * 10_000 + there, weight, rng)
+            picked = _picked(family * 10_000 + wanted - 1, family * 10_000 + there, weight, rng)
         else:
-            found = _picked(wanted - 1, there, weight, rng)
-            lost = (found < 0) & (wanted > 0)
+            picked = _picked(wanted - 1, there, weight, rng)
+            lost = (picked < 0) & (wanted > 0)
             if lost.any() and above.rows:
                 everybody = np.zeros(above.rows, np.int64)
-                found[lost] = _picked(np.zeros(int(lost.sum()), np.int64), everybody, weight, rng)
+                picked[lost] = _picked(np.zeros(int(lost.sum()), np.int64), everybody, weight, rng)
         if owners is not None or self.within:
-            found[found == np.arange(len(found))] = -1  # nobody is their own mother
-        return np.where(wanted > 0, found, -1)
+            picked[picked == np.arange(len(picked))] = -1  # nobody is their own mother
+        return np.where(wanted > 0, picked, -1)
 
     def _popularity(self, there: IntArray, rng: np.random.Generator) -> AnyArray:
         """How often each made row is taken: as often as some original row of its class was."""

@@ -52,8 +52,8 @@ class Pattern:
             return cls()
         if all(UUID.fullmatch(text) for text in texts):
             return cls(False, unique=True)
-        found = [NUMBERED.fullmatch(text) for text in texts]
-        forms = Counter((m[1], len(m[2])) for m in found if m)
+        matches = [NUMBERED.fullmatch(text) for text in texts]
+        forms = Counter((m[1], len(m[2])) for m in matches if m)
         (prefix, digits), _ = forms.most_common(1)[0] if forms else (("", 0), 0)
         shared = sum(times for (word, _), times in forms.items() if word == prefix)
         return cls(False, prefix, digits) if shared >= ENOUGH * len(texts) else cls(False)

@@ -127,12 +127,12 @@ def chosen_models(
         return default_models(pair)
     if isinstance(models, Mapping):
         return models
-    found: dict[str, Family] = {}
+    families: dict[str, Family] = {}
     for text in [models] if isinstance(models, str) else models:
         response = Formula.parse(text).response.column
         number = response not in pair.original or pair.original[response].is_number
-        found[text] = "gaussian" if number else "binomial"
-    return found
+        families[text] = "gaussian" if number else "binomial"
+    return families
 
 
 def default_models(pair: Pair) -> dict[str, Family]:
@@ -147,13 +147,13 @@ def default_models(pair: Pair) -> dict[str, Family]:
     usable = sorted(name for name in pair.columns if _size(pair, name) <= FEW_LEVELS)
     responses = [name for name in usable if pair.original[name].is_number or _size(pair, name) == 2]
     responses.sort(key=lambda name: (name not in pair.targets, name))
-    found: dict[str, Family] = {}
+    models: dict[str, Family] = {}
     for response in responses[:MODELS]:
         others = [name for name in usable if name != response][:PREDICTORS]
         if others:
             text = f"`{response}` ~ {' + '.join(f'`{name}`' for name in others)}"
-            found[text] = "gaussian" if pair.original[response].is_number else "binomial"
-    return found
+            models[text] = "gaussian" if pair.original[response].is_number else "binomial"
+    return models
 
 
 def _size(pair: Pair, name: str) -> int:

@@ -229,18 +229,18 @@ def _groups(test: Table, subgroup: str | None) -> list[tuple[str, AnyArray]]:
     ]
 
 
-def _score(truth: AnyArray, found: AnyArray, number: bool) -> float:
+def _score(truth: AnyArray, predicted: AnyArray, number: bool) -> float:
     known = np.isfinite(truth) if number else truth >= 0
-    truth, found = truth[known], found[known]
+    truth, predicted = truth[known], predicted[known]
     if len(truth) == 0:
         return float("nan")
     if number:
         total = float(np.sum((truth - truth.mean()) ** 2))
-        return max(0.0, 1 - float(np.sum((truth - found) ** 2)) / total) if total > 0 else 0.0
+        return max(0.0, 1 - float(np.sum((truth - predicted) ** 2)) / total) if total > 0 else 0.0
     scores = []
     for label in np.unique(truth):
-        hit = float(np.sum((truth == label) & (found == label)))
-        scores.append(2 * hit / float(np.sum(truth == label) + np.sum(found == label)))
+        hit = float(np.sum((truth == label) & (predicted == label)))
+        scores.append(2 * hit / float(np.sum(truth == label) + np.sum(predicted == label)))
     return float(np.mean(scores))
 
 

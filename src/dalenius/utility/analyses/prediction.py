@@ -106,13 +106,13 @@ def _yes(table: Table, model: Formula, schema: Schema) -> BoolArray:
     return np.asarray(codes_of(vector, levels_of(vector, schema)) > 0)
 
 
-def _errors(truth: AnyArray, found: AnyArray) -> dict[str, float]:
+def _errors(truth: AnyArray, predicted: AnyArray) -> dict[str, float]:
     total = float(np.sum((truth - truth.mean()) ** 2)) if len(truth) else 0.0
-    squared = (truth - found) ** 2
+    squared = (truth - predicted) ** 2
     return {
         "R²": 1 - float(squared.sum()) / total if total > 0 else float("nan"),
         "RMSE": float(np.sqrt(squared.mean())) if len(truth) else float("nan"),
-        "median error": float(np.median(np.abs(truth - found))) if len(truth) else float("nan"),
+        "median error": float(np.median(np.abs(truth - predicted))) if len(truth) else float("nan"),
     }
 
 
@@ -189,7 +189,7 @@ def model_prediction(
 
 def _values(areas: pl.DataFrame) -> dict[str, float]:
     sides = {side: areas[side].drop_nulls().drop_nans() for side in ("original", "protected")}
-    return {f"mean ROC area, {side}": float(found.mean()) for side, found in sides.items() if len(found)}  # type: ignore[arg-type]
+    return {f"mean ROC area, {side}": float(each.mean()) for side, each in sides.items() if len(each)}  # type: ignore[arg-type]
 
 
 def roc_points(scores: AnyArray, truth: BoolArray) -> tuple[AnyArray, AnyArray]:

@@ -30,19 +30,19 @@ def solve_cox(x: Floats, time: Floats, event: BoolArray, weights: Floats | None 
     at = np.searchsorted(moments, time)
     beta, height = np.zeros(x.shape[1]), -np.inf
     for _ in range(STEPS):
-        found = _look(x, at, len(moments), event, w, beta)
-        if found.height - height < 1e-12 * (abs(found.height) + 0.1) and np.isfinite(height):
+        seen = _look(x, at, len(moments), event, w, beta)
+        if seen.height - height < 1e-12 * (abs(seen.height) + 0.1) and np.isfinite(height):
             break
-        height = found.height
-        step = np.linalg.solve(found.curve, w @ found.scores)
+        height = seen.height
+        step = np.linalg.solve(seen.curve, w @ seen.scores)
         size = 1.0
         while (
             size > 1e-6 and _look(x, at, len(moments), event, w, beta + size * step).height < height - 1e-12
         ):
             size /= 2
         beta = beta + size * step
-    found = _look(x, at, len(moments), event, w, beta)
-    return Solved(beta, np.asarray(np.linalg.inv(found.curve), np.float64), found.scores)
+    seen = _look(x, at, len(moments), event, w, beta)
+    return Solved(beta, np.asarray(np.linalg.inv(seen.curve), np.float64), seen.scores)
 
 
 class _Look:

@@ -46,15 +46,15 @@ class Estimate:
     @classmethod
     def parse(cls, text: str) -> Estimate:
         """Read ``mean(income) by region`` and the like."""
-        found = _TEXT.match(text)
-        if found is None or found[1] not in get_args(What):
+        match = _TEXT.match(text)
+        if match is None or match[1] not in get_args(What):
             raise OptionError(
                 f"{text!r} is neither a formula 'income ~ age' nor one of mean(x), share(x), total(x), ratio(x, y) and "
                 "quantile(x, 0.5), perhaps with 'by region'"
             )
-        what: Any = found[1]
-        parts = [part.strip().strip("`") for part in found[2].split(",")]
-        by = (found[3] or "").strip().strip("`")
+        what: Any = match[1]
+        parts = [part.strip().strip("`") for part in match[2].split(",")]
+        by = (match[3] or "").strip().strip("`")
         wanted = 2 if what in ("ratio", "quantile") else 1
         if len(parts) != wanted or not all(parts):
             raise OptionError(f"{text!r}: {what} takes {'two things' if wanted == 2 else 'one column'}")
@@ -113,10 +113,10 @@ def estimate(
     if not known.any():
         raise DataError(f"{asked.what}({asked.column}): no row has a value")
     labels, groups = _groups(asked, table, schema, known)
-    names, found, covariance = _ESTIMATORS[asked.what](asked, table, schema, how, groups)
+    names, values, covariance = _ESTIMATORS[asked.what](asked, table, schema, how, groups)
     full = [f"{name}, {asked.by} {label}" if asked.by else name for label in labels for name in names]
     return Fit(
-        full, found, covariance, int(known.sum()), how.df if drawn is not None else np.inf, drawn is not None
+        full, values, covariance, int(known.sum()), how.df if drawn is not None else np.inf, drawn is not None
     )
 
 
@@ -154,17 +154,17 @@ def _ratios(
     def ratio(weights: Floats) -> Floats:
         return np.asarray((weights @ tops_of) / np.where(weights @ under == 0, np.nan, weights @ under))
 
-    found = ratio(design.weights)
-    scores = design.weights[:, None] * (tops_of - under * found) / (design.weights @ under)
-    return [asked.what], found, design.covariance(scores, ratio)
+    values = ratio(design.weights)
+    scores = design.weights[:, None] * (tops_of - under * values) / (design.weights @ under)
+    return [asked.what], values, design.covariance(scores, ratio)
 
 
 def _mean(
     asked: Estimate, table: Table, schema: Schema | None, design: Design, groups: list[BoolArray]
 ) -> Found:
     y = _numbers(asked, table, asked.column)
-    _, found, covariance = _ratios(asked, [y], np.ones(table.rows), design, groups)
-    return [f"mean of {asked.column}"], found, covariance
+    _, values, covariance = _ratios(asked, [y], np.ones(table.rows), design, groups)
+    return [f"mean of {asked.column}"], values, covariance
 
 
 def _share(
@@ -174,16 +174,16 @@ def _share(
     levels = levels_of(vector, schema)
     codes = codes_of(vector, levels)
     there = [(codes == i).astype(np.float64) for i in range(len(levels))]
-    _, found, covariance = _ratios(asked, there, np.ones(table.rows), design, groups)
-    return [f"share of {asked.column} {level}" for level in levels], found, covariance
+    _, values, covariance = _ratios(asked, there, np.ones(table.rows), design, groups)
+    return [f"share of {asked.column} {level}" for level in levels], values, covariance
 
 
 def _ratio(
     asked: Estimate, table: Table, schema: Schema | None, design: Design, groups: list[BoolArray]
 ) -> Found:
     y, x = _numbers(asked, table, asked.column), _numbers(asked, table, asked.other)
-    _, found, covariance = _ratios(asked, [y], x, design, groups)
-    return [f"ratio of {asked.column} to {asked.other}"], found, covariance
+    _, values, covariance = _ratios(asked, [y], x, design, groups)
+    return [f"ratio of {asked.column} to {asked.other}"], values, covariance
 
 
 def _total(
@@ -213,11 +213,11 @@ def _quantile(
         return read
 
     readers = [one(inside) for inside in groups]
-    found = np.array([read(design.weights, asked.at) for read in readers])
+    values = np.array([read(design.weights, asked.at) for read in readers])
     name = [f"quantile {asked.at:g} of {asked.column}"]
     if design.replicates is not None:
-        return name, found, design.spread(lambda w: np.array([read(w, asked.at) for read in readers]))
-    below = np.stack([(y <= q) * inside for q, inside in zip(found, groups, strict=True)], axis=1)
+        return name, values, design.spread(lambda w: np.array([read(w, asked.at) for read in readers]))
+    below = np.stack([(y <= q) * inside for q, inside in zip(values, groups, strict=True)], axis=1)
     error = [
         float(
             np.sqrt(
@@ -234,7 +234,7 @@ def _quantile(
         - read(design.weights, max(asked.at - reach * e, 0.0))
         for read, e in zip(readers, error, strict=True)
     ]
-    return name, found, np.diag((np.array(widths) / (2 * reach)) ** 2)
+    return name, values, np.diag((np.array(widths) / (2 * reach)) ** 2)
 
 
 _ESTIMATORS: dict[str, Callable[..., Found]] = {

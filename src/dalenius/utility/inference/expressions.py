@@ -130,7 +130,7 @@ def polynomial_basis(x: Floats, degree: int) -> Basis:
 def polynomials(x: Floats, basis: Basis) -> Floats:
     """The polynomials of a basis, one column a degree."""
     centres, norms = basis
-    found = [np.ones_like(x), x - centres[0]]
+    columns = [np.ones_like(x), x - centres[0]]
     for i in range(1, len(centres)):
-        found.append((x - centres[i]) * found[i] - norms[i] / norms[i - 1] * found[i - 1])
-    return np.stack([p / np.sqrt(n) for p, n in zip(found[1:], norms[1:], strict=True)], axis=1)
+        columns.append((x - centres[i]) * columns[i] - norms[i] / norms[i - 1] * columns[i - 1])
+    return np.stack([p / np.sqrt(n) for p, n in zip(columns[1:], norms[1:], strict=True)], axis=1)

@@ -141,18 +141,18 @@ class Formula:
             raise OptionError(
                 "formula: write the response, '~' and the predictors, for example 'income ~ age + sex'"
             )
-        found, gone, offsets, intercept = _read_sum(sides[1])
-        everything = (Variable("."),) in found
+        terms, gone, offsets, intercept = _read_sum(sides[1])
+        everything = (Variable("."),) in terms
         for term in gone:
-            same = [other for other in found if set(other) == set(term)]
+            same = [other for other in terms if set(other) == set(term)]
             if not same and not everything:
                 raise OptionError(
                     f"formula: {':'.join(v.label for v in term)!r} cannot be taken away, it is not there"
                 )
-            found = [other for other in found if other not in same]
-        found.sort(key=len)
+            terms = [other for other in terms if other not in same]
+        terms.sort(key=len)
         left = tuple(gone) if everything else ()
-        return cls(Variable.parse(sides[0]), tuple(found), intercept, tuple(offsets), left)
+        return cls(Variable.parse(sides[0]), tuple(terms), intercept, tuple(offsets), left)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -227,15 +227,15 @@ class Formula:
 
 def number(variable: Variable, vector: Vector) -> Floats:
     """Numbers of a variable of one column, after its function."""
-    found = vector.floats() if vector.is_number else vector.data.astype(np.float64)
+    values = vector.floats() if vector.is_number else vector.data.astype(np.float64)
     if variable.function in FUNCTIONS:
         with np.errstate(all="ignore"):
-            found = np.asarray(FUNCTIONS[variable.function](found), np.float64)
-        if not np.isfinite(found[vector.present]).all():
+            values = np.asarray(FUNCTIONS[variable.function](values), np.float64)
+        if not np.isfinite(values[vector.present]).all():
             raise DataError(
                 f"formula: {variable.label} is not defined for every row of column {variable.column!r}"
             )
-    return found
+    return values
 
 
 def values(variable: Variable, table: Table) -> Floats:
@@ -245,11 +245,11 @@ def values(variable: Variable, table: Table) -> Floats:
     words = [name for name in variable.columns if not table[name].is_number]
     if words:
         raise DataError(f"formula: {variable.label} computes with {words[0]!r}, which is no number")
-    found = evaluate(variable.inside, {name: table[name].floats() for name in variable.columns})
+    numbers = evaluate(variable.inside, {name: table[name].floats() for name in variable.columns})
     known = np.all([table[name].present for name in variable.columns], axis=0)
-    if not np.isfinite(found[known]).all():
+    if not np.isfinite(numbers[known]).all():
         raise DataError(f"formula: {variable.label} is not defined for every row")
-    return found
+    return numbers
 
 
 def levels_of(vector: Vector, schema: Schema | None) -> tuple[Level, ...]:
@@ -324,7 +324,7 @@ def _cut(text: str, marks: str) -> list[tuple[str, str]]:
 
 def _read_sum(text: str) -> tuple[list[Term], list[Term], list[Variable], bool]:
     """Terms, terms that are taken away, offsets, and whether there is an intercept."""
-    found: list[Term] = []
+    terms: list[Term] = []
     gone: list[Term] = []
     offsets: list[Variable] = []
     intercept = True
@@ -338,10 +338,10 @@ def _read_sum(text: str) -> tuple[list[Term], list[Term], list[Variable], bool]:
             offsets.append(Variable(_name(inside)) if _plain(inside) else Variable("", "I", inside))
             continue
         for term in _read_product(piece):
-            place = gone if sign == "-" else found
+            place = gone if sign == "-" else terms
             if not any(set(term) == set(other) for other in place):
                 place.append(term)
-    return found, gone, offsets, intercept
+    return terms, gone, offsets, intercept
 
 
 def _read_product(text: str) -> list[Term]:

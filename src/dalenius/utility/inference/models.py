@@ -115,8 +115,8 @@ def fit_model(
         return _designed(labels, solver, drawn, complete)
     if family == "gaussian" and link in (None, "identity") and not model.offsets:
         return linear(names, x, values(model.response, used))
-    found = solver(None)
-    return Fit(labels, found.estimates, found.inverse * found.dispersion, len(x))
+    solved = solver(None)
+    return Fit(labels, solved.estimates, solved.inverse * solved.dispersion, len(x))
 
 
 def _designed(labels: list[str], solver: Solver, design: Design, complete: Any) -> Fit:
@@ -126,9 +126,9 @@ def _designed(labels: list[str], solver: Solver, design: Design, complete: Any) 
     """
     rows = np.flatnonzero(complete)
     scale = len(rows) / max(float(design.weights[rows].sum()), 1e-300)
-    found = solver(design.weights[rows] * scale)
+    solved = solver(design.weights[rows] * scale)
     scores = np.zeros((design.rows, len(labels)))
-    scores[rows] = (design.weights[rows] * scale)[:, None] * found.influence
+    scores[rows] = (design.weights[rows] * scale)[:, None] * solved.influence
 
     def estimate(weights: Floats) -> Floats:
         total = float(weights[rows].sum())
@@ -136,7 +136,7 @@ def _designed(labels: list[str], solver: Solver, design: Design, complete: Any) 
 
     covariance = design.covariance(scores, estimate)
     df = max(design.df - len(labels) + 1, 1.0)
-    return Fit(labels, found.estimates, covariance, len(rows), df, design=True)
+    return Fit(labels, solved.estimates, covariance, len(rows), df, design=True)
 
 
 def _solver(

@@ -66,15 +66,15 @@ def predictors(
     """
     if max_levels is not None:
         at_least("max_levels", max_levels, 2)
-    found: list[Predictor] = []
+    made: list[Predictor] = []
     for name in columns if columns is not None else pair.columns:
         if pair.original[name].is_number and not (grouped and name in pair.grouping):
-            found += _numbers(name, pair.protected[name], pair.original[name])
+            made += _numbers(name, pair.protected[name], pair.original[name])
         else:
             aligned = pair.categories(name)
             codes = np.concatenate([aligned.protected.codes, aligned.original.codes])
-            found.append(_factor(name, codes, max_levels))
-    return [p for p in found if _varies(p)]
+            made.append(_factor(name, codes, max_levels))
+    return [p for p in made if _varies(p)]
 
 
 def _factor(name: str, codes: IntArray, max_levels: int | None) -> Predictor:
@@ -116,10 +116,10 @@ def _numbers(name: str, first: Vector, second: Vector) -> list[Predictor]:
     numbers[state != 0] = 0.0
     bad = ~np.isfinite(numbers)
     numbers[bad] = 0.0
-    found = [Predictor(name, name, numbers, False)]
+    made = [Predictor(name, name, numbers, False)]
     gaps = {"missing": (state == 1) | (state == 2) | bad}
     gaps |= {f"code {j + 1}": state == SPECIAL + j for j in range(len(first.column.special))}
-    return found + [
+    return made + [
         Predictor(f"{name}: {word}", name, rows.astype(np.float64), False)
         for word, rows in gaps.items()
         if rows.any()

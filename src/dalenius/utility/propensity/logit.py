@@ -183,13 +183,13 @@ def _deviance(y: AnyArray, mu: AnyArray) -> float:
 
 def _importance(design: Design, beta: AnyArray) -> dict[str, float]:
     """Share of the variance of the linear predictor that the terms of each column carry."""
-    found: dict[str, float] = {}
+    importance: dict[str, float] = {}
     for t in range(1, len(design.names)):
         column = design.columns[:, t]
         part = np.where(column >= 0, beta[np.maximum(column, 0)], 0.0)
         if design.place[t] >= 0:
             part = part * design.values[:, design.place[t]]
         for owner in design.owners[t]:
-            found[owner] = found.get(owner, 0.0) + float(part.var()) / len(design.owners[t])
-    total = sum(found.values())
-    return {name: value / total if total > 0 else 0.0 for name, value in found.items()}
+            importance[owner] = importance.get(owner, 0.0) + float(part.var()) / len(design.owners[t])
+    total = sum(importance.values())
+    return {name: value / total if total > 0 else 0.0 for name, value in importance.items()}

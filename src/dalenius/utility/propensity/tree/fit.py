@@ -135,10 +135,10 @@ def tree_propensity(
 
 def _shares(owners: Sequence[str], gains: AnyArray) -> dict[str, float]:
     """Each column's share of all Gini decrease."""
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for owner, gain in zip(owners, gains, strict=True):
-        found[owner] = found.get(owner, 0.0) + float(gain) / max(float(gains.sum()), 1e-300)
-    return found
+        shares[owner] = shares.get(owner, 0.0) + float(gain) / max(float(gains.sum()), 1e-300)
+    return shares
 
 
 def simulate_null(
@@ -150,7 +150,7 @@ def simulate_null(
     k = int(t.sum())
     n = len(t) - k
     again = Redrawing.of(data, k) if repeats and null == "resample" else None
-    found, unsplit = [], 0
+    values, unsplit = [], 0
     for i in range(repeats):
         rng = generator(seed, "propensity-tree", null, i)
         if again is None:
@@ -160,11 +160,11 @@ def simulate_null(
             drawn = again.draw(k, rng)
             tree = grow(drawn.data, drawn.weights(n), rule)
             factor = 1.0
-        found.append(factor * tree.pmse(k / (n + k)))
+        values.append(factor * tree.pmse(k / (n + k)))
         unsplit += len(tree.leaves) == 1
-        if i + 1 >= FEWEST and np.std(found, ddof=1) < PRECISE * np.mean(found) * np.sqrt(i + 1):
+        if i + 1 >= FEWEST and np.std(values, ddof=1) < PRECISE * np.mean(values) * np.sqrt(i + 1):
             break
-    return found, unsplit
+    return values, unsplit
 
 
 def pairs_null(files: Sequence[Pair], complexity: float = COMPLEXITY) -> float:
@@ -181,11 +181,11 @@ def pairs_null(files: Sequence[Pair], complexity: float = COMPLEXITY) -> float:
     """
     if len(files) < 2:
         raise OptionError("a null from pairs needs two or more protected files of one original")
-    found = []
+    values = []
     for one, other in combinations(files, 2):
         both = Pair(one.protected, other.protected)
-        found.append(tree_propensity(both, one.columns, repeats=0, complexity=complexity).figures.pMSE)
-    return float(np.mean(found)) / 2
+        values.append(tree_propensity(both, one.columns, repeats=0, complexity=complexity).figures.pMSE)
+    return float(np.mean(values)) / 2
 
 
 def _ratio(pmse: float, null: float, n: int, k: int) -> float:
