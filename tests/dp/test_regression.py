@@ -8,7 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from scipy import integrate, special, stats
+from scipy import integrate, stats
 from typer.testing import CliRunner
 
 from dalenius import dp
@@ -35,7 +35,6 @@ from dalenius.dp.regression import (
 from dalenius.dp.regression import perturbed as perturbing
 from dalenius.dp.regression.gradient_norm import grid_scores
 from dalenius.dp.regression.minimise import minimise
-from dalenius.dp.regression.moments import noisy_moments, scale_for
 from dalenius.dp.regression.smoothing import KERNELS
 from dalenius.dp.regression.study import DESIGNS
 
@@ -170,34 +169,25 @@ def test_neighbours_and_units_move_the_noise():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("factor", [1.0, 0.1])
-def test_the_promise_is_not_refuted_and_is_with_a_tenth_of_the_noise(factor, monkeypatch):
-    """Two files that differ in one record as much as they can; noise uses half of ε, so halving it cannot show."""
-    scale = perturbing.noise_scale
-    monkeypatch.setattr(perturbing, "noise_scale", lambda *args: factor * scale(*args))
-    x, loss, reach = np.ones((4, 1)), Check(0.5, 0.5), Reach(1.0)
-    files = {False: np.array([0.0, 0.0, 0.0, -50.0]), True: np.array([0.0, 0.0, 0.0, 50.0])}
-    seen = dp.audit(
-        lambda more: float(perturbed_fit(x, files[more], loss, reach, epsilon=1.0)[0]), 1.0, runs=4000,
-        confidence=1 - 1e-7,
-    )  # fmt: skip
-    assert seen.refuted is (factor < 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("design", "rows", "expected"), [
-    ("normal", 2500, [-0.10, -0.08, 0.00, 0.13, 0.40, 0.57]),
-    ("heavy-tail", 2500, [-0.13, -0.23, 0.15, 0.64, 1.14, 1.42]),
-    ("heteroscedastic", 2500, [0.09, -0.36, -1.33, -0.29, 0.15, 0.35]),
-    ("normal", 250, [0.15, 0.34, 0.48, 0.61, 0.75, 0.84]),
-    ("heavy-tail", 250, [0.34, 0.28, 0.61, 0.88, 1.32, 1.55]),
-    ("heteroscedastic", 250, [0.08, -0.27, -0.71, -0.19, 0.20, 0.26]),
+@pytest.mark.parametrize(("design", "rows", "epsilon", "expected"), [
+    ("normal", 2500, 1.0, [-0.10, -0.08, 0.00, 0.13, 0.40, 0.57]),
+    ("heavy-tail", 2500, 1.0, [-0.13, -0.23, 0.15, 0.64, 1.14, 1.42]),
+    ("heteroscedastic", 2500, 1.0, [0.09, -0.36, -1.33, -0.29, 0.15, 0.35]),
+    ("normal", 250, 1.0, [0.15, 0.34, 0.48, 0.61, 0.75, 0.84]),
+    ("heavy-tail", 250, 1.0, [0.34, 0.28, 0.61, 0.88, 1.32, 1.55]),
+    ("heteroscedastic", 250, 1.0, [0.08, -0.27, -0.71, -0.19, 0.20, 0.26]),
+    ("normal", 2500, 0.5, [-0.10, 0.13, 0.21, 0.32, 0.54, 0.67]),
+    ("heavy-tail", 2500, 0.5, [0.04, -0.06, 0.32, 0.73, 1.20, 1.46]),
+    ("heteroscedastic", 2500, 0.5, [0.09, -0.34, -1.18, -0.26, 0.14, 0.33]),
+    ("normal", 250, 0.5, [0.26, 0.39, 0.52, 0.65, 0.79, 0.88]),
+    ("heavy-tail", 250, 0.5, [0.45, 0.48, 0.67, 0.96, 1.34, 1.58]),
+    ("heteroscedastic", 250, 0.5, [0.04, -0.38, -0.43, -0.23, 0.17, 0.26]),
 ])  # fmt: skip
-def test_errors_of_a_simulation_made_elsewhere(design, rows, expected):
-    found = quantile_study(design, rows, mechanisms=["opm"], replicates=60, seed=5)[
-        "mean log10 error"
-    ].to_numpy()
-    np.testing.assert_allclose(found, expected, atol=0.2)
+def test_errors_of_a_simulation_made_elsewhere(design, rows, epsilon, expected):
+    """60 samples; where the mean moves most from sample to sample, 200."""
+    times = 200 if design == "heteroscedastic" and epsilon == 0.5 else 60
+    found = quantile_study(design, rows, epsilon=epsilon, mechanisms=["opm"], replicates=times, seed=9)
+    np.testing.assert_allclose(found["mean log10 error"].to_numpy(), expected, atol=0.2)
 
 
 def test_errors_fall_with_records_and_budget():
@@ -491,34 +481,3 @@ def test_lines_follow_the_coefficients():
     assert abs(middle - (20 + 20 + 8 * 0.6745)) < 1.5
     flat = dp.regress(people, "pay ~ 1", epsilon=5.0, schema=schema)
     assert flat.lines.height == 0
-
-
-def test_the_law_of_draws_on_a_grid_breaks_the_promise_with_half_of_the_noise():
-    """Chances are known exactly: no audit by draws can see more than their largest ratio."""
-    x, loss, reach = np.ones((2, 1)), Check(0.5, 0.5), Reach(1.0)
-    points = np.linspace(-1000, 1001, 2002)[:, None]
-
-    def ratio(epsilon):
-        laws = [
-            grid_scores(x, y, loss, reach, points, epsilon)
-            for y in (np.array([-1e3, 1e3]), np.array([1e3, 1e3]))
-        ]
-        one, other = (law - special.logsumexp(law) for law in laws)
-        return np.abs(one - other).max()
-
-    assert ratio(1.0) <= 1.0
-    assert ratio(2.0) > 1.2  # half of the noise, sold as ε = 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("factor", [1.0, 0.5])
-def test_the_promise_of_sums_of_products_is_refuted_with_half_of_the_noise(factor):
-    """What linear fits and all intervals rest on; of one column, where one record uses all of the promise."""
-    scale = factor * scale_for(1, 1, 1, 1.0, gaussian=False)
-
-    def told(more):
-        columns = np.ones((5 + more, 1))
-        return float(noisy_moments(columns, np.ones(len(columns)), 1.0, scale, gaussian=False)[0, 0])
-
-    seen = dp.audit(told, 1.0, runs=4000, confidence=1 - 1e-7)
-    assert seen.refuted is (factor < 1)

@@ -1906,4 +1906,22 @@ FAULTS = [
         "pass",
         "tests/tables/test_unions.py -k ran_out",
     ),
+    Fault(
+        "dp/regression/perturbed.py",
+        "        return 2 * moved / epsilon\n",
+        "        return 0.7 * moved / epsilon\n",
+        "tests/dp/test_regression_audits.py -k median_keeps",
+    ),
+    Fault(
+        "dp/regression/descents.py",
+        "moved = self.reach.records * self.clip_objective",
+        "moved = self.reach.records * self.clip_objective / 2",
+        "tests/dp/test_regression_audits.py -k choices",
+    ),
+    Fault(
+        "models/federated/flower.py",
+        "    if not near and certificates is None:",
+        "    if False:",
+        "tests/models/test_flower.py -k bad_input",
+    ),
 ]

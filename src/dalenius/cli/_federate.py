@@ -25,6 +25,7 @@ from dalenius.models.federated import (
     ends_message,
     ends_of,
     federate,
+    flower,
     label_skew_partition,
     merge_messages,
     open_ends,
@@ -132,6 +133,48 @@ def merge(
     tree, costs = merge_messages(texts, agreed, vote=cast("Any", vote))
     done = Federated(agreed, tree, tuple(texts), costs)
     _merged(done, output, terminal)
+
+
+@app.command()
+def serve(
+    agreement: federated.AgreementFile,
+    output: federated.Written,
+    holders: federated.HowMany,
+    address: federated.Address = flower.ADDRESS,
+    wait: federated.Wait = flower.WAIT,
+    vote: federated.VoteOption = "tree",
+    authority: federated.Authority = None,
+    certificate: federated.Certificate = None,
+    key: federated.CertificateKey = None,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Wait for holders at an address, take one message of each over the network, and merge their trees."""
+    terminal = Terminal(quiet, as_json)
+    agreed = federated.read_agreement(agreement)
+    secured = None if authority is None else flower.Certificates(authority, certificate, key)
+    with terminal.progress(f"waiting for {holders} holders at {address}"):
+        done = flower.serve(
+            agreed, holders, address=address, wait=wait, vote=cast("Any", vote), certificates=secured
+        )
+    _merged(done, output, terminal)
+
+
+@app.command()
+def join(
+    message: federated.Message,
+    agreement: federated.AgreementFile,
+    address: federated.Address = flower.ADDRESS,
+    wait: federated.Wait = flower.WAIT,
+    authority: federated.Authority = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Send a holder's message over the network to whoever serves: that text, and nothing else."""
+    terminal = Terminal(quiet, False)
+    text = json.dumps(federated.read_json(message))
+    secured = None if authority is None else flower.Certificates(authority)
+    flower.join(text, federated.read_agreement(agreement), address=address, wait=wait, certificates=secured)
+    terminal.note(f"{message} was sent to {address}")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Options of `dalenius models agree`, `client`, `merge` and `federate`, and the files that go between them."""
+"""Options of `dalenius models federate`, and the files that go between them."""
 
 from __future__ import annotations
 
@@ -43,6 +43,22 @@ VoteOption = Annotated[str, typer.Option("--vote", help="tree: one vote a tree; 
 Deal = Annotated[int | None, typer.Option("--deal", help="Deal one file out to so many holders.", min=2)]
 Skew = Annotated[
     float | None, typer.Option("--skew", help="How unlike the holders are: small is unlike (Dirichlet's α).")
+]
+Message = Annotated[
+    Path, typer.Argument(help="The holder's own message (`dalenius models federate client`).")
+]
+HowMany = Annotated[int, typer.Option("--holders", help="Holders that are waited for.", min=1)]
+Address = Annotated[str, typer.Option("--address", help="Host and port of whoever serves.")]
+Wait = Annotated[float, typer.Option("--wait", help="Seconds after which it is given up.")]
+Authority = Annotated[
+    Path | None,
+    typer.Option("--authority", help="Certificate of the authority (PEM): needed beyond this computer."),
+]
+Certificate = Annotated[
+    Path | None, typer.Option("--certificate", help="Certificate of whoever serves (PEM).")
+]
+CertificateKey = Annotated[
+    Path | None, typer.Option("--certificate-key", help="Private key of that certificate (PEM).")
 ]
 
 

@@ -45,6 +45,23 @@ class Box:
         return np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, len(axes))
 
 
+def gradients(x: FloatArray, y: FloatArray, loss: Loss, points: FloatArray) -> FloatArray:
+    """The summed gradient at each point, one row each.
+
+    Examples
+    --------
+    >>> from dalenius.dp.regression.smoothing import Check
+    >>> gradients(np.ones((2, 1)), np.zeros(2), Check(0.5), np.array([[0.0], [-1e6]])).tolist()
+    [[0.0], [-1.0]]
+    """
+    summed = np.empty((len(points), x.shape[1]))
+    size = max(1, _BLOCK // max(len(y), 1))
+    for start in range(0, len(points), size):
+        at = points[start : start + size] @ x.T
+        summed[start : start + size] = loss.slope(y[None, :], at) @ x
+    return summed
+
+
 def lengths(x: FloatArray, y: FloatArray, loss: Loss, points: FloatArray) -> FloatArray:
     """Largest entry of the summed gradient at each point.
 
@@ -54,12 +71,7 @@ def lengths(x: FloatArray, y: FloatArray, loss: Loss, points: FloatArray) -> Flo
     >>> lengths(np.ones((2, 1)), np.zeros(2), Check(0.5), np.array([[0.0], [1e6]])).tolist()
     [0.0, 1.0]
     """
-    norms = np.empty(len(points))
-    size = max(1, _BLOCK // max(len(y), 1))
-    for start in range(0, len(points), size):
-        at = points[start : start + size] @ x.T
-        norms[start : start + size] = np.abs(loss.slope(y[None, :], at) @ x).max(axis=1)
-    return norms
+    return np.asarray(np.abs(gradients(x, y, loss, points)).max(axis=1))
 
 
 def grid_scores(

@@ -4,6 +4,7 @@ from dalenius.models.graphs.audit import LinkAudit, link_audit
 from dalenius.models.graphs.graph import Graph, block_graph, read_graph
 from dalenius.models.graphs.injection import STRATEGIES, inject
 from dalenius.models.graphs.links import LinkScores, found_links
+from dalenius.models.graphs.module import Module, take_in
 from dalenius.models.graphs.network import GraphNetwork, train_network
 from dalenius.models.graphs.rivals import link_teller, similar_nodes
 from dalenius.models.graphs.service import GraphService, Noise
@@ -16,6 +17,7 @@ __all__ = [
     "GraphService",
     "LinkAudit",
     "LinkScores",
+    "Module",
     "Noise",
     "block_graph",
     "found_links",
@@ -25,5 +27,6 @@ __all__ = [
     "read_graph",
     "similar_nodes",
     "stealth",
+    "take_in",
     "train_network",
 ]
