@@ -43,6 +43,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+OVERLAPS = (Path(__file__).parent / "overlaps.js").read_text(encoding="utf-8")
 DRAWN = "[...document.querySelectorAll('.chart')].every(c => c.dataset.drawn === 'yes')"
 
 
@@ -78,6 +79,12 @@ class Watched:
             within,
         )
         return [f"{name}: {where}" for name, impact, where in found if impact in ("serious", "critical")]
+
+    def overlaps(self) -> list[str]:
+        """Pairs of texts that lie on one another; a page without any text says nothing."""
+        texts, faults = self.page.evaluate(OVERLAPS)
+        assert texts, "there is no text to look at"
+        return list(faults)
 
     def fits(self) -> bool:
         """Whether nothing is wider than the window, once its style sheet is there as well."""

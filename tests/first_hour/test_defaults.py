@@ -103,7 +103,8 @@ def test_a_survey_keeps_what_follows_in_every_row_and_says_so_in_one_line(newcom
     )
     assert (groups["low"][1:] > groups["high"][:-1]).all()
     advice = " ".join(newcomer.types("check", path).split())
-    assert "keeps by itself, nothing is to be done: agegr groups age" in advice
+    assert "'dalenius synth' keeps: agegr groups age" in advice
+    assert "drop 'agegr'" not in advice, "the table does not ask for what the last line says is done"
     switched = newcomer.types("synth", path, "-o", newcomer.folder / "plain.csv", "--no-prepare")
     assert "kept by construction" not in switched
 

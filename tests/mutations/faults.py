@@ -483,6 +483,12 @@ FAULTS = [
         "tests/evaluation/test_compare.py -k replicates_of",
     ),
     Fault(
+        "report/templates/report.css",
+        "h4 { font-size: 8.5pt; } }",
+        "h4 { font-size: 8.5pt; } }\n.answer li { font-size: 14.5px; }",
+        "tests/report/test_wide.py -k paper_has_the_last_word",
+    ),
+    Fault(
         "report/story.py",
         "return self.value - (self.anyway or 0.0)",
         "return self.value",

@@ -83,7 +83,7 @@ def test_report_in_a_browser(reports, browsing, name, width, scheme):
         )  # otherwise when they come near the window
         seen.drawn()
         charts, drawn = page.locator(".chart").count(), page.locator(".chart svg").count()
-        layout = page.evaluate(LAYOUT)
+        layout = page.evaluate(LAYOUT) + seen.overlaps()
         faults = seen.faults()
         questions = [head.lower() for head in page.locator(".answer h2").all_inner_texts()]
         words = [place.get_attribute("aria-label") for place in page.locator(".chart").all()]

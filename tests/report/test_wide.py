@@ -53,7 +53,11 @@ def test_it_opens_at_once_fits_and_prints_on_six_pages(wide, browsing):
         page.goto(wide.as_uri())
         opened = time.perf_counter() - start
         assert seen.fits()
+        assert seen.overlaps() == []
         page.evaluate("document.querySelectorAll('#file-1 details').forEach(part => { part.open = true; })")
+        page.evaluate("document.querySelectorAll('.chart').forEach(draw)")
+        seen.drawn()
+        assert seen.overlaps() == []
         assert seen.faults() == [], "the long list can be reached by the keyboard"
         page.locator("input.find").first.fill("0417")
         assert page.locator("ul.shapes li:visible").count() == 1
@@ -64,9 +68,37 @@ def test_it_opens_at_once_fits_and_prints_on_six_pages(wide, browsing):
         )
         paper = page.pdf(format="A4", prefer_css_page_size=True)
         assert seen.faults() == []
+        page.emulate_media(media="print")
+        sizes = "part => parseFloat(getComputedStyle(document.querySelector(part)).fontSize)"
+        assert page.evaluate(sizes, ".answer li") < 12, "paper has letters of its own"
+        across = "getComputedStyle(document.querySelector('.file .grid.wide')).gridTemplateColumns.split(' ').length"
+        assert page.evaluate(across) == 2, "pictures stand side by side on paper"
     assert seen.noise == []
     assert opened < 30  # three seconds on a machine of its own
     assert len(re.findall(rb"/Type\s*/Page[^s]", paper)) <= 6
+
+
+def test_paper_has_the_last_word(wide):
+    style = re.search(r"<style>(.*?)</style>", wide.read_text(), re.S).group(1)
+    assert style.rstrip().endswith("} }"), "nothing stands behind the block"
+    assert style.rindex("@media") == style.rindex("@media print")
+    assert ".answer li" in style[style.rindex("@media print") :]
+
+
+LABELS = """<body><p>one</p><p style="margin-top: {up}px">two</p><svg width="300" height="200" font-size="12">
+<text transform="translate(60 150) rotate(-{turn})">a long label</text>
+<text transform="translate({right} 150) rotate(-{turn})">its neighbour</text></svg></body>"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("up", "turn", "right", "found"),
+    [(0, 45, 80, 0), (-34, 45, 80, 1), (0, 45, 66, 1), (0, 90, 80, 0), (0, 0, 80, 1), (-34, 0, 80, 2)],
+)
+def test_texts_on_one_another_are_found_whichever_way_they_are_turned(browsing, up, turn, right, found):
+    with browsing("file:") as seen:
+        seen.page.set_content(LABELS.format(up=up, turn=turn, right=right))
+        assert len(seen.overlaps()) == found
 
 
 def test_a_map_shows_the_columns_of_the_worst_pairs():

@@ -52,8 +52,8 @@ def check(
         reports["after"] = check_protected(Pair(loaded.table, other.table))
     for name, report in reports.items():
         _show(terminal, name, report)
-    if (kept := Kept.of(loaded.table)) and reports["before"].findings:
-        terminal.say(f"'dalenius synth' keeps by itself, nothing is to be done: {kept}")
+    if kept := Kept.of(loaded.table):
+        terminal.say(f"'dalenius synth' keeps: {kept}")
     told: dict[str, Any] = {name: report.table.to_dicts() for name, report in reports.items()}
     if recipe is not None:
         made = Recipe.of(reports["before"], loaded.table, listed(accept) or USUAL)

@@ -2,7 +2,7 @@
 
 from dalenius.data.recipe import Recipe
 from dalenius.preparation.after import check_protected
-from dalenius.preparation.checking import Findings, check
-from dalenius.preparation.finding import Finding
+from dalenius.preparation.checking import check
+from dalenius.preparation.finding import Finding, Findings
 
 __all__ = ["Finding", "Findings", "Recipe", "check", "check_protected"]

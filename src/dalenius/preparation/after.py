@@ -10,9 +10,9 @@ import numpy as np
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray
-from dalenius.preparation.checking import Findings, broken_rules
+from dalenius.preparation.checking import broken_rules
 from dalenius.preparation.derived import groupings
-from dalenius.preparation.finding import Finding, Severity
+from dalenius.preparation.finding import Finding, Findings, Severity
 from dalenius.preparation.shapes import spikes
 
 GAP = 0.2

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
-
-import polars as pl
 
 from dalenius.data.exit import NEVER_RELEASED, releasable
 from dalenius.data.rules import rules_for
@@ -13,52 +10,12 @@ from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.preparation.codes import level_problems, missing_codes
 from dalenius.preparation.derived import dependences, formulas, groupings
-from dalenius.preparation.finding import Finding
+from dalenius.preparation.finding import Finding, Findings
+from dalenius.preparation.keeping import Kept
 from dalenius.preparation.orders import orders, unasked
 from dalenius.preparation.shapes import heaping, outliers
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
-
-
-@dataclass(frozen=True)
-class Findings:
-    """All findings about one file, the gravest first."""
-
-    findings: tuple[Finding, ...]
-
-    @property
-    def table(self) -> pl.DataFrame:
-        """One row per finding."""
-        return pl.DataFrame(
-            [
-                {
-                    "severity": f.severity,
-                    "finding": f.kind,
-                    "columns": ", ".join(f.columns),
-                    "evidence": f.evidence,
-                    "rows": f.count,
-                    "share": f.share,
-                    "what to do": f.suggestion,
-                }
-                for f in self.findings
-            ],
-            schema={
-                "severity": pl.String,
-                "finding": pl.String,
-                "columns": pl.String,
-                "evidence": pl.String,
-                "rows": pl.Int64,
-                "share": pl.Float64,
-                "what to do": pl.String,
-            },
-        )
-
-    def of(self, kind: str) -> list[Finding]:
-        """Findings of one kind."""
-        return [finding for finding in self.findings if finding.kind == kind]
-
-    def __str__(self) -> str:
-        return "\n".join(str(finding) for finding in self.findings) or "nothing found"
 
 
 def check(data: Any, schema: Schema | None = None) -> Findings:
@@ -70,6 +27,8 @@ def check(data: Any, schema: Schema | None = None) -> Findings:
         A frame of any supported type, or a table.
     schema
         Inferred when absent. Declared missing codes are not reported again; rules that the data break are.
+
+    What `synthesize` keeps by construction is listed too, as something nobody has to do anything about.
 
     Examples
     --------
@@ -103,7 +62,8 @@ def check(data: Any, schema: Schema | None = None) -> Findings:
         *heaping(table, skip),
         *broken_rules(whole),
     ]
-    return Findings(tuple(sorted(findings, key=lambda f: _ORDER[f.severity])))
+    told = Kept.of(whole).answered(findings)
+    return Findings(tuple(sorted(told, key=lambda f: _ORDER[f.severity])))
 
 
 def left_out(table: Table) -> list[Finding]:

@@ -100,7 +100,10 @@ def _word_codes(name: str, vector: Vector) -> list[Finding]:
     if not hit:
         return []
     count = int(np.isin(vector.data, hit).astype(bool)[vector.present].sum())
-    words = "empty or NA-like text"
+    # the words are on the list of those that mean no answer, nobody's own
+    words = " or ".join(
+        "empty text" if not (word := str(vector.levels[i])).strip() else f"'{word}'" for i in hit
+    )
     return (
         []
         if count == 0
@@ -112,7 +115,7 @@ def _word_codes(name: str, vector: Vector) -> list[Finding]:
                 f"{words} in {count:,} rows",
                 count,
                 count / max(len(vector), 1),
-                "if it means no answer, declare it as a missing code",
+                "an answer like any other; if it means that there is none, declare it in the schema as missing",
             )
         ]
     )

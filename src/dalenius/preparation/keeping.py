@@ -7,7 +7,7 @@ afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -20,12 +20,12 @@ from dalenius.data.schema import Column, Role, Schema
 from dalenius.data.steps import DropDerived, DropGrouping, DropSettled, KeepGap, KeepOrder, KeepPlace, Step
 from dalenius.data.steps.reversible import KindWord
 from dalenius.data.table import Table
-from dalenius.preparation.checking import Findings
 from dalenius.preparation.derived import dependences, formulas, groupings
-from dalenius.preparation.finding import Finding
+from dalenius.preparation.finding import Finding, Findings
 from dalenius.preparation.orders import orders, unasked
 from dalenius.preparation.places import places
 
+NOTHING = "nothing: 'dalenius synth' keeps it"
 UNTOUCHED = (*NEVER_RELEASED, Role.WEIGHT, Role.PSU, Role.FPC)
 
 
@@ -90,6 +90,16 @@ class Kept:
 
     def __str__(self) -> str:
         return "; ".join(self.words)
+
+    def answered(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings, with nothing to be done about those that are answered here."""
+        answers = {(step.do, step.named[0]) for step in self.recipe.steps}
+        return [
+            replace(f, severity="info", suggestion=NOTHING)
+            if f.remedy is not None and (f.remedy["do"], f.remedy["column"]) in answers
+            else f
+            for f in findings
+        ]
 
     def apply(self, table: Table) -> Table:
         """The table a method should see."""

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from dalenius.core.errors import counted
 from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
@@ -325,7 +326,8 @@ def coverage(pair: Pair, columns: Sequence[str] | None = None) -> Result:
         text = "There is no column whose categories or range could be covered."
     elif len(lost):
         names = ", ".join(repr(name) for name in lost.sort("vanished", descending=True)["column"].head(3))
-        text += f" Categories have vanished in {len(lost)} columns, most in {names}."
+        more = " and more" if len(lost) > 3 else ""
+        text += f" Categories have vanished in {counted(len(lost), 'column')}: {names}{more}."
     return Result(
         name="coverage",
         value=value,
