@@ -1930,4 +1930,28 @@ FAULTS = [
         "    if False:",
         "tests/models/test_flower.py -k bad_input",
     ),
+    Fault(
+        "tables/unions.py",
+        "for search in (few_sums, coalition_sums):",
+        "for search in (coalition_sums,):",
+        "tests/tables/test_unions.py -k pool_what_they_know",
+    ),
+    Fault(
+        "tables/union_few.py",
+        "there = parts.without(rule.ignored).there",
+        "there = parts.there",
+        "tests/tables/test_unions.py -k hide_nobody",
+    ),
+    Fault(
+        "tables/union_few.py",
+        'units = parts.units if rule.weighting == "tau-argus" else np.ones(len(parts.units))',
+        "units = np.ones(len(parts.units))",
+        "tests/tables/test_unions.py -k sampled_units",
+    ),
+    Fault(
+        "tables/union_coalitions.py",
+        "np.concatenate([np.full(cells, np.inf), np.ones(rows), self.away])",
+        "np.concatenate([np.full(cells, np.inf), np.ones(rows), 0 * self.away])",
+        "tests/tables/test_unions.py -k take_their_own_cells_out",
+    ),
 ]

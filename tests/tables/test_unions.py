@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 from dalenius.cli import app
@@ -25,6 +26,8 @@ from dalenius.tables import (
     protect,
     protect_linked,
     protect_optimal,
+    union_coalitions,
+    union_few,
     union_insiders,
     union_programs,
 )
@@ -294,11 +297,8 @@ def test_a_firm_reads_nobodys_sum_with_its_own_cells(monkeypatch):
     """x + z − y follows, y is firm B's alone, and x + z is one other firm's: B reads it."""
     made = [singles(seed) for seed in (18, 34, 55, 87, 98)]
     assert not any(read_by_insiders(protect(model)) for model in made)
-    monkeypatch.setattr(
-        looked_for,
-        "insider_sums",
-        lambda records, owners, seen, rules: (sp.csc_matrix((seen.shape[0], 0)), True),
-    )
+    for search in ("insider_sums", "few_sums"):
+        monkeypatch.setattr(looked_for, search, lambda *asked: (sp.csc_matrix((asked[-2].shape[0], 0)), True))
     assert all(read_by_insiders(protect(model)) for model in made)
 
 
@@ -322,13 +322,103 @@ def test_a_firm_counts_as_one_of_those_who_know(second, rule, closed):
 
 
 @pytest.mark.parametrize(("room", "model"), [
-    (union_programs, crossed(31)), (union_insiders, beside_a_third("C"))
+    (union_programs, crossed(31)), (union_few, crossed(31)), (union_insiders, beside_a_third("C"))
 ])  # fmt: skip
 def test_programs_that_ran_out_are_told(room, model, monkeypatch):
     assert "line by line" not in str(protect(model).checked)
     budget = union_programs.Budget
     monkeypatch.setattr(room, "Budget", lambda: budget(left=0))
     assert "line by line" in str(protect(model).checked)
+
+
+def read_together(result: Suppression, few: int) -> list[tuple[int, ...]]:
+    """Sets of ``few`` contributors all but one of whom read a sum of the last one's values: every set is tried."""
+    model, records = result.model, result.model.records
+    held = np.zeros((len(model.counts), int(records.contributor.max()) + 1), bool)
+    held[records.inner, records.contributor] = True
+    shown = model.matrix.toarray().astype(float)[:, ~result.suppressed]
+    _, sizes, right = np.linalg.svd(shown.T)
+    null = right[int((sizes > 1e-9).sum()) :]
+    found = []
+    for those in itertools.combinations(range(held.shape[1]), min(few, held.shape[1])):
+        allowed = ~np.delete(held, those, axis=1).any(axis=1)
+        for one in those:
+            low = np.where(allowed & ~held[:, one], -1.0, 0.0)
+            seen = (held[:, one] & allowed).astype(float)
+            best = linprog(-seen, A_eq=null, b_eq=np.zeros(len(null)), bounds=np.c_[low, allowed])
+            if seen.any() and -best.fun > 1e-6:
+                found.append(those)
+    return found
+
+
+@pytest.mark.parametrize(("seed", "few"), [(0, 3), (5, 3), (4, 4), (14, 4)])
+def test_few_who_pool_what_they_know_do_not_read_the_last_ones_sum(seed, few, monkeypatch):
+    """Three firms stand behind a sum, in no cell all together; or two take their own cells out of a difference."""
+    model = singles(seed)
+    result = protect(model, FewContributors(few))
+    assert result.is_safe
+    assert read_together(result, few) == []
+    monkeypatch.setattr(looked_for, "few_sums", lambda views, seen, rules: (seen[:, :0], True))
+    assert read_together(protect(model, FewContributors(few)), few)
+
+
+def of(inner: list[int], firm: list[str], value: list[float], **more) -> Records:
+    labels, who = np.unique(firm, return_inverse=True)
+    return Records(np.array(inner), np.array(value, float), who, labels=tuple(labels.tolist()), **more)
+
+
+BOTH = sp.csc_matrix(np.array([[1, 0], [0, 1], [1, 1]]))  # 0 + 2 and 1 + 2: their difference follows
+CROWD = ([2] * 5, list("vwxyz"), [80, 70, 60, 50, 40])
+
+
+@pytest.mark.parametrize(("coalition", "found"), [(1, False), (2, True)])
+def test_two_who_pool_take_their_own_cells_out(coalition, found):
+    """A, B and C are in 0, B and C alone in 1: with 0 − 1 they have what A has."""
+    records = of([0, 0, 0, 1, 1, *CROWD[0]], [*"ABCBC", *CROWD[1]], [100, 50, 40, 30, 20, *CROWD[2]])
+    sums, complete = union_coalitions.coalition_sums([records], BOTH, [PPercent(10, coalition=coalition)])
+    assert complete
+    assert ([1, -1, 0] in sums.toarray().T.tolist()) == found
+
+
+def test_three_largest_of_a_sum_are_picked_for_the_sum():
+    """Each inner cell has others behind the largest; in the sum A, B and C have 91 % together."""
+    records = of([0, 0, 0, 1, 1, 1], list("ABDACE"), [40, 30, 8, 40, 30, 6])
+    total = sp.csc_matrix(np.array([[1], [1]]))
+    assert union_coalitions.coalition_sums([records], total, [Dominance([(3, 90)])])[0].toarray().T.tolist()
+    none = union_coalitions.coalition_sums([records], total, [Dominance([(3, 93)])])
+    assert none[0].shape[1] == 0
+    assert none[1]
+
+
+def test_codes_that_are_no_contributors_hide_nobody():
+    records = of([0, 0, 1, *CROWD[0]], ["A", "unknown", "B", *CROWD[1]], [5, 9, 7, *CROWD[2]])
+    total = sp.csc_matrix(np.array([[1, 1], [1, 1], [1, 0]]))
+    for ignored, found in (((), 0), (("unknown",), 1)):
+        sums = union_few.few_sums([records], total, [FewContributors(2, ignored=ignored)])[0]
+        assert len({tuple(column) for column in sums.toarray().T.tolist()}) == found
+    # With the unknown as a firm nothing is left beside the two largest of each inner cell; it is none, so much is left.
+    mixed = of([0, 0, 1, 1], ["A", "unknown", "B", "unknown"], [49, 60, 48, 60])
+    for ignored, found in (((), True), (("unknown",), False)):
+        rule = PPercent(10, ignored=ignored)
+        sums = union_programs.searched([mixed], sp.csc_matrix(np.array([[1], [1]])), [rule])[0]
+        assert bool(sums.shape[1]) == found
+
+
+def test_sampled_units_are_counted_as_the_rule_counts():
+    records = of(
+        [0, 1, *CROWD[0]], ["A", "B", *CROWD[1]], [5, 7, *CROWD[2]], weight=np.array([3.0, 1, 1, 1, 1, 1, 1])
+    )
+    total = sp.csc_matrix(np.array([[1, 1], [1, 1], [1, 0]]))
+    for most, found in ((3, False), (4, True)):
+        rule = FewContributors(most, weighting="tau-argus")
+        assert bool(union_few.few_sums([records], total, [rule])[0].shape[1]) == found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("few", [2, 3, 4])
+def test_no_few_read_the_last_ones_sum_in_many_tables(few):
+    seeds = range(300 if LONG else 25)
+    assert [s for s in seeds if read_together(protect(singles(s), FewContributors(few)), few)] == []
 
 
 @pytest.mark.slow

@@ -30,7 +30,10 @@ MOST_WHOLE = 1000
 """Inner cells up to which whole-number programs are solved unasked."""
 
 IN_SUM = "its sum with others is known and breaks a rule"
-BY_LINE = "In a table of this size sums of suppressed cells were looked at line by line, and not in every combination."
+BY_LINE = (
+    "In a table of this size sums of suppressed cells were looked at line by line, and not in every combination: "
+    "one that breaks a rule on contributors may still follow from published cells."
+)
 LEFT_OUT = "Whole-number programs were left out for a table of this size; integer=True runs them."
 
 

@@ -37,20 +37,19 @@ def insider_sums(records: Records, owners: Ints, seen: Any, rules: Sequence[Any]
         Rules about contributors, as in `union_programs.searched`.
     """
     budget, found = Budget(), [sp.csc_matrix((seen.shape[0], 0), dtype=np.int64)]
-    forms, few = _against_one(rules)
+    forms = _against_one(rules)
     for block in blocks(seen, budget):
         for who in np.unique(owners[block.rows]).tolist():
             own = owners[block.rows] == who
             if who and not own.all():
-                found += _computed(block, own, _others(records, who), forms, few, budget)
+                found += _computed(block, own, _others(records, who), forms, budget)
     return sp.csc_matrix(sp.hstack(found), dtype=np.int64), budget.complete
 
 
-def _against_one(rules: Sequence[Any]) -> tuple[list[Concentration], int]:
-    """The rules with one contributor less beside the largest, and how many others are few."""
-    forms = [form for rule in rules for form in getattr(rule, "concentrations", ())]
-    few = max((rule.max_n for rule in rules if hasattr(rule, "max_n")), default=0)
-    return [form._replace(beside=max(form.beside - 1, 0)) for form in forms], min(few, max(few - 1, 1))
+def _against_one(rules: Sequence[Any]) -> list[Concentration]:
+    """The rules with one contributor less beside the largest; `union_coalitions` sees to those with more than one."""
+    forms = [form for rule in rules for form in getattr(rule, "concentrations", ()) if form.beside < 2]
+    return [form._replace(beside=max(form.beside - 1, 0)) for form in forms]
 
 
 def _others(records: Records, who: int) -> Records:
@@ -62,22 +61,21 @@ def _others(records: Records, who: int) -> Records:
 
 
 def _computed(
-    block: Block, own: Any, records: Records, forms: Sequence[Concentration], few: int, budget: Budget
+    block: Block, own: Any, records: Records, forms: Sequence[Concentration], budget: Budget
 ) -> list[Any]:
     """The combinations of one contributor, as columns over all inner cells, its own included."""
     rest = replace(block, rows=block.rows[~own], seen=block.seen[~own])
     parts = Parts.of(records, rest.rows)
     found = []
-    for mix in _mixes(rest, parts, forms, few, budget):
+    for mix in _mixes(rest, parts, forms, budget):
         sums, whole = np.maximum(rest.seen @ mix, 0.0), whole_sum(block.seen @ mix)
-        if whole is not None and _fails(parts, np.where(sums > 1e-9, sums, 0.0), forms, few):
+        budget.complete &= whole is not None
+        if whole is not None and _fails(parts, np.where(sums > 1e-9, sums, 0.0), forms):
             found.append(block.column(whole))
     return found
 
 
-def _mixes(
-    rest: Block, parts: Parts, forms: Sequence[Concentration], few: int, budget: Budget
-) -> Iterator[Floats]:
+def _mixes(rest: Block, parts: Parts, forms: Sequence[Concentration], budget: Budget) -> Iterator[Floats]:
     """For every contributor who may be the largest: the published cells that show it best."""
     for lead in range(parts.held.shape[1]):
         held = parts.held[:, lead]
@@ -88,14 +86,9 @@ def _mixes(
                 mix = rest.mixed(weight, budget)
                 if mix is not None:
                     yield mix
-        alone = parts.there.sum(axis=1) - parts.there[:, lead] == 0
-        if few and (alone & parts.there[:, lead]).any():
-            mix = rest.mixed(held, budget, alone)
-            if mix is not None:
-                yield mix
 
 
-def _fails(parts: Parts, sums: Floats, forms: Sequence[Concentration], few: int) -> bool:
+def _fails(parts: Parts, sums: Floats, forms: Sequence[Concentration]) -> bool:
     """Whether a sum of others' inner cells tells too much about one of them."""
-    there = int((sums @ parts.there > 0).sum())
-    return 0 < there <= few or (there > 0 and any(is_broken(parts, sums, form) for form in forms))
+    there = bool((sums @ parts.there > 0).any())
+    return there and any(is_broken(parts, sums, form) for form in forms)

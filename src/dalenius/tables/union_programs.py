@@ -9,7 +9,7 @@ best u with Σu = 1 is an extreme ray, that is, a sum that is not made of smalle
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,10 @@ MOST_ROWS = 400
 """Inner cells of a block up to which programs are solved."""
 MOST_PROGRAMS = 400
 """Programs of one audit."""
+MOST_NODES = 2_000
+"""Branches of one integer program."""
+SOLVED, INFEASIBLE = 0, 2
+"""What SciPy calls a program that was solved, and one without a solution."""
 MOST_SEATS = 40
 """Contributors tried beside the largest one where the bound for all of them leaves it open."""
 DENOMINATORS = range(1, 13)
@@ -93,12 +97,17 @@ def blocks(seen: Any, budget: Budget) -> Iterator[Block]:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Inner cells of a block × contributors: what each holds, who is there at all, and the total."""
+    """Inner cells of a block × contributors: what each holds, who is there at all, and the total.
+
+    ``units`` are the fewest sampled units that a contributor stands for in any of its records.
+    """
 
     held: Floats
     there: Bools
     total: Floats
     asked: Ints
+    units: Floats
+    labels: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, records: Records, rows: Ints) -> Parts:
@@ -118,7 +127,22 @@ class Parts:
         asked = np.zeros(len(people), np.int64)
         if records.request is not None:
             np.maximum.at(asked, column, records.request[mine])
-        return cls(np.abs(held), there > 0, np.abs(weighted).sum(axis=1), asked)
+        units = np.full(len(people), np.inf)
+        np.minimum.at(units, column, weight)
+        labels = tuple(records.labels[i] for i in people.tolist()) if records.labels else ()
+        return cls(np.abs(held), there > 0, np.abs(weighted).sum(axis=1), asked, units, labels)
+
+    def without(self, ignored: Sequence[str]) -> Parts:
+        """The same with some who are no contributors: they count in the total only."""
+        keep = np.array([label not in ignored for label in self.labels], np.bool_)
+        if not ignored or keep.all():
+            return self
+        return replace(self, held=self.held * keep, there=self.there & keep)
+
+    def scaled(self) -> Parts:
+        """The same as shares of the largest total, which programs solve more surely."""
+        top = max(float(self.total.max(initial=0.0)), 1e-300)
+        return replace(self, held=self.held / top, total=self.total / top)
 
     def beside(self, lead: int, count: int) -> Floats:
         """For every inner cell the ``count`` largest contributions but one contributor's."""
@@ -150,11 +174,11 @@ class Block:
         """Sums that may break one of the rules."""
         found: list[Floats | None] = []
         for rule in rules:
+            known = parts.without(getattr(rule, "ignored", ()))
             for form in getattr(rule, "concentrations", ()):
-                found += self._concentrated(parts, form, budget)
-            if hasattr(rule, "max_n"):
-                found += self._few(parts, rule.max_n, budget)
+                found += self._concentrated(known, form, budget)
         whole = [whole_sum(np.maximum(u, 0.0)) for u in found if u is not None]
+        budget.complete &= all(u is not None for u in whole)
         return [self.column(u) for u in whole if u is not None]
 
     def _concentrated(self, parts: Parts, form: Concentration, budget: Budget) -> list[Floats | None]:
@@ -174,20 +198,6 @@ class Block:
                 found += [
                     self._best(own + parts.held[:, seat], budget) for seat in seats[:MOST_SEATS].tolist()
                 ]
-        return found
-
-    def _few(self, parts: Parts, most: int, budget: Budget) -> list[Floats | None]:
-        """Sums of the inner cells of every few contributors who fill an inner cell."""
-        small = np.flatnonzero((parts.there.sum(axis=1) <= most) & parts.there.any(axis=1))
-        sets = {frozenset(np.flatnonzero(parts.there[row]).tolist()) for row in small.tolist()}
-        sets |= {a | b for a in sets for b in sets if a & b and len(a | b) <= most} if most > 2 else set()
-        found: list[Floats | None] = []
-        for members in sorted(map(sorted, sets)):
-            outside = np.ones(parts.there.shape[1], np.bool_)
-            outside[members] = False
-            allowed = np.asarray(~parts.there[:, outside].any(axis=1))
-            if allowed.sum() > 1:
-                found.append(self._best(np.ones(len(self.rows)), budget, allowed))
         return found
 
     def _best(self, weight: Floats, budget: Budget, allowed: Bools | None = None) -> Floats | None:

@@ -8,7 +8,9 @@ single contributors).
 Looked at in every table: each published cell less all that is known inside it, and each published cell less its
 published parts along each dimension, down to any level. Where a block of suppressed cells is not too large, linear
 programs look at every combination of published cells with a result that takes no inner cell away (`union_programs`),
-and at those that take away inner cells of one contributor only, who knows them (`union_insiders`).
+and at those that take away inner cells of one contributor only, who knows them (`union_insiders`). Integer programs
+look for combinations behind which few contributors stand (`union_few`), and for those that a coalition unpicks, where a
+rule reckons with one (`union_coalitions`).
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from dalenius.tables.model import Bools, Ints, TableModel
 from dalenius.tables.protected import restrict, without_repeats
 from dalenius.tables.protection import PrimaryRule
 from dalenius.tables.rules import Except
+from dalenius.tables.union_coalitions import coalition_sums
+from dalenius.tables.union_few import few_sums
 from dalenius.tables.union_insiders import insider_sums
 from dalenius.tables.union_programs import searched
 
@@ -42,6 +46,7 @@ class Unions:
         Inner cells × sums.
     complete
         Whether every combination of published cells was looked at, or (in a large table) those of single lines only.
+        What a search leaves open (programs that ran out, blocks that are too large) makes it False.
     """
 
     sums: Any
@@ -104,10 +109,18 @@ def failing_unions(
     found = _failing(model, _distinct(sp.hstack([seen, lines])), asked, space)
     if found.shape[1]:
         return Unions(found)
-    more, complete = searched([level.records for level in levels(model)], seen, asked)
+    views = [level.records for level in levels(model)]
+    more, complete = searched(views, seen, asked)
     found = _failing(model, more, asked, space)
     if found.shape[1]:
         return Unions(found, complete)
+    for search in (few_sums, coalition_sums):
+        more, tried = search(views, seen, asked)
+        found = _distinct(more[:, np.flatnonzero(space.computable(more))])
+        kept = found[:, np.flatnonzero(_counted(model, found, asked))]
+        complete &= tried and kept.shape[1] == found.shape[1]
+        if kept.shape[1]:
+            return Unions(kept, complete)
     inside, tried = insider_sums(model.records.by_holding(), single_owners(model), seen, asked)
     return Unions(inside[:, np.flatnonzero(space.computable(inside))], complete and tried)
 
@@ -128,11 +141,27 @@ def _failing(model: TableModel, sums: Any, rules: Sequence[PrimaryRule], space: 
     sums = sp.csc_matrix(sums, dtype=np.int64)
     if not sums.shape[1]:
         return sums
-    negative = np.zeros(sums.shape[1], np.bool_)
-    negative[np.repeat(np.arange(sums.shape[1]), np.diff(sums.indptr))[sums.data < 0]] = True
-    sums = sums[:, np.flatnonzero(~negative)]
+    sums = sums[:, np.flatnonzero(~_negative(sums))]
     sums = sums[:, np.flatnonzero(_breaks(model, sums, rules))]
     return sums[:, np.flatnonzero(space.computable(sums))] if sums.shape[1] else sums
+
+
+def _counted(model: TableModel, sums: Any, rules: Sequence[PrimaryRule]) -> Bools:
+    """Which combinations of few contributors are so by the count of sampled units too, where that is the rule's count.
+
+    The search takes the fewest units a contributor stands for; in a sum these may be more.
+    """
+    sampled = model.records is not None and model.records.weight is not None
+    if not sampled or not any(getattr(rule, "weighting", "") == "tau-argus" for rule in rules):
+        return np.ones(sums.shape[1], np.bool_)
+    return _negative(sums) | _breaks(model, sums, rules)
+
+
+def _negative(sums: Any) -> Bools:
+    """Which sums take an inner cell away."""
+    negative = np.zeros(sums.shape[1], np.bool_)
+    negative[np.repeat(np.arange(sums.shape[1]), np.diff(sums.indptr))[sums.data < 0]] = True
+    return negative
 
 
 def _breaks(model: TableModel, sums: Any, rules: Sequence[PrimaryRule]) -> Bools:
