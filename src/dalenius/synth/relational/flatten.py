@@ -205,18 +205,14 @@ def _none(models: Mapping[int, Model], prefix: str, like: Table) -> Table:
     """No rows of a table, with all levels that the models of its families know."""
     vectors = []
     for name in like.names:
-        vectors = [
+        drawn = [
             model.sample(1, seed=0)[f"{prefix[:-1] if prefix == 'parent.' else place}.{name}"]
             for size, model in models.items()
             for place in (range(1, size + 1) if prefix != "parent." else [0])
         ]
-        levels = tuple(dict.fromkeys(level for v in vectors for level in v.levels))
-        column = vectors[0].column if vectors else like[name].column
-        plain = {
-            **column.__dict__,
-            "name": name,
-            "levels": None if vectors and vectors[0].is_number else levels,
-        }
-        vector = (vectors[0] if vectors else like[name]).take(np.zeros(0, np.int64))
+        levels = tuple(dict.fromkeys(level for v in drawn for level in v.levels))
+        column = drawn[0].column if drawn else like[name].column
+        plain = {**column.__dict__, "name": name, "levels": None if drawn and drawn[0].is_number else levels}
+        vector = (drawn[0] if drawn else like[name]).take(np.zeros(0, np.int64))
         vectors.append(type(vector)(type(column)(**plain), vector.data, None))
     return loose(vectors, 0)
