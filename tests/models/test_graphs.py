@@ -255,7 +255,18 @@ def test_the_command_with_a_private_graph(files):
         "--graph-epsilon", 1, "--must", "model-links <= 0.5",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    assert "ε = 21 in all" in " ".join(done.output.split())
+    # twenty people asked about: a release each, one to serve, and one to fit the model on the same graph
+    assert "ε = 22 in all" in " ".join(done.output.split())
+
+
+def test_a_service_that_limits_new_nodes_is_attacked_as_far_as_it_lets(blocks):
+    graph, network = blocks
+    service = GraphService(network, graph, most_connects=5)
+    seen = link_audit(service, people=60, attacks=["max_attr", "all_ones"])
+    assert seen.result.values["people"] == 60
+    assert service.connects == 0  # what was tried does not use up the service's own limit
+    closed = link_audit(GraphService(network, graph, most_connects=0), people=60)
+    assert not any("new node" in name for name in closed.table["attack"])
 
 
 def test_the_command_names_what_is_wrong(files):

@@ -1954,4 +1954,22 @@ FAULTS = [
         "np.concatenate([np.full(cells, np.inf), np.ones(rows), 0 * self.away])",
         "tests/tables/test_unions.py -k take_their_own_cells_out",
     ),
+    Fault(
+        "models/graphs/service.py",
+        "        self.releases = self.before\n",
+        "",
+        "tests/models/test_graphs.py -k private_graph",
+    ),
+    Fault(
+        "release/learnt_pack.py",
+        "    if repeatable(chosen) and ",
+        "    if False and ",
+        "tests/release/test_learnt_release.py -k rewritten",
+    ),
+    Fault(
+        "release/learnt_release.py",
+        "max((j for j in judged if j.safe)",
+        "max((j for j in judged)",
+        "tests/release/test_learnt_release.py -k most_useful",
+    ),
 ]

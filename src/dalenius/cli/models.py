@@ -23,7 +23,7 @@ from dalenius.data.atomic import replacing
 from dalenius.evaluation.policy import Rule, judge
 from dalenius.models.checking import ATTACKS, Checked, check_model
 from dalenius.models.explanations import audit_defences, defence_chart, defence_table
-from dalenius.models.graphs import GraphService, Noise, link_audit, train_network
+from dalenius.models.graphs import Offer, link_audit, rightly
 
 app = typer.Typer(
     name="models", help="Models that are to leave: what they hold, what they tell, what attacks find."
@@ -172,28 +172,25 @@ def graph(
     rules = [Rule.parse(line) for line in must or ()]
     served = graphs.graph_of(edges, nodes, identifier, label)
     fitted = served if fitted_on is None else graphs.graph_of(*fitted_on, identifier, label)
-    noise = None if epsilon is None else Noise(epsilon)
+    offer = Offer(cast("Any", norm), layers, cast("Any", answers), digits, epsilon)
     with terminal.progress("fitting and attacking") as tell:
-        # a model that is fitted on the graph it serves tells of its links too: it sees the noisy ones
-        shown = fitted if noise is None or fitted is not served else noise.release(fitted, None)
-        network = train_network(shown, norm=cast("Any", norm), layers=layers, seed=seed)
-        service = GraphService(network, served, cast("Any", answers), digits, noise)
-        found = link_audit(service, people=people, seed=seed, fewest=fewest, most=most, progress=tell)
-    right = float((network.scores(served).argmax(axis=1) == served.labels).mean())
+        service = offer.service(served, fitted, seed)
+        audit = link_audit(service, people=people, seed=seed, fewest=fewest, most=most, progress=tell)
+    right = rightly(service, served)
     for line in (
         *served.notes,
         f"{served!r}: {figure(100 * right, '%')} of the people are classified rightly",
     ):
         terminal.say(line)
-    terminal.say(shown_table(found.table))
-    terminal.say(found.result.sentence)
+    terminal.say(shown_table(audit.table))
+    terminal.say(audit.result.sentence)
     told: dict[str, Any] = {
-        "figures": {found.result.name: found.result.to_dict()}, "performance": {"served graph": right},
-        "believed links": found.guesses.to_dicts(), "by links of a person": found.degrees.to_dicts(),
+        "figures": {audit.result.name: audit.result.to_dict()}, "performance": {"served graph": right},
+        "believed links": audit.guesses.to_dicts(), "by links of a person": audit.degrees.to_dicts(),
     }  # fmt: skip
-    told["policy"] = judged(rules, {found.result.name: found.result}, terminal)
-    if chart is not None and found.result.chart is not None:
-        write_chart(found.result.chart(), chart, terminal)
+    told["policy"] = judged(rules, {audit.result.name: audit.result}, terminal)
+    if chart is not None and audit.result.chart is not None:
+        write_chart(audit.result.chart(), chart, terminal)
     terminal.emit(told)
     if not all(line["met"] for line in told["policy"]):
         raise typer.Exit(1)

@@ -22,9 +22,12 @@ from dalenius.release import Plan, Release, forecast, read_plan, run_plan, templ
 from dalenius.release.fit_pack import write_fit_pack
 from dalenius.release.fit_plan import is_fit_plan, read_fit_plan
 from dalenius.release.fit_release import FitRelease, run_fit_plan
+from dalenius.release.learnt_pack import write_learnt_pack
+from dalenius.release.learnt_plan import is_learnt_plan, read_learnt_plan
+from dalenius.release.learnt_release import LearntRelease, run_learnt_plan
 from dalenius.release.model_pack import write_model_pack
 from dalenius.release.model_plan import is_model_plan, read_model_plan
-from dalenius.release.model_release import ModelRelease, run_model_plan
+from dalenius.release.model_release import ModelRelease, Released, run_model_plan
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import pack_digest
 from dalenius.release.tell import close_lines, unset_line
@@ -106,6 +109,9 @@ def release(
     if is_fit_plan(plan_file):
         _release_fit(plan_file, check or dry_run, key, terminal)
         return
+    if is_learnt_plan(plan_file):
+        _release_learnt(plan_file, check or dry_run, key, terminal)
+        return
     wanted = read_plan(plan_file)
     if dry_run:
         _costs(wanted, terminal)
@@ -149,18 +155,37 @@ def _release_model(plan_file: Path, unknown: bool, key: Path | None, terminal: T
         found = run_model_plan(
             read_model_plan(plan_file), lambda name, done, of: show(f"{done} of {of} done ({name})")
         )
-    grid = grid_of("figure", *(judged.candidate.name for judged in found.judged))
-    for name in found.judged[0].results:
-        held = [judged.results.get(name) for judged in found.judged]
+    _models_told(found, terminal)
+    _packed(found, write_model_pack(found, key) if found.chosen is not None else None, key, terminal)
+
+
+def _release_learnt(plan_file: Path, unknown: bool, key: Path | None, terminal: Terminal) -> None:
+    """The same for a plan whose candidates are services on a graph, or trees learnt together."""
+    if unknown:
+        raise OptionError(
+            "--check and --dry-run are not for plans of services and trees; 'dalenius verify' checks their packs"
+        )
+    with terminal.progress("release") as show:
+        release = run_learnt_plan(
+            read_learnt_plan(plan_file), lambda name, done, of: show(f"{done} of {of} done ({name})")
+        )
+    _models_told(release, terminal)
+    _packed(release, write_learnt_pack(release, key) if release.chosen is not None else None, key, terminal)
+
+
+def _models_told(release: Released, terminal: Terminal) -> None:
+    """Figures of all candidates side by side, what they break, and the choice."""
+    grid = grid_of("figure", *(judged.candidate.name for judged in release.judged))
+    for name in release.judged[0].results:
+        held = [judged.results.get(name) for judged in release.judged]
         grid.add_row(name, *("–" if r is None else figure(r.value, r.unit) for r in held))
-    grid.add_row(f"{found.score} on strangers", *(figure(j.scores["holdout"]) for j in found.judged))
-    grid.add_row("policy", *("met" if judged.safe else "not met" for judged in found.judged))
+    grid.add_row(release.scored, *(figure(j.scores["holdout"]) for j in release.judged))
+    grid.add_row("policy", *("met" if judged.safe else "not met" for judged in release.judged))
     terminal.say(grid)
-    for judged in found.judged:
+    for judged in release.judged:
         for line in judged.broken:
             terminal.note(f"{judged.candidate.name}: {line}")
-    terminal.say(f"\n{found.why}")
-    _packed(found, write_model_pack(found, key) if found.chosen is not None else None, key, terminal)
+    terminal.say(f"\n{release.why}")
 
 
 def _release_fit(plan_file: Path, unknown: bool, key: Path | None, terminal: Terminal) -> None:
@@ -191,7 +216,7 @@ def _release_fit(plan_file: Path, unknown: bool, key: Path | None, terminal: Ter
 
 
 def _packed(
-    found: ModelRelease | FitRelease, pack: Path | None, key: Path | None, terminal: Terminal
+    found: ModelRelease | FitRelease | LearntRelease, pack: Path | None, key: Path | None, terminal: Terminal
 ) -> None:
     """Say what was chosen and where its pack is; exit where nothing was."""
     digest = pack_digest(pack) if pack else None

@@ -94,6 +94,16 @@ MODEL_MEASURES: Mapping[str, MeasureInfo] = {
             "true, by the best attack with a line that he can draw himself.",
             "attribution", "Zari et al. 2024", "", bounds=(0.0, 1.0), random=True,
         ),
+        _info(
+            "model-local-epsilon", "Local ε of a record",
+            "How far what was changed at random can speak for one record rather than another, over all columns; above "
+            "10 it means nothing.", "attribution", "Kwatra and Torra 2024", "", bounds=(0.0, math.inf),
+        ),
+        _info(
+            "model-smallest-leaf", "People in the smallest leaf that may be sent",
+            "How many people of a holder every leaf of its tree rests on at least.", "singling out",
+            "Kwatra and Torra 2024", "", better="higher", bounds=(1.0, math.inf),
+        ),
     )
 }  # fmt: skip
 """Figures about a model."""

@@ -12,7 +12,7 @@ from dalenius.core.result import figure
 from dalenius.data.atomic import write_text
 from dalenius.data.lock import locked
 from dalenius.models.case import ModelCase
-from dalenius.release.model_release import JudgedModel, ModelRelease, facts
+from dalenius.release.model_release import JudgedModel, ModelRelease, Released, facts
 from dalenius.release.pack import CHECKSUMS, as_json, checksums, put_in_place, write_manifest
 from dalenius.report import Provenance
 
@@ -116,14 +116,14 @@ model.
 """
 
 
-def report(release: ModelRelease, public: bool) -> str:
+def report(release: Released, public: bool) -> str:
     """The report as one page: of the released model for everybody, of all candidates for the people inside."""
     assert release.chosen is not None
     judged = [release.chosen] if public else list(release.judged)
     heads = "".join(f"<th scope='col'>{html.escape(j.candidate.name)}</th>" for j in judged)
     names = [n for n in release.chosen.results if not public or release.chosen.results[n].trusted]
     rows = [_row(release.chosen.results[n].title, [_cell(j, n) for j in judged]) for n in names]
-    rows.append(_row(f"{release.score} on strangers", [figure(j.scores["holdout"]) for j in judged]))
+    rows.append(_row(release.scored, [figure(j.scores["holdout"]) for j in judged]))
     kept = [
         f"<span class='{'yes' if j.safe else 'no'}'>{'kept' if j.safe else 'not kept'}</span>" for j in judged
     ]
@@ -133,8 +133,7 @@ def report(release: ModelRelease, public: bool) -> str:
     )
     drawn = ""
     if not public:
-        words = "The models: usefulness to the right, what membership adds downwards."
-        shown = picture(risk_utility_map(release.points()), words)
+        shown = picture(risk_utility_map(release.points()), release.drawn)
         drawn = f"<h2>The choice</h2><p>{html.escape(release.why)}</p>{shown}"
         missed = [f"{j.candidate.name}: {line}" for j in judged for line in j.broken]
         drawn += "".join(f"<p>{html.escape(line)}</p>" for line in missed)

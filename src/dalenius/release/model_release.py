@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -21,6 +21,7 @@ from dalenius.models.candidates import ModelCandidate, predicts_classes
 from dalenius.models.case import ModelCase
 from dalenius.models.checking import check_model
 from dalenius.models.measures import MODEL_MEASURES
+from dalenius.release.learnt_plan import LearntCandidate
 from dalenius.release.model_plan import ModelPlan
 
 Progress = Callable[[str, int, int], None]
@@ -37,7 +38,7 @@ class JudgedModel:
         How good it is on the people it was fitted on, and on strangers.
     """
 
-    candidate: ModelCandidate
+    candidate: ModelCandidate | LearntCandidate
     results: Mapping[str, Result]
     scores: Mapping[str, float]
     findings: tuple[Finding, ...]
@@ -52,6 +53,37 @@ class JudgedModel:
     def broken(self) -> list[str]:
         """Lines that are not met."""
         return [finding.said for finding in self.findings if not finding.met]
+
+
+class Released(Protocol):
+    """A plan carried out whose candidates are models of any kind: what reports are made of."""
+
+    @property
+    def plan(self) -> Any:
+        """The plan."""
+
+    @property
+    def judged(self) -> tuple[JudgedModel, ...]:
+        """All candidates."""
+
+    @property
+    def chosen(self) -> JudgedModel | None:
+        """The chosen one."""
+
+    @property
+    def why(self) -> str:
+        """The choice in words."""
+
+    @property
+    def scored(self) -> str:
+        """What their use is measured by."""
+
+    @property
+    def drawn(self) -> str:
+        """What the map shows, in words."""
+
+    def points(self) -> pl.DataFrame:
+        """The candidates as points of the map."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +122,20 @@ class ModelRelease:
         """What the use of a model is measured by."""
         return "accuracy" if predicts_classes(self.plan.tables()[0], self.plan.predicts) else "R²"
 
+    @property
+    def scored(self) -> str:
+        """The same, and of whom."""
+        return f"{self.score} on strangers"
+
+    @property
+    def drawn(self) -> str:
+        """What the map shows, in words."""
+        return "The models: usefulness to the right, what membership adds downwards."
+
     def case(self, judged: JudgedModel) -> ModelCase:
         """The candidate, fitted again as it was."""
         train, holdout = self.plan.tables()
+        assert isinstance(judged.candidate, ModelCandidate)
         return judged.candidate.fit(train, holdout, self.plan.predicts, self.plan.seed, self.plan.threshold)
 
 
@@ -131,7 +174,7 @@ def run_model_plan(plan: ModelPlan, progress: Progress | None = None) -> ModelRe
         if progress is not None:
             progress(candidate.name, done + 1, len(plan.candidates))
     chosen = max((j for j in judged if j.safe), key=lambda j: j.scores["holdout"], default=None)
-    return ModelRelease(plan, tuple(judged), chosen, _why(judged, chosen), work)
+    return ModelRelease(plan, tuple(judged), chosen, why(judged, chosen), work)
 
 
 def _measure(plan: ModelPlan, candidate: ModelCandidate, train: Table, holdout: Table, path: Path) -> None:
@@ -154,7 +197,8 @@ def _read(plan: ModelPlan, candidate: ModelCandidate, path: Path) -> JudgedModel
     return JudgedModel(candidate, results, body["scores"], findings, tuple(body["remarks"]))
 
 
-def _why(judged: list[JudgedModel], chosen: JudgedModel | None) -> str:
+def why(judged: Sequence[JudgedModel], chosen: JudgedModel | None, of_whom: str = "on strangers") -> str:
+    """The choice in words."""
     if chosen is None:
         return "No model keeps every limit, so nothing is released."
     safe = sum(j.safe for j in judged)
@@ -162,7 +206,7 @@ def _why(judged: list[JudgedModel], chosen: JudgedModel | None) -> str:
     text = (
         f"{chosen.candidate.name} is chosen: of {safe} out of {len(judged)} models that keep every "
         f"limit it is the most useful "
-        f"({figure(chosen.scores['holdout'])} on strangers)."
+        f"({figure(chosen.scores['holdout'])} {of_whom})."
     )
     if best is not chosen:
         lost = best.scores["holdout"] - chosen.scores["holdout"]
@@ -170,7 +214,7 @@ def _why(judged: list[JudgedModel], chosen: JudgedModel | None) -> str:
     return text
 
 
-def facts(release: ModelRelease) -> dict[str, Any]:
+def facts(release: Released) -> dict[str, Any]:
     """Everything that was found, as plain data, for the people inside."""
     return {
         "why": release.why,

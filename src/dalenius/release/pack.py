@@ -30,6 +30,7 @@ from dalenius.release.codebook import codebook, codebook_text, limits_text
 from dalenius.release.copies import released_tables, table_file
 from dalenius.release.fit_plan import FitPlan
 from dalenius.release.jobs import file_digest, job_path, read_made, read_paid, source
+from dalenius.release.learnt_plan import LearntPlan
 from dalenius.release.model_plan import ModelPlan
 from dalenius.release.outcome import Judged, Release, summary
 from dalenius.release.plan import FORMATS, Plan, Scenario
@@ -391,7 +392,9 @@ def _public_facts(title: str, method: str, story: Story, best: Evaluation) -> di
     }
 
 
-def write_manifest(folder: Path, plan: Plan | ModelPlan | FitPlan, facts: Mapping[str, Any]) -> None:
+def write_manifest(
+    folder: Path, plan: Plan | ModelPlan | FitPlan | LearntPlan, facts: Mapping[str, Any]
+) -> None:
     """What the pack is of and the hash of every file in it; ``facts`` are what plans of one kind say of themselves."""
     files = {str(p.relative_to(folder)): file_digest(p) for p in sorted(folder.rglob("*")) if p.is_file()}
     body = {

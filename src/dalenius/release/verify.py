@@ -21,6 +21,7 @@ from dalenius.release.copies import copy_faults, table_faults
 from dalenius.release.fit_pack import strange_fit_files
 from dalenius.release.fit_verify import fit_faults
 from dalenius.release.jobs import file_digest, source
+from dalenius.release.learnt_pack import learnt_faults, strange_learnt_files
 from dalenius.release.model_verify import model_faults, model_files_strange
 from dalenius.release.origins import changed_origins
 from dalenius.release.pack import (
@@ -47,6 +48,7 @@ Progress = Callable[[str, int, int], None]
 KINDS: dict[str, tuple[Callable[[Any], list[str]], Callable[[Path, dict[str, Any], Path], list[str]]]] = {
     "model": (model_files_strange, model_faults),
     "fit": (strange_fit_files, fit_faults),
+    "learnt": (strange_learnt_files, learnt_faults),
 }
 """Packs of something else than a file: which of their files are strange, and what does not come out again."""
 

@@ -6,6 +6,7 @@ from dalenius.models.graphs.injection import STRATEGIES, inject
 from dalenius.models.graphs.links import LinkScores, found_links
 from dalenius.models.graphs.module import Module, take_in
 from dalenius.models.graphs.network import GraphNetwork, train_network
+from dalenius.models.graphs.offer import Offer, rightly
 from dalenius.models.graphs.rivals import link_teller, similar_nodes
 from dalenius.models.graphs.service import GraphService, Noise
 from dalenius.models.graphs.stealth import stealth
@@ -19,12 +20,14 @@ __all__ = [
     "LinkScores",
     "Module",
     "Noise",
+    "Offer",
     "block_graph",
     "found_links",
     "inject",
     "link_audit",
     "link_teller",
     "read_graph",
+    "rightly",
     "similar_nodes",
     "stealth",
     "take_in",

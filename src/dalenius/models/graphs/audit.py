@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,8 @@ def link_audit(
     wanted = (
         list(attacks) if attacks is not None else (["max_attr"] if service.defence is not None else whole)
     )
+    if service.most_connects == 0:
+        wanted = [name for name in wanted if name not in STRATEGIES]
     odd = [name for name in wanted if name not in whole]
     if odd or not wanted:
         raise OptionError(
@@ -105,7 +107,12 @@ def link_audit(
 
 def _attacked(service: GraphService, ids: IntArray, name: str) -> LinkScores:
     if name in STRATEGIES:
-        return inject(service, ids, name, patient=True)
+        if service.most_connects is None:
+            return inject(service, ids, name, patient=True)
+        # each attack has the whole limit; a noisy graph is not drawn again for it, as that would be a release
+        own = replace(service) if service.defence is None else service
+        left = (own.most_connects or 0) - own.connects
+        return inject(own, ids, name, targets=ids[:left], patient=True)
     if name == "changed features":
         return link_teller(service, ids)
     return similar_nodes(service, ids, on="scores" if name == "alike in scores" else "features")

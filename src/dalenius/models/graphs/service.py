@@ -52,6 +52,8 @@ class GraphService:
         How many nodes callers may add in all.
     delay
         Predictions that a new node must wait before it counts. It stops only who does not wait.
+    before
+        Private releases of this graph that were made before, such as the one the model was fitted on: they cost too.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class GraphService:
     budget: Budget | None = None
     most_connects: int | None = None
     delay: int = 0
+    before: int = 0
     releases: int = field(init=False, default=0)
     connects: int = field(init=False, default=0)
     _added: dict[int, tuple[AnyArray, int]] = field(init=False, default_factory=dict)
@@ -83,6 +86,7 @@ class GraphService:
             raise OptionError(f"unknown output {self.output!r}; there are {', '.join(OUTPUTS)}")
         if self.defence is not None and self.budget is None:
             self.budget = Budget(1e9)
+        self.releases = self.before
         self._serve(self.graph)
 
     def __repr__(self) -> str:
