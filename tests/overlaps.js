@@ -30,10 +30,12 @@
       if (right - left > 3 && bottom - top > 4) put(node, node.data.trim(), trimmed(left + 1, top, right - 1, bottom));
     }
   };
+  // What stays in view while the rest scrolls away under it lies over it on purpose.
+  const pinned = (one) => one && (/sticky|fixed/.test(getComputedStyle(one).position) || pinned(one.parentElement));
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const node = walk.currentNode, parent = node.parentElement;
-    if (!node.data.trim() || parent.closest("script, style, title, select, #vg-tooltip-element")) continue;
+    if (!node.data.trim() || pinned(parent) || parent.closest("script, style, title, select, #vg-tooltip-element")) continue;
     if (!parent.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     const text = parent.closest("svg text");
     if (text) picture(text); else running(node);

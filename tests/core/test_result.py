@@ -19,3 +19,10 @@ def test_a_table_that_says_nothing_about_its_records_is_not_shown():
     told = Result("toy", 1.0, "A figure by age.", table=table, counts=("people",))
     assert told.shown["age"].to_list() == []
     assert Result("toy", 1.0, "A figure by column.", table=table, counts=WHOLE).shown.equals(table)
+
+
+def test_the_last_bit_of_two_equal_levels_is_nothing_that_is_added():
+    even = Result("toy", 100 * (0.1 + 0.2), "As outside.", outside=100 * 0.3)
+    assert even.value != even.outside
+    assert even.added == 0
+    assert Result("toy", 30.1, "More.", outside=30.0).added > 0.09

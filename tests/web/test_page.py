@@ -65,9 +65,10 @@ def test_from_the_example_to_the_pack(tmp_path, browsing):
     with served(tmp_path / "space") as address, browsing(host_of(address)) as seen:
         page = seen.page
         page.goto(address)
-        faults += seen.faults()
+        faults += seen.faults() + seen.overlaps()
         page.click("#example")
         page.wait_for_selector("text=What are the columns?")
+        faults += seen.overlaps()
         assert page.locator("#step-columns tbody tr").count() == 10
         page.select_option('select[aria-label="role of smoker"]', "key")
         page.select_option('select[aria-label="role of health"]', "target")
@@ -93,7 +94,7 @@ def test_from_the_example_to_the_pack(tmp_path, browsing):
             "what may it be used for?",
         ):
             assert question in verdict
-        faults += seen.faults()
+        faults += seen.faults() + seen.overlaps()
         assert seen.fits()
         for part in ("public", "internal"):
             with page.expect_download() as caught:
@@ -103,7 +104,7 @@ def test_from_the_example_to_the_pack(tmp_path, browsing):
         page.wait_for_selector("text=Column by column")
         seen.drawn()
         assert page.locator(".chart svg").count() > 8
-        faults += seen.faults()
+        faults += seen.faults() + seen.overlaps()
         page.go_back()
         page.check('input[aria-label="compare cart"]')
         page.check('input[aria-label="compare independent"]')
@@ -115,7 +116,7 @@ def test_from_the_example_to_the_pack(tmp_path, browsing):
         assert "still found in independent" in heads
         assert page.locator("#combinations table").first.locator("tbody tr").count() > 5
         assert "region + sex + age" in page.locator("#combinations").inner_text()
-        faults += seen.faults()
+        faults += seen.faults() + seen.overlaps()
         assert seen.fits()
         page.locator("#pairs a").first.click()
         page.wait_for_selector(".sheets")

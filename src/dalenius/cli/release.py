@@ -22,6 +22,7 @@ from dalenius.release import Plan, Release, forecast, read_plan, run_plan, templ
 from dalenius.release.fit_pack import write_fit_pack
 from dalenius.release.fit_plan import is_fit_plan, read_fit_plan
 from dalenius.release.fit_release import FitRelease, run_fit_plan
+from dalenius.release.forecast import BESIDES
 from dalenius.release.learnt_pack import write_learnt_pack
 from dalenius.release.learnt_plan import is_learnt_plan, read_learnt_plan
 from dalenius.release.learnt_release import LearntRelease, run_learnt_plan
@@ -238,7 +239,7 @@ def _costs(wanted: Plan, terminal: Terminal) -> None:
     terminal.say(grid)
     terminal.say(
         f"\n{len(costs)} candidates, {_times(wanted.replicates)}: {total}, from small trials on this machine "
-        "(expect up to twice as much or half as much). Nothing was kept."
+        f"(expect up to twice as much or half as much). {BESIDES} Nothing was kept."
     )
     listed = {
         name: {"seconds": c.make + c.measure, "make": c.make, "measure": c.measure, "bytes": c.bytes}

@@ -183,7 +183,9 @@ class Result:
         if self.outside is None or (self.info is not None and self.info.family != "risk"):
             return None
         turned = (lambda x: x) if self.info is None else self.info.shortfall
-        return turned(level) - turned(self.outside)
+        inside, outside = turned(level), turned(self.outside)
+        # equal levels may have come about in different orders of adding up: the last bit is no difference
+        return 0.0 if math.isclose(inside, outside, rel_tol=1e-12) else inside - outside
 
     @property
     def part(self) -> str:

@@ -28,6 +28,8 @@ SMALLEST = 60
 """Rows of the smallest trial; smaller ones measure only how long things take to start."""
 LONG_ENOUGH = 0.8
 """Seconds after which a trial says enough about the rest."""
+BESIDES = "Starting up and writing the reports takes some 10 to 20 s more."
+"""What the trials do not see: programs that load for each worker, drawing, and checking the pack."""
 T = TypeVar("T")
 
 

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from dalenius.core.cost import duration
 from dalenius.core.errors import DaleniusError
 from dalenius.release import forecast, read_plan
+from dalenius.release.forecast import BESIDES
 from dalenius.web.choices import Choices
 from dalenius.web.large import large_page
 from dalenius.web.planning import as_chosen, corrected, first_choices, keep_choices, write_plan
@@ -89,7 +90,7 @@ def _cost(run: Run, chosen: Choices) -> str:
     except DaleniusError as error:
         return f"This cannot be run yet: {error}"
     seconds = sum(f.total.seconds for f in found.values())
-    return f"About {duration(seconds)} of computing, judged by small trials on this machine."
+    return f"About {duration(seconds)} of computing, judged by small trials on this machine. {BESIDES}"
 
 
 def _preview(run: Run, chosen: Choices) -> dict[str, Any]:
