@@ -17,9 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from dalenius.tables.model import Floats, Ints, Records
+from dalenius.tables.model import Bools, Floats, Ints, Records
 from dalenius.tables.union_programs import (
     MOST_NODES,
+    MOST_SEATS,
     SOLVED,
     Block,
     Budget,
@@ -29,6 +30,8 @@ from dalenius.tables.union_programs import (
     whole_sum,
 )
 
+MOST_SIZE = 2_000
+"""Inner cells × contributors up to which an integer program is solved; beyond it takes seconds."""
 LEAST = 1e-6
 """By how much of the largest inner cell a rule is to be broken; less is the solver's accuracy."""
 
@@ -64,7 +67,13 @@ def _of_block(block: Block, parts: Parts, form: Concentration, budget: Budget) -
     found = []
     for lead in np.flatnonzero(parts.there.any(axis=0)).tolist():
         program = _Program.of(block, parts, form, lead)
-        sums = program.solved(budget) if program.may_break(budget) else None
+        if not program.may_break(budget):
+            continue
+        program = program.tried(budget)
+        if program.size > MOST_SIZE:
+            budget.complete = False
+            continue
+        sums = program.solved(budget)
         if sums is None:
             continue
         whole = whole_sum(sums)
@@ -83,13 +92,24 @@ class _Program:
     form: Concentration
     lead: int
     others: Ints
-    away: Floats
+    away: Bools
 
     @classmethod
     def of(cls, block: Block, parts: Parts, form: Concentration, lead: int) -> _Program:
-        others = np.flatnonzero(parts.there.any(axis=0) & (np.arange(parts.there.shape[1]) != lead))
         away = (parts.there.sum(axis=1) <= form.beside) & ~parts.there[:, lead]
-        return cls(block, parts, form, lead, others, away.astype(np.float64))
+        return cls(block, parts, form, lead, parts.seats(lead, form.beside), away)
+
+    @property
+    def size(self) -> int:
+        """Inner cells × those who may be beside the largest."""
+        return len(self.block.rows) * len(self.others)
+
+    def tried(self, budget: Budget) -> _Program:
+        """The same with the largest of the others only, where they are too many."""
+        budget.complete &= len(self.others) <= MOST_SEATS
+        others = self.others[:MOST_SEATS]
+        own = ~np.delete(self.parts.there, others, axis=1).any(axis=1)
+        return replace(self, others=others, away=self.away & own)
 
     @property
     def _own(self) -> Floats:
@@ -105,7 +125,7 @@ class _Program:
     def _box(self) -> tuple[Floats, Floats]:
         cells, rows = self.block.seen.shape[1], len(self.block.rows)
         low = np.concatenate([np.full(cells, -np.inf), np.zeros(2 * rows)])
-        return low, np.concatenate([np.full(cells, np.inf), np.ones(rows), self.away])
+        return low, np.concatenate([np.full(cells, np.inf), np.ones(rows), self.away.astype(np.float64)])
 
     def may_break(self, budget: Budget) -> bool:
         """Whether the bound with the best ones beside the largest in each inner cell leaves it open."""
@@ -132,7 +152,7 @@ class _Program:
         one, wide = sp.identity(people, format="csr"), know + people
         side = np.concatenate([np.zeros(start), self._own, np.zeros(rows), np.ones(people),
                                np.full(people, self.form.share), np.zeros(2 * people)])  # fmt: skip
-        at, who = np.nonzero(self.parts.there[:, self.others] & (self.away > 0)[:, None])
+        at, who = np.nonzero(self.parts.there[:, self.others] & self.away[:, None])
         pairs = np.arange(len(at))
         taken = sp.csr_matrix((np.ones(len(at)), (pairs, at)), shape=(len(at), rows))
         knower = sp.csr_matrix((-np.ones(len(at)), (pairs, who)), shape=(len(at), people))

@@ -47,8 +47,8 @@ def insider_sums(records: Records, owners: Ints, seen: Any, rules: Sequence[Any]
 
 
 def _against_one(rules: Sequence[Any]) -> list[Concentration]:
-    """The rules with one contributor less beside the largest; `union_coalitions` sees to those with more than one."""
-    forms = [form for rule in rules for form in getattr(rule, "concentrations", ()) if form.beside < 2]
+    """The rules with one contributor less beside the largest."""
+    forms = [form for rule in rules for form in getattr(rule, "concentrations", ())]
     return [form._replace(beside=max(form.beside - 1, 0)) for form in forms]
 
 

@@ -151,12 +151,13 @@ class Parts:
         others = np.sort(np.delete(self.held, lead, axis=1), axis=1)[:, ::-1]
         return np.asarray(others[:, :count].sum(axis=1))
 
-    def seats(self, lead: int) -> Ints:
-        """Who may be the second largest, the largest first; of those in one inner cell only, its largest will do."""
+    def seats(self, lead: int, count: int = 1) -> Ints:
+        """Who may be next to the largest, the largest first; of those in one inner cell only, its largest will do."""
         rows = (self.held > 0).sum(axis=0)
-        single = np.where(rows == 1, self.held, 0.0)
+        single = np.where((rows == 1) & (np.arange(len(rows)) != lead), self.held, 0.0)
+        best = np.argsort(-single, axis=1, kind="stable")[:, :count]
         keep = rows > 1
-        keep[single.argmax(axis=1)[single.any(axis=1)]] = True
+        keep[best[np.take_along_axis(single, best, axis=1) > 0]] = True
         keep[lead] = False
         places = np.flatnonzero(keep)
         return places[np.argsort(-self.held.sum(axis=0)[places], kind="stable")]
