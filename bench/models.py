@@ -17,18 +17,15 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from _shared import adult_file, cpu
 from dalenius.data import Table
-from dalenius.models import ModelCase, lira, loss_attack, shadow_attack, structure
+from dalenius.models import ModelCase, lira, loss_attack, refit, sacro, shadow_attack, structure
 from dalenius.models.design import Design
-from dalenius.models.membership.refits import Refits, refit
 
 ROWS, SHADOWS = 2000, 16
 MODELS = {
@@ -89,26 +86,9 @@ def adult(peers: str | None) -> None:
 
 
 def peers_rule(case: ModelCase) -> dict[str, float]:
-    """AUC of our refits judged as SACRO-ML judges its own: each record's own spread, log-odds up to 37.
-
-    What is left between this and the peer is the draw of the refits; what lies between this and ours is the rule.
-    """
-    unkept = ModelCase.of(case.fitted.model, case.train, case.holdout, target=case.target)
-    unkept.__dict__["edge"] = 1e-16
-    made = refit(unkept, SHADOWS)
-    inside, outside = (own_law(made, side) for side in (True, False))
-    scores = {
-        "offline": norm.cdf(made.observed, *outside),
-        "online-carlini": norm.logpdf(made.observed, *inside) - norm.logpdf(made.observed, *outside),
-    }
-    members = np.arange(len(made.observed)) < case.train.rows
-    return {mode: float(roc_auc_score(members, np.nan_to_num(each))) for mode, each in scores.items()}
-
-
-def own_law(made: Refits, side: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and spread of every record's scores over the refits it was in, or was not in."""
-    kept = np.where(made.included == side, made.scores, np.nan)
-    return np.nanmean(kept, axis=0), np.nanstd(kept, axis=0) + 1e-16
+    """SACRO-ML's figure on our refits: what is left between this and the peer is the draw of the refits."""
+    made = refit(case, SHADOWS)
+    return {mode: sacro(case, mode=mode, refits=made).value for mode in ("offline", "online-carlini")}
 
 
 def rules() -> None:

@@ -6,17 +6,28 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from dalenius.core.errors import DataError, OptionError
 from dalenius.data import Schema, Table
-from dalenius.models import ModelCase, attribute_attack, check_model, lira, loss_attack, refit, shadow_attack
+from dalenius.models import (
+    ModelCase,
+    attribute_attack,
+    check_model,
+    lira,
+    loss_attack,
+    refit,
+    sacro,
+    shadow_attack,
+)
 from dalenius.models.membership import refits as refits_file
 from tests.models.conftest import NAMES, case, fit, people
 
-ATTACKS = [loss_attack, lira, shadow_attack]
+ATTACKS = [loss_attack, lira, sacro, shadow_attack]
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -40,6 +51,34 @@ def test_the_ratio_finds_more_than_the_loss():
     made = case(RandomForestClassifier(20, min_samples_leaf=3, random_state=1), 400)
     assert lira(made).value > loss_attack(made).value - 0.02
     assert lira(made, 8, seed=3).value == lira(made, 8, seed=3).value
+
+
+def test_the_figure_of_sacro_ml_is_given_by_its_own_rule_beside_ours():
+    """As in sacroml.attacks.likelihood_attack: log-odds up to 37, each record's own law, offline by default."""
+    made = case(RandomForestClassifier(30, random_state=1), 300)
+    held, n = refit(made, 8), made.train.rows
+    assert np.abs(held.bare).max() > 36
+    assert np.abs(held.scores).max() < 10
+    assert (held.observed[:n] == made.scores(made.train)).all(), "ours stays kept from the far ends"
+    inside, outside = (np.where(held.included == side, held.bare, np.nan) for side in (True, False))
+    inner, outer = ((np.nanmean(x, axis=0), np.nanstd(x, axis=0) + 1e-16) for x in (inside, outside))
+    seen, who = held.observed_bare, np.arange(2 * n) < n
+    theirs = {
+        "offline": norm.cdf(seen, *outer),
+        "online-carlini": norm.logpdf(seen, *inner) - norm.logpdf(seen, *outer),
+    }
+    for mode, scores in theirs.items():
+        found = sacro(made, mode=mode, refits=held)
+        assert found.value == pytest.approx(roc_auc_score(who, scores), abs=1e-6)
+        assert f"SACRO-ML's likelihood ratio ({mode})" in found.sentence
+    told = check_model(made, runs=8).results
+    assert told["model-membership-sacro"].value == sacro(made, refits=held).value
+    assert told["model-membership-lira"].value == lira(made, refits=held).value
+    assert told["model-membership"].value == max(
+        told[f"model-membership-{x}"].value for x in ("loss", "shadow", "lira", "sacro")
+    )
+    with pytest.raises(OptionError, match="'offline', 'online-carlini'"):
+        sacro(made, mode="online", refits=held)
 
 
 def test_figures_of_a_known_curve():

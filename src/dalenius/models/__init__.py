@@ -10,6 +10,7 @@ from dalenius.models.measures import MODEL_MEASURES
 from dalenius.models.membership.lira import lira
 from dalenius.models.membership.loss import loss_attack
 from dalenius.models.membership.refits import Refits, refit
+from dalenius.models.membership.sacro import sacro
 from dalenius.models.membership.shadow import shadow_attack
 from dalenius.models.structure import structure
 
@@ -30,6 +31,7 @@ __all__ = [
     "open_model",
     "refit",
     "risk_grid",
+    "sacro",
     "shadow_attack",
     "structure",
 ]

@@ -27,6 +27,8 @@ STEPS_SEEN = 2000
 """Records on which the steps of a model's probabilities are looked at."""
 SMALL_SINGLE = 1e-6
 """The same as `SMALL` for probabilities of single precision."""
+BARE = 1e-16
+"""How far SACRO-ML keeps probabilities from 0 and 1."""
 NOT_FEATURES = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT)
 
 
@@ -140,7 +142,7 @@ class ModelCase:
         places = np.array([_place(label, self.fitted.classes) for label in held.labels] or [-1])
         return places[held.codes]
 
-    def scores(self, table: Table, model: Fitted | None = None) -> AnyArray:
+    def scores(self, table: Table, model: Fitted | None = None, *, bare: bool = False) -> AnyArray:
         """How well the model knows each record: log-odds of its true class, or minus the size of its residual.
 
         Log-odds after Carlini et al. 2022, section IV; where a model gives no probabilities the margin of the true
@@ -148,10 +150,12 @@ class ModelCase:
         """
         own = table is self.train and model is None
         inputs = self.inputs if own else self.design.inputs(self.design.matrix(table))
-        return self.scores_of(inputs, self.outcome(table), model)
+        return self.scores_of(inputs, self.outcome(table), model, bare=bare)
 
-    def scores_of(self, inputs: Any, outcome: AnyArray, model: Fitted | None = None) -> AnyArray:
-        """The same for inputs and outcomes that are at hand."""
+    def scores_of(
+        self, inputs: Any, outcome: AnyArray, model: Fitted | None = None, *, bare: bool = False
+    ) -> AnyArray:
+        """The same for inputs and outcomes that are at hand; ``bare`` as far out as numbers go (see `kept`)."""
         fitted = self.fitted if model is None else model
         if self.fitted.classes is None:
             found = -np.abs(outcome - fitted.predictions(inputs))
@@ -160,7 +164,7 @@ class ModelCase:
             rows = np.arange(len(outcome))
             if (chances := fitted.probabilities(inputs)) is not None:
                 own = np.where(where < 0, 0.0, chances[rows, where])
-                found = _log_odds(own, self.edge)
+                found = _log_odds(own, BARE if bare else self.edge)
             elif (margins := fitted.margins(inputs)) is not None:
                 mine = margins[rows, where].copy()
                 margins = margins.copy()
@@ -178,6 +182,13 @@ class ModelCase:
                 "the model was taught to"
             )
         return found
+
+    def kept(self, bare: AnyArray) -> AnyArray:
+        """Bare scores as `scores` has them: log-odds no further out than those of `edge`."""
+        if self.fitted.classes is None or self.fitted.probabilities(self.inputs[:1]) is None:
+            return bare
+        low, high = _log_odds(np.array([0.0, 1.0]), self.edge)
+        return np.clip(bare, low, high)
 
     @cached_property
     def edge(self) -> float:

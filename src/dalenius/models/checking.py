@@ -21,10 +21,11 @@ from dalenius.models.measures import MODEL_MEASURES
 from dalenius.models.membership.lira import lira
 from dalenius.models.membership.loss import loss_attack
 from dalenius.models.membership.refits import refit
+from dalenius.models.membership.sacro import sacro
 from dalenius.models.membership.shadow import shadow_attack
 from dalenius.models.structure import structure
 
-Attack = Literal["loss", "shadow", "lira", "attribute"]
+Attack = Literal["loss", "shadow", "lira", "sacro", "attribute"]
 ATTACKS: tuple[Attack, ...] = get_args(Attack)
 NO_REFIT = " The model cannot be fitted again here, so that stronger attacks were not tried: not trusted."
 FORGED = 0.05
@@ -83,7 +84,7 @@ def check_model(
     Parameters
     ----------
     attacks
-        Which attacks are run; by default all that can be. Refits are needed for "shadow" and "lira".
+        Which attacks are run; by default all that can be. Refits are needed for "shadow", "lira" and "sacro".
     runs
         Refits for the likelihood ratio.
     keep
@@ -126,9 +127,10 @@ def _memberships(
         found.append(loss_attack(case, doubt=doubt))
     if case.refit is not None and "shadow" in wanted:
         found.append(shadow_attack(case, seed=seed, doubt=doubt))
-    if case.refit is not None and "lira" in wanted:
+    if case.refit is not None and {"lira", "sacro"} & set(wanted):
         made = refit(case, runs, seed=seed, keep=keep, progress=progress)
-        found.append(lira(case, refits=made, doubt=doubt))
+        by = {"lira": lira, "sacro": sacro}
+        found += [attack(case, refits=made, doubt=doubt) for name, attack in by.items() if name in wanted]
     if not found:
         return {}
     strong = case.refit is not None

@@ -71,6 +71,12 @@ MODEL_MEASURES: Mapping[str, MeasureInfo] = {
             "was fitted on than for a stranger.", "membership", CARLINI, "", bounds=(0.0, 1.0), random=True,
         ),
         _info(
+            "model-membership-sacro", "Membership as SACRO-ML has it (AUC)",
+            "SACRO-ML's likelihood attack: chance that the score of a person the model was fitted on is higher among "
+            "those of refits without him than that of a stranger is.",
+            "membership", "SACRO-ML, likelihood attack", "", bounds=(0.0, 1.0), random=True,
+        ),
+        _info(
             "model-membership", "Membership, the best attack (AUC)",
             "The largest chance, over all attacks that were run, to tell people the model was fitted "
             "on from strangers.",

@@ -35,23 +35,33 @@ class Refits:
 
     Attributes
     ----------
-    scores
-        Score of every record (of the training file, then of the holdout) by every refit.
+    bare
+        Score of every record (of the training file, then of the holdout) by every refit, as far out as numbers go.
     included
         Which record each refit was fitted on.
     """
 
     case: ModelCase
-    scores: AnyArray
+    bare: AnyArray
     included: BoolArray
     runs: int
 
     @cached_property
+    def scores(self) -> AnyArray:
+        """Scores by the refits, kept from the far ends."""
+        return self.case.kept(self.bare)
+
+    @cached_property
     def observed(self) -> AnyArray:
+        """Scores by the model itself, kept from the far ends."""
+        return self.case.kept(self.observed_bare)
+
+    @cached_property
+    def observed_bare(self) -> AnyArray:
         """Scores by the model itself."""
         case = self.case
         assert case.holdout is not None
-        return np.concatenate([case.scores(case.train), case.scores(case.holdout)])
+        return np.concatenate([case.scores(t, bare=True) for t in (case.train, case.holdout)])
 
     def by_unit(self, rows: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Figures of records as figures of units: of the training file, and of strangers."""
@@ -112,7 +122,7 @@ def _scored(
     case: ModelCase, whole: Any, matrix: AnyArray, outcome: AnyArray, inside: BoolArray, seed: Seed, run: int
 ) -> AnyArray:
     again = case.fit_again(case.design.inputs(matrix[inside]), outcome[inside], seed, "refit", run)
-    return case.scores_of(whole, outcome, again)
+    return case.scores_of(whole, outcome, again, bare=True)
 
 
 def _kept(path: Path, size: int) -> AnyArray:
@@ -150,7 +160,7 @@ def _mark(case: ModelCase, matrix: AnyArray, outcome: AnyArray, runs: int, seed:
     facts = {
         "kind": case.fitted.kind, "params": {k: repr(v) for k, v in params.items()}, "runs": runs,
         "seed": [int(word) for word in sequence(seed, "mark").generate_state(4)], "features": list(case.features),
-        "members": case.train.rows,
+        "members": case.train.rows, "scores": "bare",
     }  # fmt: skip
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
     for part in (np.ascontiguousarray(matrix), np.ascontiguousarray(outcome)):
