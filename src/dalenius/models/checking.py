@@ -129,7 +129,7 @@ def _memberships(
         found.append(shadow_attack(case, seed=seed, doubt=doubt))
     if case.refit is not None and {"lira", "sacro"} & set(wanted):
         made = refit(case, runs, seed=seed, keep=keep, progress=progress)
-        by = {"lira": lira, "sacro": sacro}
+        by: dict[str, Callable[..., Result]] = {"lira": lira, "sacro": sacro}
         found += [attack(case, refits=made, doubt=doubt) for name, attack in by.items() if name in wanted]
     if not found:
         return {}
