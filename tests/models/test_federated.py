@@ -227,6 +227,20 @@ def test_the_same_seed_gives_the_same_messages_and_another_does_not():
     assert other["epsilon"] == first["epsilon"]
 
 
+def test_a_known_seed_does_not_tell_what_was_changed(monkeypatch):
+    """Files that differ in one record only have other changes all over: draws follow from the records too."""
+    from dalenius.models.federated import client
+
+    drawn, real = [], client.moved
+    monkeypatch.setattr(client, "moved", lambda *given: drawn.append(real(*given)) or drawn[-1])
+    agreed = Agreement((Attribute("age", (0, 100)),), "ill", ("no", "yes"), depth=1, theta=0.5)
+    age = np.repeat([10, 30, 50, 70], 100)
+    for first in (10, 30):
+        own = np.concatenate([[first], age[1:]])
+        client_message({"age": own, "ill": np.where(own < 40, "no", "yes")}, agreed, bins=10, seed=0)
+    assert (drawn[0][1:] != drawn[1][1:]).sum() > 40
+
+
 def test_a_message_tells_no_small_count_and_no_value_of_a_person():
     data = people(400, 1)
     data["pay"][7] = 48.123456

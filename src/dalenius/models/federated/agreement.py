@@ -141,9 +141,18 @@ def _placed(table: Table, attribute: Attribute) -> AnyArray:
     if not attribute.is_number:
         return _by_level(table, attribute.name, attribute.levels or ())
     vector = table[attribute.name]
-    if not vector.is_number:
-        raise DataError(f"column {attribute.name!r} is agreed to be a number and holds something else")
-    return vector.floats()
+    return vector.floats() if vector.is_number else _as_numbers(table, attribute.name)
+
+
+def _as_numbers(table: Table, name: str) -> AnyArray:
+    """A column that looks like categories in one holder's file, because it has few different numbers there."""
+    held, present = table[name].categories, np.asarray(table[name].present)
+    try:
+        used = {int(code) for code in np.unique(held.codes[present])}
+        places = np.array([float(str(x)) if i in used else np.nan for i, x in enumerate(held.labels)])
+    except ValueError:
+        raise DataError(f"column {name!r} is agreed to be a number and holds something else") from None
+    return np.where(present, places[held.codes] if len(places) else np.nan, np.nan)
 
 
 def _by_level(table: Table, name: str, levels: Sequence[str]) -> AnyArray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dalenius.core.errors import DataError
 from dalenius.core.random import Seed
+from dalenius.data.keyed import keyed
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.mask.pram import invariant, ldp_epsilon, moved
@@ -41,7 +42,8 @@ def client_message(
     bins
         Bins of a number, for all or by column; by Freedman and Diaconis otherwise.
     seed
-        The holder's own: who knows it can take the changes back.
+        The same seed and file give the same message. The changes depend on the records too, so that a seed alone does
+        not take them back.
 
     Examples
     --------
@@ -57,9 +59,10 @@ def client_message(
         raise DataError(f"a tree needs at least {2 * agreement.smallest} records; this file has {table.rows}")
     values, labels = agreement.values(table), agreement.labels(table)
     codes, scales = _binned(values, agreement, bins)
-    masked, changed = _changed(codes, scales, agreement, seed)
+    own = keyed(seed, table)  # a seed that others know or guess takes no change back
+    masked, changed = _changed(codes, scales, agreement, own)
     if agreement.protect_label:
-        labels, told = _one(labels, len(agreement.classes), agreement.theta, seed, agreement.target)
+        labels, told = _one(labels, len(agreement.classes), agreement.theta, own, agreement.target)
         changed[agreement.target] = told
     tree = _tree(masked, labels, scales, agreement)
     return {
