@@ -71,8 +71,8 @@ def _scores(clean: Clean, patch: _Patch, wanted: IntArray) -> AnyArray:
     rows, values = np.array([patch.node]), network.first(np.asarray(patch.features, np.float64)[None, :])
     for layer in range(network.layers):
         last = layer + 1 == network.layers
-        touched = _touched(clean.graph, rows, patch, nodes)
-        touched = np.intersect1d(touched, wanted) if last else touched
+        near = _touched(clean.graph, rows, patch, nodes)
+        touched = np.unique(wanted[near[wanted]]) if last else np.flatnonzero(near)
         mixed = _mixed(clean, layer, touched, (rows, values), patch, weighing) + network.biases[layer]
         rows, values = touched, mixed if last else np.maximum(mixed, 0.0) @ network.weights[layer + 1]
     scores = np.empty((len(wanted), values.shape[1]))
@@ -84,13 +84,15 @@ def _scores(clean: Clean, patch: _Patch, wanted: IntArray) -> AnyArray:
     return scores
 
 
-def _touched(graph: Graph, rows: IntArray, patch: _Patch, nodes: int) -> IntArray:
-    """Rows of the next layer that can change: these nodes, their neighbours, and rows whose weights are others."""
-    old = rows[rows < graph.nodes]
-    near = graph.ends[ragged(graph.starts, old)[0]]
-    joined = [] if patch.target is None else ([patch.target] if nodes - 1 in rows else [])
-    new = [nodes - 1] if patch.target is not None and patch.target in rows else []
-    return np.unique(np.concatenate([rows, near, np.array([*joined, *new, *patch.moved], np.int64)]))
+def _touched(graph: Graph, rows: IntArray, patch: _Patch, nodes: int) -> AnyArray:
+    """Which rows of the next layer can change: these nodes, their neighbours, and rows whose weights are others."""
+    near = np.zeros(nodes, bool)  # marks, where a set would have to be sorted
+    near[rows] = True
+    if patch.target is not None:
+        near[[patch.target, nodes - 1]] |= near[[nodes - 1, patch.target]]
+    near[graph.ends[ragged(graph.starts, rows[rows < graph.nodes])[0]]] = True
+    near[list(patch.moved)] = True
+    return near
 
 
 def _mixed(
