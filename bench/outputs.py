@@ -3,6 +3,7 @@
 python bench/outputs.py PEER_PYTHON          # faults and times beside acro 1.0.2 in an environment of its own
 python bench/outputs.py --rows 10000000      # ours beside Polars' plain mean
 python bench/outputs.py --memory 1000        # a new output beside a thousand earlier ones on a million records
+python bench/outputs.py --memory 1000 --each 3   # the same where people have three records each
 """
 
 from __future__ import annotations
@@ -198,14 +199,17 @@ def beside_polars(rows: int) -> None:
         print(f"  memory beyond the frame: {more:.0f} MB; the frame {data.estimated_size('mb'):.0f} MB")
 
 
-def beside_memory(outputs: int, rows: int) -> None:
+def beside_memory(outputs: int, rows: int, each: int) -> None:
     rng = np.random.default_rng(1)
     names = [f"v{i}" for i in range(24)]
     kinds = rng.integers(3, 13, len(names))
     data = pl.DataFrame(
         {n: rng.integers(0, k, rows).astype(np.int32) for n, k in zip(names, kinds, strict=True)}
     )
-    data = data.with_columns(person=pl.arange(0, rows, eager=True))
+    data = data.with_columns(
+        person=pl.arange(0, rows, eager=True) if each == 1 else rng.integers(0, rows // each, rows),
+        cost=rng.gamma(2, 300, rows).round(),
+    )
     with tempfile.TemporaryDirectory() as folder:
         desk = Desk({"zeros": False, "full_cells": False}, unit="person", memory=folder)
         compared, desk.memory.compared = desk.memory.compared, lambda *_: None  # type: ignore[method-assign,assignment]
@@ -214,19 +218,22 @@ def beside_memory(outputs: int, rows: int) -> None:
         for _ in range(outputs):
             by = rng.choice(names, int(rng.integers(1, 3)), replace=False).tolist()
             part = data.filter(pl.col(names[int(rng.integers(24))]) > 0) if rng.random() < 0.4 else data
-            desk.table(part, by)
+            desk.table(part, by, *(("cost", "sum") if each > 1 and rng.random() < 0.5 else ()))
         kept = len(desk.memory.earlier())
         print(f"{kept} outputs kept in {time.process_time() - start:.0f} CPU s")
         size = sum(p.stat().st_size for p in Path(folder).rglob("*") if p.is_file()) / 2**20
         later = Desk({"zeros": False, "full_cells": False}, unit="person", memory=folder, name="later")
-        own, _ = cpu(lambda: later.table(data, ["v0", "v5"]))
-        print(
-            f"a new table beside {kept} outputs on {rows:,} records: {own:.1f} CPU s, {size:.0f} MB on disk"
-        )
-        print(f"it says: {later.last.summary}")
-        less = data.filter(pl.col("person") != 17)
-        own, _ = cpu(lambda: later.table(less, ["v0", "v5"]))
-        print(f"one person fewer: {own:.1f} CPU s; {later.last.summary}")
+        for by in (["v0", "v5"], ["v1", "v2", "v3"]):
+            own, _ = cpu(lambda by=by: later.table(data, by))
+            cells = len(later.last.judged.evidence.cells)
+            print(
+                f"a new table of {cells} cells beside {kept} outputs on {rows:,} records"
+                f" of {data['person'].n_unique():,} people: {own:.1f} CPU s, {size:.0f} MB on disk"
+            )
+            print(f"it says: {later.last.record.checks['differencing']['sentence']}")
+            less = data.filter(pl.col("person") != 17)
+            own, _ = cpu(lambda by=by, less=less: later.table(less, by))
+            print(f"one person fewer: {own:.1f} CPU s; {later.last.summary}")
         del compared
 
 
@@ -235,6 +242,9 @@ def main(
     rows: Annotated[int, typer.Option(help="Rows beside Polars.")] = 0,
     memory: Annotated[int, typer.Option(help="Earlier outputs in the memory.")] = 0,
     records: Annotated[int, typer.Option(help="Records of these.")] = 1_000_000,
+    each: Annotated[
+        int, typer.Option(help="Records of a person; with several half of the outputs are sums.")
+    ] = 1,
     sizes: Annotated[str, typer.Option(help="Rows beside acro.")] = "10000,1000000",
 ) -> None:
     warm()
@@ -243,7 +253,7 @@ def main(
     if rows:
         beside_polars(rows)
     if memory:
-        beside_memory(memory, records)
+        beside_memory(memory, records, each)
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def test_one_person_in_the_place_of_another_is_found_in_sums_only():
 
 @pytest.mark.parametrize("most", [240, 0], ids=["all cells together", "too many cells for that"])
 def test_people_with_several_rows(monkeypatch, most):
-    monkeypatch.setattr("dalenius.outputs.rows.MOST_CELLS", most)
+    monkeypatch.setattr("dalenius.outputs.beside_rows.MOST_CELLS", most)
     data = pd.concat([people().assign(year=y) for y in (2020, 2021)], ignore_index=True)
     data["v"] += np.random.default_rng(1).normal(0, 1, len(data))
     desk = Desk(unit="person")
@@ -244,7 +244,7 @@ def test_a_whole_memory_is_recognised_by_every_desk(tmp_path):
 def test_many_people_with_several_rows(monkeypatch):
     """Beyond what can be searched a table with one person fewer is still found, and the limit is told."""
     monkeypatch.setattr("dalenius.outputs.comparison.MOST_KINDS", 1)
-    monkeypatch.setattr("dalenius.outputs.rows.MOST_CELLS", 0)
+    monkeypatch.setattr("dalenius.outputs.beside_rows.MOST_CELLS", 0)
     data = pd.concat([people().assign(year=y) for y in (2020, 2021)], ignore_index=True)
     desk = Desk(unit="person")
     desk.table(data, ["g", "year"])

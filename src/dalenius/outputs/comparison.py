@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from dalenius.core.errors import counted
 from dalenius.outputs._kernels import joint
+from dalenius.outputs.beside_rows import by_rows
 from dalenius.outputs.contributions import Contributions, shared
 from dalenius.outputs.differencing import (
     Found,
@@ -39,7 +40,6 @@ from dalenius.outputs.partition import Layer, Partition, fineness
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools, Floats, Ints
 from dalenius.outputs.remainder import Left, alike, shape_of, telling
-from dalenius.outputs.rows import by_rows
 from dalenius.outputs.told import Beside, Told
 from dalenius.tables import Dominance, PPercent
 
@@ -64,6 +64,7 @@ class Comparison:
     def __init__(self, memory: Memory, out: Output, part: Partition, policy: Policy, flagged: Bools) -> None:
         self.memory, self.out, self.part, self.policy, self.flagged = memory, out, part, policy, flagged
         self.held: Contributions | None = memory.contributed(out, part)
+        self.rows = memory.several(out)
         self.told, self.reason = memory.told(out), ""
         self.digest = Partition.digest(part.body)
         self.lines: list[str] = []
@@ -95,6 +96,8 @@ class Comparison:
             if linear:
                 self._with_form(earlier)
             return
+        if by_rows(self, earlier):
+            return  # all at once, by `beside_rows`
         if earlier.digest in self.seen and not linear:
             self.lines += [self._line(earlier)] if self.seen[earlier.digest] else []
             return
@@ -104,11 +107,9 @@ class Comparison:
         self.some[earlier.digest] = some_units(old.layers[0])
         simple = old.simple and self.part.simple
         if not simple or (self.part.cells + 1) * (old.cells + 1) > MOST_PAIRS:
-            hit = False
-            if not by_rows(self, earlier, old):
-                self.near.append((1.0, earlier))
-                hit = earlier.digest != self.digest and self._sets(earlier, old)
-            if linear:
+            self.near.append((1.0, earlier))
+            hit = earlier.digest != self.digest and self._sets(earlier, old)
+            if linear and earlier.held:
                 self._same_cells(earlier, old)
         else:
             table = self.joint(old)
@@ -183,7 +184,7 @@ class Comparison:
         """Whether most people have the same outcome in both, under whatever name."""
         mine = self.memory.outcome(self.out, self.part) if self.form else self.held
         name = earlier.outcome if earlier.form else earlier.held
-        if mine is None or name is None or mine.places is not None:
+        if mine is None or not name or mine.places is not None:
             return False
         before = self.memory.contributions(name)
         if before.places is not None:

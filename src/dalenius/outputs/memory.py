@@ -42,6 +42,8 @@ HANDED = "+"
 """Stands in the session of an output that was handed over."""
 LINEAR = frozenset("dghikl")
 """Statbarns whose figures change with every value of everybody: sums, models, tests, shapes, concentration."""
+SMALL = 24
+"""Cells of sums up to which all combinations with others are looked at, also of people with one row each."""
 CACHED = 6
 """Contributions that are held in working memory."""
 
@@ -51,7 +53,7 @@ create table if not exists partitions (digest text primary key, cells integer, b
 create table if not exists contributions (name text primary key, variable text, body blob);
 create table if not exists outputs (
   id integer primary key, session text, desk text, uid text, command text, variable text, labels text, digest text,
-  held text, form integer not null default 0, outcome text, more text, rows text, unique (session, uid));
+  held text, form integer not null default 0, outcome text, more text, sketch text, unique (session, uid));
 """
 
 
@@ -71,7 +73,7 @@ class Earlier:
     form: bool = False
     outcome: str | None = None
     more: str | None = None
-    rows: str | None = None
+    sketch: str | None = None
 
     @property
     def told(self) -> str:
@@ -107,7 +109,7 @@ class Memory:
             there = [row[1] for row in self.store.execute("pragma table_info(outputs)")]
             later = (
                 ("form", "integer not null default 0"),
-                *((n, "text") for n in ("outcome", "more", "rows")),
+                *((n, "text") for n in ("outcome", "more", "sketch")),
             )
             for name, kind in later:
                 if name not in there:  # a memory of an earlier version
@@ -225,17 +227,28 @@ class Memory:
         return Contributions.of(query, part, self._hidden(out), rows, self.words, self.key)
 
     def several(self, out: Output) -> Rows | None:
-        """What people with several rows have in the shown cells of a table of counts or sums; else None."""
+        """What people have in the shown cells of a small table of sums, or of any once anybody has several rows."""
         query, rows, shown = out.merged or out.query, self.rows_of(out), _shown(out)
         added = any(barn.id in (LINEAR if query.value is not None else "a") for barn in out.judged.statbarns)
         counted = query.value is not None and any(barn.id == "a" for barn in out.judged.statbarns)
-        if rows is None or query.unit is None or out.form or fineness(query) > 1 or not (added or counted):
+        if rows is None or out.form or fineness(query) > 1 or not (added or counted):
             return None
         if self._rows is None or self._rows[0] is not query or self._rows[1] != shown:
             there = None if query.value is None else np.where(np.isnan(query.value), np.nan, 1.0)
             asked = query if added else replace(query, value=there)
-            self._rows = (query, shown, Rows.of(asked, self._hidden(out), rows, self.words, self.key))
+            small = added and query.value is not None and len(query.frame()) <= SMALL
+            wanted = (
+                small or (query.unit is not None and bool((np.bincount(rows) > 1).any())) or self._sketched
+            )
+            made = Rows.of(asked, self._hidden(out), rows, self.words, self.key) if wanted else None
+            self._rows = (query, shown, made)
         return self._rows[2]
+
+    @property
+    def _sketched(self) -> bool:
+        """Whether an earlier output is about people with several rows."""
+        held = "select 1 from outputs where sketch like 'several%' limit 1"
+        return self.store.execute(held).fetchone() is not None
 
     def told(self, out: Output) -> Told:
         """What an output tells beyond who is in its cells."""
@@ -280,17 +293,18 @@ class Memory:
         digest, held, outcome = Partition.digest(body), self.contributed(out, part), self.outcome(out, part)
         rows = None if out.rounded else self.several(out)
         with self.change():
-            name = None if held is None else self._put(out.query.variable, held)
+            name = None if held is None else self._put(out.query.variable, held, rows)
             target = None if outcome is None else self._put(f"outcome of {out.query.variable}", outcome)
             self.store.execute(
                 "insert or ignore into partitions values (?, ?, ?)", (digest, part.cells, body)
             )
-            several = None if rows is None else secrets.token_hex(8)
             if rows is not None:
                 self.store.execute(
-                    "insert into contributions values (?, 'rows', ?)", (several, rows.stored(self.key))
+                    "insert or ignore into contributions values (?, 'rows', ?)",
+                    (rows.name, rows.stored(self.key)),
                 )
-            self._insert(desk, out, digest, (name, target, self.told(out).text(), several))
+            sketch = None if rows is None else rows.name
+            self._insert(desk, out, digest, (name, target, self.told(out).text(), sketch))
 
     def _insert(self, desk: str, out: Output, digest: str, held: tuple[str | None, ...]) -> None:
         uid, query = out.record.uid, out.query
@@ -298,7 +312,7 @@ class Memory:
         row = (self.session, desk, uid, query.command, query.variable, labels, digest, out.form, *held)
         self.store.execute(
             "insert into outputs "
-            "(session, desk, uid, command, variable, labels, digest, form, held, outcome, more, rows) "
+            "(session, desk, uid, command, variable, labels, digest, form, held, outcome, more, sketch) "
             "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             row,
         )
@@ -309,8 +323,13 @@ class Memory:
         """Labels of the cells as text."""
         return json.dumps(frame.rows()[:20_000])
 
-    def _put(self, variable: str | None, held: Contributions) -> str:
-        """Store contributions; those of one variable that never differ are stored once."""
+    def _put(self, variable: str | None, held: Contributions, by_rows: Rows | None = None) -> str:
+        """Store contributions; those of one variable that never differ are stored once.
+
+        Sums of people in several cells are known again by their rows: nothing is kept twice.
+        """
+        if by_rows is not None and held.places is not None:
+            return ""
         if held.places is None:
             rows = self.store.execute(
                 "select name from contributions where variable is ? order by rowid desc limit 3", (variable,)
@@ -343,7 +362,7 @@ class Memory:
         return self._cache[name]
 
     def rows_held(self, name: str) -> Rows:
-        """What people with several rows have in the cells of an earlier output."""
+        """What people have in the cells of an earlier output."""
         row = self.store.execute("select body from contributions where name = ?", (name,)).fetchone()
         if row is None:
             raise FileError("the memory of the project is damaged: put back a copy of its folder")
@@ -360,7 +379,7 @@ class Memory:
             self.store.execute(
                 "delete from contributions where name not in (select held from outputs where held is not null "
                 "union select outcome from outputs where outcome is not null "
-                "union select rows from outputs where rows is not null)"
+                "union select sketch from outputs where sketch is not null)"
             )
             self.history.add("forgotten", *here)
 
@@ -380,7 +399,7 @@ class Memory:
     def earlier(self, uid: str | None = None) -> list[Earlier]:
         """All outputs kept, but the one that is being looked at."""
         rows = self.store.execute(
-            "select id, session, desk, uid, command, variable, labels, digest, held, form, outcome, more, rows "
+            "select id, session, desk, uid, command, variable, labels, digest, held, form, outcome, more, sketch "
             "from outputs order by id"
         ).fetchall()
         # A fix of an output is made of the same table: it tells nothing beyond the version handed over.

@@ -1,225 +1,152 @@
-"""People with several rows: what each has in every cell, and combinations of cells that are about few of them.
+"""People with several rows: what each has in every cell, added up over many people at once.
 
 Cells overlap in such people, so that who is in them does not add up; rows and sums do. What a person has in a cell is
-kept as its number times a secret factor of this person, modulo a prime: that adds up like the number itself, and tells
-nothing without the key. A combination of cells of several outputs that comes to nothing for all but few people is what
-these few have. It is looked for by people drawn at random: what comes to nothing for them is a null space, usually a
-very small one, and what it does to all others is then counted.
+a number times a secret factor of this person, modulo a prime: that adds up like the number itself. Kept are sums of
+these over a few thousand groups of people, the same groups for every output (a linear sketch, as in Cormode and
+Muthukrishnan 2005). A combination of cells that comes to nothing for all but few people comes to nothing in all groups
+but theirs; one that is about many is so in many groups. So groups tell what people would, at a
+size that does not grow with the data. Up to so many people as there are groups, each person is a group.
 """
 
 from __future__ import annotations
 
-import math
+import hashlib
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 
-from dalenius.core.random import generator
-from dalenius.outputs.differencing import reduced_form
 from dalenius.outputs.hashing import Words, masked, part_of, siphash
-from dalenius.outputs.query import Bools, Ints, Query
-from dalenius.published._modular import PRIME, kernel
+from dalenius.outputs.query import Bools, Floats, Ints, Query
+from dalenius.published._modular import PRIME
 
-if TYPE_CHECKING:
-    from dalenius.outputs.comparison import Comparison
-    from dalenius.outputs.memory import Earlier
-    from dalenius.outputs.partition import Partition
-
-FINEST = 2.0**40
-"""Numbers are whole multiples of one part in this many."""
-MOST_CELLS = 240
-"""Cells of all outputs that are combined."""
-MOST_TRIES, MISSED, ROUNDS = 12, 1e-3, 20
-"""Draws of people; the chance, as far as they go, to draw one of the few each time; and how often a draw grows."""
-MANY = 20
-"""So many times the threshold of people are more than several small groups at once."""
+FINEST, DECIMAL, MOST_DECIMAL = 2.0**40, 1e4, 1e9
+"""Numbers are whole multiples of one part in this many; those below a billion with up to four decimals, of these."""
+GROUPS, FEWEST, PLACES = 4096, 128, 1 << 19
+"""Most and fewest groups of people, and how many places (groups × cells) there are at most between these."""
+SPREAD = 2_654_435_761
+"""Multiplies a person's number before the second grouping (Knuth 6.4): who shared a group does not again."""
 NONCE = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows:
-    """What people have in the cells of an output: one entry a person and cell.
+    """What groups of people have in the cells of an output.
 
     Attributes
     ----------
-    unit, cell, words
-        Number of the person, cell, and what the person has there times the person's factor.
-    cells
-        Number of cells.
+    groups, checks
+        Groups × cells by two groupings, the second with a quarter of the groups: many people may share few groups once,
+        but hardly twice. It is empty where each person is a group.
+    several
+        Whether anybody has several rows.
     """
 
-    unit: Ints
-    cell: Ints
-    words: Ints
-    cells: int
+    groups: Ints
+    checks: Ints
+    several: bool
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.groups.shape[1]
 
     @classmethod
-    def of(cls, query: Query, hidden: Bools, numbers: Ints, words: Words, key: bytes) -> Rows | None:
-        """Rows, or sums of the query's column; None where nobody has several rows."""
+    def of(cls, query: Query, hidden: Bools, numbers: Ints, words: Words, key: bytes) -> Rows:
+        """Rows, or sums of the query's column, of the units with these numbers."""
         value = np.ones(query.rows) if query.value is None else query.value
-        unit, cell, amount, start = [], [], [], 0
+        own = siphash(words, part_of(key, "rows")) % np.uint64(PRIME - 1) + np.uint64(1)
+        factor, several, start, finest = own.astype(np.int64), False, 0, _finest(value)
+        unit, cell, amount = [], [], []
         for over in query.parts:
             if over and not hidden[: query.cells].any():
                 break  # margins of cells that are all shown add nothing
             codes = query.collapsed(over).astype(np.int64)
             there = ~np.isnan(value) & (codes >= 0)
-            if not over and not (np.bincount(numbers[there]) > 1).any():
-                return None
+            if not over:
+                several = bool((np.bincount(numbers[there], minlength=1) > 1).any())
             there[there] = ~hidden[codes[there] + start]
             unit.append(numbers[there])
             cell.append(codes[there] + start)
-            amount.append(value[there])
+            whole = np.mod(np.rint(value[there] * finest), PRIME).astype(np.int64)
+            amount.append(whole * factor[numbers[there]] % PRIME)
             start += query.size(over)
-        places = np.concatenate(unit) * np.int64(start) + np.concatenate(cell)
-        every, at = np.unique(places, return_inverse=True)
-        whole = np.mod(np.rint(np.concatenate(amount) * FINEST), PRIME)  # exact, as are sums of so many
-        sums = np.bincount(at.ravel(), whole, len(every)).astype(np.int64) % PRIME
-        own = siphash(words, part_of(key, "rows")) % np.uint64(PRIME - 1) + np.uint64(1)
-        found = sums * own[every // start].astype(np.int64) % PRIME
-        return cls(every // start, every % start, found, start)
+        who, what, had = (np.concatenate(x) for x in (unit, cell, amount))
+        size = groups_of(start)
+        groups = _added(who % size, what, had, (min(len(words), size), start))
+        again = max(size // 4, FEWEST)
+        checks = _added(
+            (who * np.int64(SPREAD) >> 16) % again, what, had, (again * (len(words) > FEWEST), start)
+        )
+        return cls(groups, checks, several)
+
+    def folded(self, size: int) -> Rows:
+        """The same by fewer groups: so many, and a quarter of them."""
+        groups, checks = _folded(self.groups, size), _folded(self.checks, max(size // 4, FEWEST))
+        return Rows(groups, checks, self.several)
+
+    @cached_property
+    def body(self) -> bytes:
+        """As bytes."""
+        sizes = (len(self.groups), len(self.checks), self.cells, int(self.several))
+        head = b"".join(n.to_bytes(8, "little") for n in sizes)
+        return head + b"".join(x.astype(np.uint32).tobytes() for x in (self.groups, self.checks))
+
+    @cached_property
+    def name(self) -> str:
+        """How it is called in the memory; equal ones are stored once, and the name says if people have several rows."""
+        digest = hashlib.blake2b(self.body, digest_size=16).hexdigest()
+        return f"{'several' if self.several else 'one'} {digest}"
 
     def stored(self, key: bytes) -> bytes:
         """As bytes under the key."""
-        body = b"".join(x.astype(np.int64).tobytes() for x in (self.unit, self.cell, self.words))
-        squeezed = bytes(pa.compress(body, codec="zstd", asbytes=True))
-        nonce, sizes = secrets.token_bytes(NONCE), (len(body), self.cells)
-        head = b"".join(n.to_bytes(8, "little") for n in sizes)
-        return nonce + head + masked(squeezed, key, nonce.hex())
+        squeezed = bytes(pa.compress(self.body, codec="zstd", asbytes=True))
+        nonce = secrets.token_bytes(NONCE)
+        return nonce + len(self.body).to_bytes(8, "little") + masked(squeezed, key, nonce.hex())
 
     @classmethod
     def read(cls, data: bytes, key: bytes) -> Rows:
         """Read back what `stored` wrote."""
-        nonce, head, rest = data[:NONCE], data[NONCE : NONCE + 16], data[NONCE + 16 :]
-        size, cells = (int.from_bytes(head[8 * i : 8 * i + 8], "little") for i in range(2))
-        body = pa.decompress(masked(rest, key, nonce.hex()), size, codec="zstd", asbytes=True)
-        unit, cell, words = np.frombuffer(body, np.int64).reshape(3, -1)
-        return cls(unit, cell, words, cells)
+        nonce, size = data[:NONCE], int.from_bytes(data[NONCE : NONCE + 8], "little")
+        body = pa.decompress(masked(data[NONCE + 8 :], key, nonce.hex()), size, codec="zstd", asbytes=True)
+        groups, checks, cells, several = (int.from_bytes(body[8 * i : 8 * i + 8], "little") for i in range(4))
+        held = np.frombuffer(body, np.uint32, offset=32).astype(np.int64).reshape(groups + checks, cells)
+        return cls(held[:groups], held[groups:], bool(several))
 
 
-def beside_rows(looked: Comparison, earlier: Sequence[Earlier]) -> None:
-    """Compare an output about people with several rows with each earlier one, and with the newest all together."""
-    own = looked.memory.several(looked.out)
-    known = [each for each in earlier if each.rows] if own is not None and not looked.told.rounded else []
-    if own is None or not known:
-        return
-    chosen: list[tuple[Earlier, Rows]] = []
-    width = own.cells
-    for each in reversed(known):
-        old = looked.memory.rows_held(str(each.rows))
-        if own.cells + old.cells > MOST_CELLS:
-            looked.complete = False
-            _apart(looked, [each], [_total(own), _total(old)], whole=True)
-            continue
-        _apart(looked, [each], [own, old])
-        if width + old.cells <= MOST_CELLS:
-            chosen.append((each, old))
-            width += old.cells
-    if len(chosen) > 1 and not looked.lines:
-        _apart(looked, [e for e, _ in chosen], [own, *(old for _, old in chosen)])
+def _finest(value: Floats) -> float:
+    """Into how many parts numbers are divided to be whole: decimals exactly, so that sums of them hold to the last."""
+    there = value[~np.isnan(value)]
+    if len(there) and np.abs(there).max() < MOST_DECIMAL:
+        parts = there * DECIMAL
+        if (np.abs(parts - np.rint(parts)) < 1e-3).all():
+            return DECIMAL
+    return FINEST
 
 
-def by_rows(looked: Comparison, earlier: Earlier, old: Partition) -> bool:
-    """Whether two outputs are compared by rows: who is in their cells is nothing that they show."""
-    several = earlier.rows is not None and looked.memory.several(looked.out) is not None
-    return several and looked.part.cells + old.cells <= MOST_CELLS
-
-
-def _apart(looked: Comparison, others: Sequence[Earlier], parts: Sequence[Rows], whole: bool = False) -> None:
-    matrix, few = side_by_side(parts), looked.policy.threshold
-    found = about_few(matrix, few)
-    if found:  # what earlier outputs tell is not the new one's doing
-        before = [people for people, _ in about_few(matrix[:, parts[0].cells :], few)]
-        found = [(p, c) for p, c in found if not any(np.array_equal(p, b) for b in before)]
-    if not found:
-        return
-    told = " and ".join(e.told for e in others[:6])
-    looked.lines.append(
-        f"with {told}: what fewer than {few} people have in their rows follows by subtraction"
-    )
-    for _, columns in found:
-        if not whole:
-            looked.mark_cells(np.flatnonzero(columns[: parts[0].cells]).tolist())
-        elif not looked.flagged.any():
-            looked.mark_cells(range(len(looked.flagged)))
-
-
-def _total(rows: Rows) -> Rows:
-    """Everything in one cell."""
-    every, at = np.unique(rows.unit, return_inverse=True)
-    sums = np.bincount(at.ravel(), rows.words, len(every)).astype(np.int64) % PRIME
-    return Rows(every, np.zeros(len(every), np.int64), sums, 1)
-
-
-def side_by_side(parts: Sequence[Rows]) -> Any:
-    """People × cells of several outputs (sparse)."""
-    start = np.cumsum([0, *(p.cells for p in parts)])
-    unit = np.concatenate([p.unit for p in parts])
-    cell = np.concatenate([p.cell + s for p, s in zip(parts, start, strict=False)])
-    _, who = np.unique(unit, return_inverse=True)
-    words = np.concatenate([p.words for p in parts])
-    return sp.csr_matrix((words, (who.ravel(), cell)), shape=(int(who.max(initial=-1)) + 1, int(start[-1])))
-
-
-def about_few(matrix: Any, few: int) -> list[tuple[Ints, Bools]]:
-    """Combinations of columns that come to nothing in all rows but fewer than ``few``: these rows, and the columns.
+def groups_of(cells: int) -> int:
+    """How many groups an output with so many cells has: a power of two.
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> kind = rng.integers(1, 90, (200, 2))
-    >>> total = kind.sum(axis=1, keepdims=True) * (np.arange(200) != 7)[:, None]
-    >>> [(who.tolist(), which.tolist()) for who, which in about_few(sp.csr_matrix(np.hstack([kind, total])), 10)]
-    [([7], [True, True, True])]
+    >>> groups_of(6), groups_of(240), groups_of(10_000)
+    (4096, 2048, 128)
     """
-    matrix = sp.csr_matrix(matrix)
-    people, cells = matrix.shape
-    if people <= few or not cells:
-        return []
-    drawn = min(cells / people, 0.9)
-    spared = (1.0 - drawn) ** max(few // 2, 1)
-    tries = min(MOST_TRIES, max(2, math.ceil(math.log(MISSED) / math.log(max(1.0 - spared, 1e-9)))))
-    for turn in range(tries):
-        found = _by_some(matrix, few, generator(turn, "people that combinations are tried on"))
-        if found:
-            return found
-    return []
+    return min(max(1 << ((PLACES // max(cells, 1) | 1).bit_length() - 1), FEWEST), GROUPS)
 
 
-def _by_some(matrix: Any, few: int, rng: np.random.Generator) -> list[tuple[Ints, Bools]]:
-    """The same by one draw of people, which grows as long as combinations are about many."""
-    people, cells = matrix.shape
-    rows = rng.permutation(people)[: cells + 1]
-    for _ in range(ROUNDS):
-        free = np.asarray(kernel(np.ascontiguousarray(matrix[rows].toarray(), np.int64)))
-        if not free.shape[1]:
-            return []
-        moved = _product(matrix, free)
-        touched = np.flatnonzero((moved != 0).any(axis=1))
-        if not len(touched):
-            return []
-        if len(touched) < MANY * few:
-            return _smallest(moved[touched], free, touched, few)
-        rows = np.concatenate([rows, rng.choice(touched, min(free.shape[1], len(touched)), replace=False)])
-    return []
+def _folded(groups: Ints, size: int) -> Ints:
+    if len(groups) <= size:
+        return groups
+    full = np.pad(groups, ((0, -len(groups) % size), (0, 0)))
+    return full.reshape(-1, size, groups.shape[1]).sum(axis=0) % PRIME
 
 
-def _smallest(moved: Ints, free: Ints, touched: Ints, few: int) -> list[tuple[Ints, Bools]]:
-    """Combinations in reduced form that are about few."""
-    found = []
-    for row in reduced_form(np.hstack([moved.T, free.T])):
-        who = np.flatnonzero(row[: len(touched)])
-        if 0 < len(who) < few:
-            found.append((touched[who], row[len(touched) :] != 0))
-    return found
-
-
-def _product(matrix: Any, free: Ints) -> Ints:
-    """Product modulo the prime, by halves that do not run over."""
-    low, high = matrix.copy(), matrix.copy()
-    low.data, high.data = matrix.data & 0xFFFF, matrix.data >> 16
-    return np.asarray((((high @ free) % PRIME << 16) + low @ free) % PRIME)
+def _added(who: Ints, what: Ints, had: Ints, shape: tuple[int, int]) -> Ints:
+    """Sums by group and cell; exact, since each is below 2³¹ and there are fewer than 2²¹ in a place."""
+    if not shape[0]:
+        return np.zeros(shape, np.int64)
+    sums = np.bincount(who * shape[1] + what, had, shape[0] * shape[1])
+    return (sums.astype(np.int64) % PRIME).reshape(shape)

@@ -161,8 +161,16 @@ def back_substitute(pivots, start, rows, vals, vectors):  # type: ignore[no-unty
 
 
 @njit(cache=True)
-def _gauss_jordan(work):  # type: ignore[no-untyped-def]
-    """Reduce a small dense matrix in place; for every column its pivot row or -1."""
+def _reduced(value):  # type: ignore[no-untyped-def]
+    """A number below 2⁶³ modulo the prime, by its two halves: 2³¹ is 1 (Knuth 4.3.2)."""
+    value = (value & PRIME) + (value >> 31)
+    value = (value & PRIME) + (value >> 31)
+    return value - PRIME if value >= PRIME else value
+
+
+@njit(cache=True)
+def _eliminated(work):  # type: ignore[no-untyped-def]
+    """Bring a small dense matrix into echelon form in place, pivots 1; for every column its pivot row or -1."""
     rows, columns = work.shape
     pivot_row = np.full(columns, -1, np.int64)
     rank = 0
@@ -172,13 +180,17 @@ def _gauss_jordan(work):  # type: ignore[no-untyped-def]
             at += 1
         if at >= rows:
             continue
-        for x in range(columns):
-            work[rank, x], work[at, x] = work[at, x], work[rank, x]
+        if at != rank:
+            for x in range(c, columns):
+                work[rank, x], work[at, x] = work[at, x], work[rank, x]
         inverse = power(work[rank, c], PRIME - 2)
-        work[rank] = work[rank] * inverse % PRIME
-        for r in range(rows):
-            if r != rank and work[r, c] != 0:
-                work[r] = (work[r] - work[r, c] * work[rank]) % PRIME
+        for x in range(c, columns):
+            work[rank, x] = _reduced(work[rank, x] * inverse)
+        for r in range(rank + 1, rows):
+            factor = PRIME - work[r, c]
+            if factor != PRIME:
+                for x in range(c, columns):
+                    work[r, x] = _reduced(work[r, x] + factor * work[rank, x])
         pivot_row[c] = rank
         rank += 1
     return pivot_row, rank
@@ -189,16 +201,19 @@ def kernel(matrix):  # type: ignore[no-untyped-def]
     """A basis of the vectors that a small dense matrix sends to zero, as columns."""
     columns = matrix.shape[1]
     work = matrix.copy() % PRIME
-    pivot_row, rank = _gauss_jordan(work)
+    pivot_row, rank = _eliminated(work)
     basis = np.zeros((columns, columns - rank), np.int64)
     place = 0
     for free in range(columns):
         if pivot_row[free] >= 0:
             continue
         basis[free, place] = 1
-        for c in range(columns):
+        for c in range(free - 1, -1, -1):
             if pivot_row[c] >= 0:
-                basis[c, place] = (PRIME - work[pivot_row[c], free]) % PRIME
+                total = work[pivot_row[c], free]
+                for x in range(c + 1, free):
+                    total = _reduced(total + work[pivot_row[c], x] * basis[x, place])
+                basis[c, place] = (PRIME - total) % PRIME
         place += 1
     return basis
 

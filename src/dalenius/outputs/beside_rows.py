@@ -1,0 +1,167 @@
+"""Outputs about people with several rows beside the earlier ones: what few people have follows by subtraction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalenius.outputs.few import about_few, near_twins, prints, tries
+from dalenius.outputs.hashing import Words
+from dalenius.outputs.query import Bools, Ints
+from dalenius.outputs.remainder import shape_of
+from dalenius.outputs.rows import Rows, groups_of
+from dalenius.published._modular import PRIME
+
+if TYPE_CHECKING:
+    from dalenius.outputs.comparison import Comparison
+    from dalenius.outputs.memory import Earlier
+
+MOST_CELLS = 240
+"""Cells of all outputs that are combined; of larger ones single cells and margins are compared."""
+MOST_WORK = 7_000_000_000
+"""Steps of all eliminations, about five seconds; beyond, too, single cells and margins are compared."""
+
+
+def by_rows(looked: Comparison, earlier: Earlier) -> bool:
+    """Whether two outputs are compared by rows: who is in their cells is nothing that they show."""
+    own = looked.rows
+    if own is None or not earlier.sketch:
+        return False
+    return own.several or earlier.sketch.startswith("several")
+
+
+def beside_rows(looked: Comparison, earlier: Sequence[Earlier]) -> None:
+    """Compare an output about people with several rows with each earlier one, and with some all together."""
+    own = looked.rows
+    if own is None or looked.told.rounded:
+        return
+    chosen: list[tuple[Earlier, Rows]] = []
+    twins: Twins | None = None
+    work = 0
+    known = {str(each.sketch): each for each in earlier if each.sketch and each.sketch != own.name}
+    width = own.cells
+    for name, each in reversed(known.items()):  # the newest of those that are the same
+        old = looked.memory.rows_held(name)
+        cells = own.cells + old.cells
+        size = min(groups_of(own.cells), groups_of(old.cells))
+        work += tries(size, cells, looked.policy.threshold) * cells**3
+        if cells > MOST_CELLS or work > MOST_WORK:
+            looked.complete = False
+            twins = twins or Twins(looked, own)
+            twins.with_one(each, old)
+            continue
+        _combined(looked, [each], [own, old])
+        if width + old.cells <= MOST_CELLS:
+            chosen.append((each, old))
+            width += old.cells
+    looked.together += len(chosen)
+    if len(chosen) > 1 and not looked.lines:
+        _combined(looked, [e for e, _ in chosen], [own, *(old for _, old in chosen)])
+
+
+def _combined(looked: Comparison, others: Sequence[Earlier], parts: Sequence[Rows]) -> None:
+    few, width = looked.policy.threshold, parts[0].cells
+    size = min(groups_of(p.cells) for p in parts)
+    groups, checks = side_by_side([p.folded(size) for p in parts])
+    found = [c for c in about_few(groups, few, checks) if c.columns[:width].any()]
+    if found:  # what earlier outputs tell is not the new one's doing
+        before = [c.rows for c in about_few(groups[:, width:], few, checks[:, width:])]
+        found = [c for c in found if not any(np.array_equal(c.rows, b) for b in before)]
+    if not any(p.several for p in parts):  # what follows from the two by who is in them, is told already
+        alone = [c.rows for c in about_few(groups[:, :width], few, checks[:, :width])]
+        found = [c for c in found if not looked.lines and not any(np.array_equal(c.rows, a) for a in alone)]
+    for each in found:
+        looked.mark_cells(np.flatnonzero(each.columns[:width]).tolist())
+    if found:
+        _tell(looked, others)
+
+
+class Twins:
+    """Cells, margins and totals of a large output beside those of others."""
+
+    def __init__(self, looked: Comparison, own: Rows) -> None:
+        self.looked, self.few, self.own = looked, looked.policy.threshold, own
+        self.shape = tuple((looked.out.merged or looked.out.query).shape)
+        self.known: dict[tuple[int, int], tuple[Ints, Ints, Bools, Words]] = {}
+
+    def with_one(self, earlier: Earlier, old: Rows) -> None:
+        """Find those that differ from one of an earlier output by few people."""
+        size, shape = (
+            min(groups_of(self.own.cells), groups_of(old.cells)),
+            shape_of(earlier.labels, old.cells),
+        )
+        old = old.folded(size)
+        others, _ = _margins(old.groups, shape)
+        tall = max(min(size, len(self.own.groups)), len(others))
+        one, checks, cells, marks = self._columns(size, tall)
+        two = _taller(others, tall)
+        pairs = near_twins(marks, prints(two, self.few))
+        pairs = [(i, j) for i, j in pairs if int((one[:, i] != two[:, j]).sum()) < self.few]
+        if len(checks) and len(old.checks) and pairs:
+            again = _margins(old.checks, shape)[0]
+            pairs = [(i, j) for i, j in pairs if int((checks[:, i] != again[:, j]).sum()) < self.few]
+        marked = np.zeros(len(cells), np.bool_)
+        for i in sorted({i for i, _ in pairs}, key=lambda i: int(cells[:, i].sum())):
+            if not (marked & cells[:, i]).any():  # a margin only where no cell in it tells
+                marked |= cells[:, i]
+        self.looked.mark_cells(np.flatnonzero(marked).tolist())
+        if pairs:
+            _tell(self.looked, [earlier])
+
+    def _columns(self, size: int, tall: int) -> tuple[Ints, Ints, Bools, Words]:
+        """Its own columns by so many groups, by the second grouping, the cells they are made of, and their prints."""
+        if (size, tall) not in self.known:
+            own = self.own.folded(size)
+            groups, cells = _margins(own.groups, self.shape)
+            groups = _taller(groups, tall)
+            self.known[size, tall] = (
+                groups, _margins(own.checks, self.shape)[0], cells, prints(groups, self.few)
+            )  # fmt: skip
+        return self.known[size, tall]
+
+
+def _margins(groups: Ints, shape: tuple[int, ...]) -> tuple[Ints, Bools]:
+    """Cells and all their margins as columns; and which cells each is a sum of (cells × columns)."""
+    inner = int(np.prod(shape, dtype=np.int64))
+    if inner > groups.shape[1] or not shape:
+        shape, inner = (groups.shape[1],), groups.shape[1]
+    places = np.arange(inner).reshape(shape)
+    columns, members = [groups], [np.eye(groups.shape[1], dtype=np.bool_)]
+    for size in range(1, len(shape) + 1):
+        for over in combinations(range(len(shape)), size):
+            kept = [a for a in range(len(shape)) if a not in over]
+            lines = np.moveaxis(places, kept, range(len(kept))).reshape(
+                int(np.prod([shape[a] for a in kept], dtype=np.int64)), -1
+            )
+            which = np.zeros((groups.shape[1], len(lines)), np.bool_)
+            which[lines.ravel(), np.repeat(np.arange(len(lines)), lines.shape[1])] = True
+            columns.append(groups[:, lines].sum(axis=2) % PRIME)
+            members.append(which)
+    return np.hstack(columns), np.hstack(members)
+
+
+def side_by_side(parts: Sequence[Rows]) -> tuple[Ints, Ints]:
+    """Groups × cells of several outputs, by both groupings.
+
+    Where an output is of a time when each person was a group, groups alone are looked at.
+    """
+    tall = max(len(p.groups) for p in parts)
+    groups = np.hstack([_taller(p.groups, tall) for p in parts])
+    checks = [p.checks for p in parts]
+    if not all(len(c) for c in checks):
+        return groups, np.zeros((0, groups.shape[1]), np.int64)
+    return groups, np.hstack(checks)
+
+
+def _taller(groups: Ints, rows: int) -> Ints:
+    return groups if len(groups) == rows else np.pad(groups, ((0, rows - len(groups)), (0, 0)))
+
+
+def _tell(looked: Comparison, others: Sequence[Earlier]) -> None:
+    told, few = " and ".join(e.told for e in others[:6]), looked.policy.threshold
+    looked.lines.append(
+        f"with {told}: what fewer than {few} people have in their rows follows by subtraction"
+    )
