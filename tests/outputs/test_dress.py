@@ -76,7 +76,7 @@ def test_the_same_among_some_of_the_people(way, people):
 @pytest.mark.parametrize("again", ["frame", "file"])
 def test_a_column_that_is_another_but_for_one_person_comes_with_the_data(tmp_path, desk, frame, again):
     """Handed to the desk once more, it is a column of the data; and still made of one that came before."""
-    frame["x"] = only(frame, 0, 2 * frame.pay)
+    frame["x"] = only(frame, 0, np.pi * frame.pay)
     if again == "frame":
         given = desk.pandas.DataFrame(frame)
     else:

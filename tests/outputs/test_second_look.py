@@ -86,7 +86,12 @@ def test_declared_limits_are_told(desk, tmp_path):
     frame = people(desk)
     top = plain.DataFrame(frame).groupby("sex").pay.max().tolist()
     out = desk.table(frame, "sex", "pay", "max", structural_limits=top)
+    assert out.status == "review"  # whether everybody knows them, nobody can tell by the data
+    assert "everybody knows" in out.record.checks["endpoints"]["sentence"]
+    assert desk.table(frame, "sex", "pay", "max", structural_limits=top[:1]).status == "fail"
+    desk.remove(desk.last.record.uid)
     assert "said to be known to everybody" in out.record.notes[-1]
+    out.exception("the scale ends there")
     desk.finalise(tmp_path / "out")
     assert "said to be known to everybody" in (tmp_path / "out/checklist.md").read_text()
     assert any('"limits"' in line for line in desk.trail.lines)

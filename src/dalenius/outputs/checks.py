@@ -368,15 +368,22 @@ def own_parameter(evidence: Evidence, policy: Policy) -> Finding:
 
 @check
 def endpoints(evidence: Evidence, policy: Policy) -> Finding:
-    """The largest or smallest value belongs to few, and is none that everybody knows."""
+    """The largest or smallest value belongs to few, and is none that everybody knows.
+
+    That everybody knows it is what the researcher says, so that a person looks.
+    """
     figures, sides = evidence.figures, evidence.facts.get("ends", "both")
-    flagged = _none(evidence)
+    flagged, said = _none(evidence), _none(evidence)
     for name, held in (("low", "at_low"), ("high", "at_high")):
         if sides in ("both", name):
             known = np.isin(figures[name], evidence.limits)
-            flagged |= (evidence.number > 0) & (figures[held] < policy.threshold) & ~known
-    flagged &= policy.endpoints
+            few = (evidence.number > 0) & (figures[held] < policy.threshold) & policy.endpoints
+            flagged |= few & ~known
+            said |= few & known
     words = f"the end value is that of fewer than {policy.threshold} people or units"
+    if said.any() and not flagged.any():
+        words += ", and is said to be a limit that everybody knows: a person must know that it is one"
+        return finding("endpoints", evidence, said, words, verdict="review", limit=policy.threshold)
     return finding("endpoints", evidence, flagged, words, limit=policy.threshold)
 
 

@@ -17,6 +17,7 @@ from dalenius.core.errors import DataError, FileError, OptionError
 from dalenius.core.errors import names as listed
 from dalenius.data import Schema
 from dalenius.data.schema_yaml import read_schema
+from dalenius.outputs.borrowed import borrowed
 from dalenius.outputs.checks import Finding, file_type, finding
 from dalenius.outputs.edges import telling_edges
 from dalenius.outputs.evidence import Evidence
@@ -324,7 +325,7 @@ class Desk:
             return []
         if not out.exact and not out.rounded:
             return []
-        return [self.memory.compared(self.name, out, self.policy)]
+        return [self.memory.compared(self.name, out, self.policy), *borrowed(out)]
 
     def note(self, what: str, uid: str = "", **facts: Any) -> None:
         """Add an event to the trail."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalenius.outputs.differencing import pair_groups, whole_columns
 from dalenius.outputs.partition import Partition
-from dalenius.outputs.query import Ints
+from dalenius.outputs.query import Floats, Ints
 from dalenius.outputs.told import Told, same_values
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 20_000_000
 """Pairs of cells of two outputs that are counted."""
+TURNING = 8
+"""Values from which on a column that turns once along another hardly does so by chance."""
 CHANCE = 1e-3
 """Tables of different people that are nearly the same less often than this are of the same people."""
 RENAMED = "it is nearly an earlier output, of people under other names: name units as they were named there"
@@ -47,8 +49,9 @@ def rounded_apart(looked: Comparison, earlier: Earlier) -> bool:
 
 
 def strangers(looked: Comparison, earlier: Earlier, more: Told) -> bool:
-    """Whether most values are those of an earlier output, and the people are not."""
-    if not same_values(looked.told.sample, more.sample):
+    """Whether most values are those of an earlier output, or multiples of them, and the people are not."""
+    told = looked.told
+    if not same_values(told.sample, more.sample) and not same_values(told.spacing, more.spacing):
         return False
     old = looked.memory.read(earlier.digest)
     own, others = (np.logical_or.reduce([x > 0 for x in p.layers]) for p in (looked.part, old))
@@ -66,11 +69,27 @@ def renamed(looked: Comparison, earlier: Earlier, table: Ints, old: Partition) -
     return bool(same and apart.sum() < looked.policy.threshold and chance < CHANCE)
 
 
+def _along(one: Floats, two: Floats) -> bool:
+    """Whether one column goes one way along another, or, if that has many values, falls and rises or rises and falls.
+
+    Examples
+    --------
+    >>> x = np.arange(1.0, 13)
+    >>> _along(x, -(x**3)), _along(x, (x - 6.3) ** 2), _along((x - 6.3) ** 2, x), _along(x, x % 4)
+    (True, True, False, False)
+    """
+    levels, place = np.unique(one, return_inverse=True)
+    steps = np.diff(np.bincount(place.ravel(), two) / np.bincount(place.ravel()))
+    ways = np.sign(steps[steps != 0])
+    return int((ways[1:] != ways[:-1]).sum()) <= (len(levels) >= TURNING)
+
+
 def forms_of_one(looked: Comparison, earlier: Sequence[Earlier]) -> bool:
     """Whether sums of one column in many forms were shown of the same people, half as many as a cell has.
 
     As many sums of powers as people can be solved for what each has (Newton's identities). Forms of one column are
-    those that put the people of the cell into the same order, or the opposite one.
+    those that put the people of the cell into the same order, or the opposite one; or that fall and rise again along
+    it, as powers of the distance from a mean do.
     """
     held, part = looked.held, looked.part
     if looked.form or held is None or held.places is not None:
@@ -82,11 +101,10 @@ def forms_of_one(looked: Comparison, earlier: Sequence[Earlier]) -> bool:
         return False
     cell = int(np.flatnonzero(counts == fewest)[0]) + 1
     who = np.flatnonzero(part.layers[0] == cell)
-    order = who[np.argsort(held.amounts[who], kind="stable")]
-    forms = 1
+    own, forms = held.amounts[who], 1
     for name in names:
         before = looked.memory.contributions(name).resized(len(held.hashes))
         if before.places is None:
-            steps = np.diff(before.amounts[order])
-            forms += bool((steps >= 0).all() or (steps <= 0).all())
+            past = before.amounts[who]
+            forms += _along(own, past) or _along(past, own)
     return 2 * forms >= fewest

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalenius.core.errors import names as listed
+from dalenius.outputs.beside_rows import beside_rows
 from dalenius.outputs.checks import Finding, finding
 from dalenius.outputs.comparison import Comparison
 from dalenius.outputs.partition import Partition
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Bools
-from dalenius.outputs.rows import beside_rows
 from dalenius.outputs.told import Told
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
     if not looked.lines:
         return replace(found, sentence=looked.extent(len(earlier)))
     lines = "\n".join(dict.fromkeys(looked.lines))
-    told = Finding("differencing", "fail", flagged, found.sentence if flagged.any() else words, found.result)
+    sentence = found.sentence if flagged.any() else f"{words[0].upper()}{words[1:]}."
+    told = Finding("differencing", "fail", flagged, sentence, found.result)
     object.__setattr__(told.result, "sentence", lines)
     return told
 
@@ -67,7 +68,7 @@ def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
 def without_values(looked: Comparison, earlier: Sequence[Earlier]) -> str:
     """That people without a value make the difference, and what to do; nothing where they do not."""
     told = [*looked.lines, *looked.doubts]
-    names: dict[str, None] = {}
+    names: dict[str, int] = {}
     own = _inside(looked.part)
     for each in earlier:
         if not each.digest or not any(each.told in line for line in told):
@@ -77,13 +78,13 @@ def without_values(looked: Comparison, earlier: Sequence[Earlier]) -> str:
             for name, who in here.items():
                 numbers = np.array([w for w in who if w < len(gone)], np.int64)
                 if gone[numbers].any():
-                    names[name] = None
+                    names[name] = max(names.get(name, 0), len(who))
     if not names:
         return ""
-    return (
-        f"; the difference is made by people without a value of {listed(list(names))}: leave them out of all outputs "
-        "(complete cases first), or show missing as a category everywhere (dropna=False)"
-    )
+    remedy = "leave them out of all outputs (complete cases before the first table; remove takes earlier ones back)"
+    if min(names.values()) >= looked.policy.threshold:  # else missing would be too small a category
+        remedy += ", or show missing as a category everywhere (dropna=False)"
+    return f"; the difference is made by people without a value of {listed(list(names))}: {remedy}"
 
 
 def _inside(part: Partition) -> Bools:

@@ -19,8 +19,8 @@ from dalenius.outputs.query import Bools, Floats, Ints
 MOST_COLUMNS = 24
 """Columns of the data that are looked at, the first ones."""
 TRIES = 12
-NEAR, EXACT, END = 1e-6, 1e-11, 1e-8
-"""Share of the size of a value within which a fit to some rows, and to all, is exact, and a factor is an end."""
+NEAR, EXACT, END, LINE = 1e-6, 1e-11, 1e-8, 1e-10
+"""Share of a value's size within which a fit to some rows, and to all, is exact; a factor an end; a cell a line."""
 
 
 @dataclass(eq=False)
@@ -38,36 +38,44 @@ class Base:
     columns: Mapping[str, Any]
     unit: Any
     ids: Any
-    rows: Ints | None = field(default=None, repr=False)
+    known: tuple[int, Ints] | None = field(default=None, repr=False)
 
-    def places(self, memory: Any, numbers: Ints) -> Ints | None:
-        """Row of each unit (by number in the memory); -1 for others. None where units have several rows."""
-        if self.rows is None or len(self.rows) < memory.units:
+    def places(self, memory: Any, numbers: Ints) -> Ints:
+        """Row of each record of an output, by the numbers of its units in the memory; -1 where that is not known.
+
+        Where units have several rows these are taken one after the other, in their order, if all units of the output
+        have as many of them as here: otherwise nobody knows which were left out.
+        """
+        if self.known is None or self.known[0] != memory.units:
             own = memory.known(self.ids)
-            own = own if self.unit is None else own[self.unit]
-            known = own[own >= 0]  # of others nothing was shown yet
-            if len(np.unique(known)) < len(known):
-                return None
-            rows = np.full(memory.units + 1, -1, np.int64)  # a unit that is not in the memory is the last
-            rows[own] = np.arange(len(own))
-            rows[-1] = -1
-            self.rows = rows[:-1]
-        return self.rows[numbers]
+            self.known = memory.units, own if self.unit is None else own[self.unit]
+        own = self.known[1]
+        size = max(int(numbers.max(initial=-1)), int(own.max(initial=-1))) + 1
+        there, asked = (np.bincount(x[x >= 0], minlength=size) for x in (own, numbers))
+        rows = np.full(len(numbers), -1, np.int64)
+        if there.max(initial=0) > 1 and ((there != asked) & (asked > 0)).any():
+            return rows
+        same = np.append((there == asked) & (asked > 0), False)  # the last is a unit that is not known
+        mine, others = (np.flatnonzero(same[x]) for x in (own, numbers))
+        rows[others[np.argsort(numbers[others], kind="stable")]] = mine[np.argsort(own[mine], kind="stable")]
+        return rows
 
 
 @dataclass(frozen=True)
 class Made:
     """Columns of the data that others are made of: for everybody (``of``), or but for few people (``but``).
 
-    ``ends`` are those by whose smallest or largest value, which few have, they were divided or moved.
+    ``ends`` are those by whose smallest or largest value, which few have, they were divided or moved, all together or
+    in the groups that are shown; ``own`` those by a value of one person or a few that is no round number.
     """
 
     of: frozenset[str] = frozenset()
     but: frozenset[str] = frozenset()
     ends: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
 
     def __or__(self, other: Made) -> Made:
-        return Made(self.of | other.of, self.but | other.but, self.ends | other.ends)
+        return Made(self.of | other.of, self.but | other.but, self.ends | other.ends, self.own | other.own)
 
     @property
     def all(self) -> frozenset[str]:
@@ -75,18 +83,20 @@ class Made:
         return self.of | self.but
 
 
-def made_of(values: Floats, base: Mapping[str, Floats], few: int) -> Made:
-    """What a column is made of; nothing where it is no sum of multiples of others.
+def made_of(values: Floats, base: Mapping[str, Floats], few: int, cell: Ints | None = None) -> Made:
+    """What a column is made of; nothing where it is no sum of multiples of others, nor one in each cell.
 
     Examples
     --------
     >>> rng = np.random.default_rng(1)
     >>> base = {"pay": rng.normal(3000, 400, 200), "age": rng.normal(40, 9, 200)}
     >>> made_of(2 * base["pay"] + 5, base, 10)
-    Made(of=frozenset({'pay'}), but=frozenset(), ends=frozenset())
-    >>> made_of(2 * base["pay"] * (np.arange(200) != 7), base, 10)
-    Made(of=frozenset(), but=frozenset({'pay'}), ends=frozenset())
+    Made(of=frozenset({'pay'}), but=frozenset(), ends=frozenset(), own=frozenset())
+    >>> made_of(2 * base["pay"] * (np.arange(200) != 7), base, 10).but
+    frozenset({'pay'})
     >>> made_of(base["pay"] / base["pay"].max(), base, 10).ends
+    frozenset({'pay'})
+    >>> made_of(base["pay"] / base["pay"][7], base, 10).own
     frozenset({'pay'})
     >>> made_of(np.log(base["pay"]), base, 10) == Made()
     True
@@ -98,13 +108,48 @@ def made_of(values: Floats, base: Mapping[str, Floats], few: int) -> Made:
         name for name, column in base.items() if np.isfinite(np.asarray(column, np.float64)[there]).all()
     ]
     for names in [*([name] for name in base), *([whole] if len(whole) > 1 else [])]:
-        found = _fitted(values, {n: base[n] for n in names}, there, few)
+        found = _fitted(values, {n: base[n] for n in names}, there, few, base)
         if found is not None:
             return found
-    return Made()
+    return Made() if cell is None else _by_cell(values, base, few, cell)
 
 
-def _fitted(values: Floats, base: Mapping[str, Floats], there: Bools, few: int) -> Made | None:
+def _by_cell(values: Floats, base: Mapping[str, Floats], few: int, cell: Ints) -> Made:
+    """Columns of which it is a multiple, or that much more, in every cell on its own: shares of a group's largest."""
+    found = Made()
+    for name, column in base.items():
+        there = np.isfinite(values) & np.isfinite(np.asarray(column, np.float64)) & (cell >= 0)
+        if there.sum() < 2 * few:
+            continue
+        fit = _lines(np.asarray(column, np.float64)[there], values[there], cell[there])
+        if fit is None:
+            continue
+        told = frozenset({name})
+        groups = [
+            (fit[0][c], fit[1][c], np.asarray(column)[there & (cell == c)]) for c in np.unique(cell[there])
+        ]
+        ends = any(_by_end(*group, few) for group in groups)
+        own = any(_by_own(shift, factor, base, few) for shift, factor, _ in groups)
+        found |= Made(told, ends=told if ends else frozenset(), own=told if own else frozenset())
+    return found
+
+
+def _lines(x: Floats, y: Floats, cell: Ints) -> tuple[Floats, Floats] | None:
+    """The line through the points of each cell; None unless all lie on them."""
+    number = np.maximum(np.bincount(cell), 1)
+    mean, other = (np.bincount(cell, v) / number for v in (x, y))
+    dx, dy = x - mean[cell], y - other[cell]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.nan_to_num(np.bincount(cell, dx * dy) / np.bincount(cell, dx * dx))
+    size = np.abs(y) + np.abs(slope[cell] * x) + np.abs(other[cell])
+    if (np.abs(dy - slope[cell] * dx) > LINE * size).any() or not slope.any():
+        return None
+    return other - slope * mean, slope
+
+
+def _fitted(
+    values: Floats, base: Mapping[str, Floats], there: Bools, few: int, every: Mapping[str, Floats]
+) -> Made | None:
     """A fit of some columns that is exact but for fewer than ``few``, found by rows drawn at random."""
     rng, width = generator(0, "rows that a column is tried on"), len(base) + 1
     if there.sum() < width + 4 + few or not base:
@@ -122,14 +167,25 @@ def _fitted(values: Floats, base: Mapping[str, Floats], there: Bools, few: int) 
         )
         if not np.abs(some @ weights - values[rows]).max() <= NEAR * np.abs(values[rows]).max():
             continue
-        found = _all_rows(values, base, there, weights, few)
+        found = _all_rows(values, base, there, weights, few, every)
         if found is not None:
             return found
     return None
 
 
+def fitted(values: Floats, base: Mapping[str, Floats], there: Bools, few: int, besides: int) -> bool:
+    """Whether a column is a sum of multiples of some, but for few, in which the last ``besides`` have a part."""
+    found = _fitted(values, base, there, few, {})
+    return found is not None and bool(found.all & {*list(base)[-besides:]})
+
+
 def _all_rows(
-    values: Floats, base: Mapping[str, Floats], there: Bools, weights: Floats, few: int
+    values: Floats,
+    base: Mapping[str, Floats],
+    there: Bools,
+    weights: Floats,
+    few: int,
+    every: Mapping[str, Floats],
 ) -> Made | None:
     """Whether a fit to some rows is one to all but few; the fit is made anew by all rows that are near."""
     columns = [np.asarray(c, np.float64) for c in base.values()]
@@ -157,7 +213,10 @@ def _all_rows(
         for n, w, c in zip(base, exact[1:], columns, strict=True)
         if n in names and _by_end(exact[0], w, c[inside], few)
     )
-    return Made(but=names, ends=ends) if other else Made(names, ends=ends)
+    own = frozenset(
+        n for n, w in zip(base, exact[1:], strict=True) if n in names and _by_own(exact[0], w, every, few)
+    )
+    return Made(but=names, ends=ends, own=own) if other else Made(names, ends=ends, own=own)
 
 
 def _by_end(shift: float, factor: float, column: Floats, few: int) -> bool:
@@ -165,5 +224,31 @@ def _by_end(shift: float, factor: float, column: Floats, few: int) -> bool:
     low, high = float(column.min()), float(column.max())
     ends = [x for x in (low, high) if int((column == x).sum()) < few]
     ends += [high - low] if ends else []
-    used = [1.0 / factor, shift, shift / factor]
-    return any(e and abs(abs(u) - abs(e)) <= END * abs(e) for u in used for e in ends)
+    return any(e and abs(abs(u) - abs(e)) <= END * abs(e) for u in _used(shift, factor) for e in ends)
+
+
+def _used(shift: float, factor: float) -> list[float]:
+    """Numbers that a column was divided or moved by, before or after."""
+    return [1.0 / factor, shift, shift / factor] if factor else [shift]
+
+
+def is_round(number: float) -> bool:
+    """Whether a number has two digits at most, as those that people choose.
+
+    Examples
+    --------
+    >>> is_round(1200.0), is_round(0.25), is_round(3511.0)
+    (True, True, False)
+    """
+    return float(f"{number:.2g}") == float(f"{number:.9g}")
+
+
+def _by_own(shift: float, factor: float, base: Mapping[str, Floats], few: int) -> bool:
+    """Whether a column was multiplied, divided or moved by a value of any column that few have, and not round."""
+    for used in {abs(factor), *map(abs, _used(shift, factor))}:
+        if not used or is_round(used):
+            continue
+        for column in base.values():
+            if 0 < int((np.abs(np.abs(np.asarray(column, np.float64)) - used) <= END * used).sum()) < few:
+                return True
+    return False

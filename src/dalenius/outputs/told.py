@@ -18,7 +18,7 @@ from dalenius.outputs.hashing import part_of, siphash
 from dalenius.outputs.made import MOST_COLUMNS, Made, made_of
 from dalenius.outputs.partition import Partition
 from dalenius.outputs.policy import Policy
-from dalenius.outputs.query import Bools, Floats, Ints, Query
+from dalenius.outputs.query import Bools, Codes, Floats, Ints, Query
 
 if TYPE_CHECKING:
     from dalenius.outputs.memory import Earlier, Memory
@@ -28,6 +28,8 @@ MOST_MISSING = 500
 """People without a value who are kept: it is the few who matter."""
 SAMPLE = 64
 """Values that are kept to know them again: those with the smallest hashes."""
+STRETCH, FINE, DIFFERENT = 4, 2.0**20, 0.9
+"""Neighbours a stretch is long, how finely two are compared, and the share of them that must be different."""
 SAME_VALUES = 0.5
 """Share of such values in common from which two columns are of the same people."""
 
@@ -46,6 +48,8 @@ class Told:
         Hashes of the regressors of a model.
     sample
         Smallest hashes of its values; empty where many share values.
+    spacing
+        The same of how values are spaced, whatever they are multiplied with or moved by.
     rounded
         Whether its counts were rounded.
     missing
@@ -58,6 +62,7 @@ class Told:
     sample: tuple[int, ...] = ()
     rounded: bool = False
     missing: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    spacing: tuple[int, ...] = ()
 
     def text(self) -> str:
         """As text for the memory.
@@ -68,8 +73,8 @@ class Told:
         >>> Told.read(told.text()) == told
         True
         """
-        made = [sorted(x) for x in (self.made.of, self.made.but, self.made.ends)]
-        rest = [list(self.columns), list(self.sample), self.rounded, dict(self.missing)]
+        made = [sorted(x) for x in (self.made.of, self.made.but, self.made.ends, self.made.own)]
+        rest = [list(self.columns), list(self.sample), self.rounded, dict(self.missing), list(self.spacing)]
         return json.dumps([list(self.gaps), made, *rest])
 
     @classmethod
@@ -79,8 +84,10 @@ class Told:
             return cls()
         gaps, made, columns, sample, rounded, *later = json.loads(text)
         missing = {str(name): tuple(who) for name, who in (later[0] if later else {}).items()}
+        spacing = tuple(later[1]) if len(later) > 1 else ()
         held = tuple((int(cell), (str(low), str(high), float(part))) for cell, (low, high, part) in gaps)
-        return cls(held, Made(*map(frozenset, made)), tuple(columns), tuple(sample), bool(rounded), missing)
+        made_of = Made(*map(frozenset, made))
+        return cls(held, made_of, tuple(columns), tuple(sample), bool(rounded), missing, spacing)
 
 
 def told_of(memory: Memory, out: Output, hidden: Bools, numbers: Ints, policy: Policy) -> Told:
@@ -98,7 +105,8 @@ def told_of(memory: Memory, out: Output, hidden: Bools, numbers: Ints, policy: P
     # Of people who are not known by their own names a person decides anyway.
     lost = any(f.check == "unit" and f.verdict != "pass" for f in out.judged.findings)
     sample = () if lost else _sample(value, memory.key)
-    return Told(tuple(gaps), made, hashes, sample, missing=missing)
+    spacing = () if lost else _spacing(value, memory.key)
+    return Told(tuple(gaps), made, hashes, sample, missing=missing, spacing=spacing)
 
 
 def missing_of(query: Query, numbers: Ints) -> dict[str, tuple[int, ...]]:
@@ -122,22 +130,23 @@ def _made(out: Output, numbers: Ints, columns: Floats | None, few: int) -> Made:
     query, found = out.query, Made()
     assert query.value is not None
     values = [query.value] if columns is None else list(columns.T)
+    few = -(-few * len(numbers) // max(len(np.unique(numbers)), 1))  # rows of so many people
     for base in out.desk.base:  # a column that came later may be made of one that came before
-        rows = base.places(out.desk.memory, numbers) if len(np.unique(numbers)) == len(numbers) else None
-        if rows is None or (rows < 0).sum() * 2 > len(rows):
-            continue
+        rows = base.places(out.desk.memory, numbers)
         known = np.flatnonzero(rows >= 0)
+        if 2 * len(known) < len(rows) and len(known) < 4 * few:
+            continue
         held = {name: np.asarray(c)[rows[known]] for name, c in list(base.columns.items())[:MOST_COLUMNS]}
         for value in values:
-            found |= _known(query.variable, value[known], held, few)
+            found |= _known(query.variable, value[known], held, few, query.cell[known])
     return found
 
 
-def _known(name: str | None, value: Floats, held: dict[str, Any], few: int) -> Made:
+def _known(name: str | None, value: Floats, held: dict[str, Any], few: int, cell: Codes) -> Made:
     """What one column is made of; itself, where it came with the data."""
     if name in held and np.array_equal(value, np.asarray(held[name], np.float64), equal_nan=True):
         return Made(frozenset({str(name)}))
-    return made_of(value, held, few)
+    return made_of(value, held, few, cell.astype(np.int64))
 
 
 def _column(column: Floats, numbers: Ints, words: Any) -> str:
@@ -151,6 +160,24 @@ def _sample(values: Floats, key: bytes) -> tuple[int, ...]:
     there = values[~np.isnan(values)]
     hashes = np.unique(siphash(np.asarray(there, np.float64) + 0.0, part_of(key, "values known again")))
     if len(hashes) < max(SAMPLE, len(there) // 2):
+        return ()
+    return tuple(int(x) for x in hashes[:SAMPLE])
+
+
+def _spacing(values: Floats, key: bytes) -> tuple[int, ...]:
+    """The smallest hashes of how far neighbours lie apart, one stretch beside the next; none where many are equal.
+
+    Multiplied or moved, values are spaced as before, and one person more or less changes few stretches. With hardly any
+    equal ones, those of other people are others.
+    """
+    there = np.sort(values[~np.isnan(values)])
+    ends = there[STRETCH:] - there[:-STRETCH]
+    one, two = ends[:-STRETCH], ends[STRETCH:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.abs(np.log2(two / one))  # turned round they are spaced alike too
+    ratio = ratio[np.isfinite(ratio)]
+    hashes = np.unique(siphash(np.rint(ratio * FINE) + 0.0, part_of(key, "spacing known again")))
+    if len(hashes) < max(SAMPLE, DIFFERENT * len(there)):
         return ()
     return tuple(int(x) for x in hashes[:SAMPLE])
 
@@ -206,7 +233,13 @@ class Beside:
                 "one is the other divided or moved by the smallest or largest value, which few people have"
             )
             self.lines.append(f"with {each.told}: {words}")
+        elif (mine.own - theirs.own) & theirs.all or (theirs.own - mine.own) & mine.all:
+            words = "one is the other divided or moved by what one person or a few have"
+            self.doubts.append((words, f"with {each.told}: {words}"))
         if not (mine.but & theirs.all or theirs.but & mine.all):
+            if self._alike(old) and not (mine.of & theirs.of):
+                words = "for most people one column is another multiplied or moved: show one of the two"
+                self.doubts.append((words, f"with {each.told}: {words}"))
             return
         if mine == theirs and self.out.query.variable == each.variable:
             return  # the same again; whether it changed, is seen by its values
@@ -217,6 +250,10 @@ class Beside:
         else:
             words = f"but for fewer than {few} people it is made of columns that earlier outputs are of"
             self.doubts.append((words, told))
+
+    def _alike(self, old: Told) -> bool:
+        """Whether most values are spaced like those of an earlier output, and are others."""
+        return same_values(self.told.spacing, old.spacing) and not same_values(self.told.sample, old.sample)
 
     def _parameters(
         self, known: Sequence[tuple[Earlier, Told]], same_outcome: Callable[[Earlier], bool]

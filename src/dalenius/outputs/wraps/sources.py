@@ -35,7 +35,7 @@ def units_of(desk: Desk, source: Any) -> tuple[tuple[Any, Any], tuple[str, ...]]
         column = pd.DataFrame.__getitem__(frame, desk.unit)
         if index is frame.index or index.equals(frame.index):
             return units(column), retold(desk, frame)
-        if frame.index.is_unique and index.isin(frame.index).all():
+        if frame.index.is_unique and index.nlevels == frame.index.nlevels and index.isin(frame.index).all():
             return units(column.loc[index]), retold(desk, frame)
     return plain, (
         f"the column {desk.unit!r} of the unit was not found with these data: rows were counted, not units",
