@@ -33,7 +33,7 @@ from dalenius.data import examples
 
 COLUMNS = ["region", "sex", "age", "marital", "education", "income", "health", "smoker", "bmi", "diagnosis"]
 FEW_COLUMNS = ["region", "sex", "age", "marital", "income", "health", "diagnosis"]
-WHOLE_ROWS = ("identical-matches", "unique-matches", "new-rows", "near-copies")
+WHOLE_ROWS = ("identical-matches", "unique-matches", "new-rows", "near-copies", "part-copies")
 """Figures of whole rows, which hardly ever match by chance where columns are many: also looked at in few columns."""
 KEYS, TARGET = ["region", "sex", "age", "marital"], ["health"]
 PEOPLE = 200

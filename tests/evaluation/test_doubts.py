@@ -15,7 +15,7 @@ from dalenius.release import read_plan, run_plan
 from dalenius.release.jobs import source
 from dalenius.release.strangers import check_strangers
 from dalenius.report.words import comparison_story
-from dalenius.risk.distance.own_rows import OWN, told_by_nearest
+from dalenius.risk.distance.own_rows import OWN, SEVERAL, told_by_nearest, with_own_row
 from dalenius.synth import Candidate
 from tests.release.conftest import PLAN, invoke, make_plan
 
@@ -147,6 +147,22 @@ def test_a_panel_without_a_number_of_the_person_is_not_released(waves, tmp_path)
     assert "role entity" in done.stderr
 
 
+def test_a_panel_in_which_a_third_have_a_second_row_is_not_released(tmp_path):
+    """Averages over all records do not show it."""
+    people = examples.survey(900, seed=22).select(COLUMNS)
+    moved = pl.Series(np.maximum(np.random.default_rng(1).integers(-4, 3, 300), 0) * 1000)
+    again = people[:300].with_columns(pl.col("age") + 1, pl.col("income") + moved)
+    file = pl.concat([people, again])
+    assert with_own_row(Pair(people[:700], people[:700], people[700:])) < 0.1, "strangers are none"
+    file.sample(len(file), shuffle=True, seed=1).write_csv(tmp_path / "people.csv")
+    head, _, _ = PLAN.replace("schema: schema.yaml\n", "").partition("candidates:")
+    (tmp_path / "plan.yaml").write_text(f"{head}candidates:\n  independent: {{}}\n")
+    done = invoke("release", str(tmp_path / "plan.yaml"))
+    assert done.exit_code == 2
+    assert "some people seem to have several rows" in done.stderr
+    assert "role entity" in done.stderr
+
+
 def test_rows_whose_owner_is_known_are_not_asked_about():
     file = panel(4).with_columns(pl.Series("number", [f"n{i}" for i in range(1000)]))
     schema = Schema.infer(file).with_roles(entity="number")
@@ -163,7 +179,9 @@ def test_strangers_whose_columns_go_together_are_strangers(factor):
     file = pl.DataFrame(
         {c: factor * common + (1 - factor**2) ** 0.5 * rng.normal(size=1000) for c in "abcdefgh"}
     )
-    assert told_by_nearest(Pair(file[:800], file[:800], file[800:])) > OWN
+    pair = Pair(file[:800], file[:800], file[800:])
+    assert told_by_nearest(pair) > OWN
+    assert with_own_row(pair) < SEVERAL
 
 
 def test_strangers_of_few_kinds_are_strangers():

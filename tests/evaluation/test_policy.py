@@ -161,6 +161,8 @@ def test_the_default_limits():
         "identical-matches surely added <= 1.5 %",  # so many more people than strangers come out whole
         "identical-matches(lines surely added) <= 5 %",  # of a file with few lines, had it as many as people
         "near-copies surely added <= 5 points",  # or nearly so
+        "part-copies surely added <= 5 points",  # or with answers together too rare to be anybody else's
+        "part-copies(lines surely added) <= 10 %",
         "dcr <= 70 %",  # half of the records are nearer to the data by chance; beyond 70 they are copies
         "membership-distance <= 0.65",  # 0.5 is guessing
         "DiSCO surely added <= 5 points",

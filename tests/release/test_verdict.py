@@ -20,7 +20,7 @@ from dalenius.core.result import Interval
 from dalenius.counts.measure import MEASURES
 from dalenius.data import Role, Schema, Table, examples
 from dalenius.evaluation import DEFAULT_POLICY, Rule, compare, copies_nobody, evaluate
-from dalenius.evaluation.policy import DIMENSIONS, RISKS, judge, open_dimensions, refusals
+from dalenius.evaluation.policy import COPYING, DIMENSIONS, RISKS, judge, open_dimensions, refusals
 from dalenius.release import Plan, Release, read_plan, run_plan, write_pack
 from dalenius.release.jobs import job_path
 from dalenius.release.outcome import Judged, _choice, conclude
@@ -48,7 +48,7 @@ def test_the_default_policy_has_a_limit_in_every_dimension():
     assert open_dimensions(rules) == []
     assert {MEASURES[r.measure].info.dimension for r in rules} == {*DIMENSIONS, None}
     copying = {r.measure for r in rules if MEASURES[r.measure].info.dimension == "copying"}
-    assert copying == {"identical-matches", "near-copies", "dcr"}
+    assert copying == {"identical-matches", "near-copies", "part-copies", "dcr"}
     with pytest.raises(OptionError, match="'added' goes with a risk figure"):
         Rule.parse("mean S_pMSE added <= 3")
 
@@ -273,6 +273,9 @@ def test_nobody_is_called_made_up_who_comes_out_whole():
         ),
         "dcr": Result("dcr", 50.0, "", unit="%"),
         "near-copies": Result("near-copies", 10.0, "", unit="%", outside=10.0, added_interval=nothing),
+        "part-copies": Result(
+            "part-copies", 2.0, "", unit="%", outside=2.0, added_interval=nothing, values=lines
+        ),
         "membership-distance": Result("membership-distance", 0.5, ""),
     }
     assert copies_nobody(near)
@@ -280,6 +283,11 @@ def test_nobody_is_called_made_up_who_comes_out_whole():
     few = Result("identical-matches", 1.0, "", unit="%", outside=0.0, added_interval=some, values=lines)
     assert not refusals(near | {"identical-matches": few}, RISKS[:1]), "a limit lets them pass"
     assert not copies_nobody(near | {"identical-matches": few}), "and yet they are real people"
+    torn = Result(
+        "part-copies", 8.0, "", unit="%", outside=2.0, added_interval=Interval(4.0, 8.0), values=lines
+    )
+    assert not refusals(near | {"part-copies": torn}, COPYING), "below the limit"
+    assert not copies_nobody(near | {"part-copies": torn}), "and patched together out of real rows"
     ways = {"cart": {}, "recode": {"column": "age", "width": 10}, "bootstrap": {}}
     judged = [Judged(Candidate(way, options), ({"one": near},), {}, (), {}) for way, options in ways.items()]
     assert [each.made_up for each in judged] == [True, False, False], "masked records are somebody's"
@@ -337,6 +345,7 @@ def test_a_candidate_whose_use_cannot_be_measured_is_not_chosen(tmp_path, names)
 HOSTILE = [
     "other order", "few real rows", "one real row", "near copies", "a fifth near", "rounded", "thrice", "last digits",
     "one column shuffled", "half real", "one in twenty", "rare groups", "resampled columns",
+    "cells exchanged",
 ]  # fmt: skip
 
 
@@ -344,6 +353,18 @@ HOSTILE = [
 def people():
     columns = ["region", "sex", "age", "marital", "income", "health", "diagnosis"]
     return examples.survey(1500, seed=3).select(columns)
+
+
+def exchanged(rows: pl.DataFrame, cells: int, seed: int = 0) -> pl.DataFrame:
+    """Real rows, in each of which so many cells, other ones every time, are somebody else's."""
+    rng = np.random.default_rng(seed)
+    taken = np.argsort(rng.random(rows.shape), axis=1) < cells
+    made = {}
+    for column, moved in zip(rows.columns, taken.T, strict=True):
+        at = np.arange(len(rows))
+        at[moved] = rng.permutation(at[moved])
+        made[column] = rows[column].gather(at)
+    return pl.DataFrame(made)
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -372,6 +393,7 @@ def test_real_people_in_disguise_are_refused(people, kind):
         "resampled columns": inside.sample(1200, with_replacement=True, seed=2)
         .select("region", "age", "income", "sex", "marital")
         .hstack(fresh.select("health", "diagnosis")),
+        "cells exchanged": exchanged(inside, 4),
     }[kind]
     measures = [Rule.parse(line).measure for line in RISKS]
     keys, targets = ["sex", "age", "region", "marital"], ["diagnosis", "income"]

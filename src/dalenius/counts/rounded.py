@@ -36,8 +36,7 @@ def alike_codes(pair: Pair, name: str) -> list[Categories]:
     held = [file for file in (aligned.original, aligned.protected, aligned.holdout) if file is not None]
     if not pair.original[name].is_number:
         return held
-    numbers = pair.original[name].values.astype(np.float64)
-    numbers = numbers[np.isfinite(numbers)]
+    numbers = _said_once(pair, name)
     low, high = np.quantile(numbers, [0.05, 0.95]) if len(numbers) else (0.0, 0.0)
     width = ALIKE * (high - low)
     files = [pair.original, pair.protected, *([pair.holdout] if pair.holdout is not None else [])]
@@ -48,6 +47,16 @@ def alike_codes(pair: Pair, name: str) -> list[Categories]:
     cells = _cells(held[0].labels, low, width)
     size = [""] * (int(cells.max(initial=0)) + 1)
     return [Categories(cells[file.codes], size) for file in held]
+
+
+def _said_once(pair: Pair, name: str) -> AnyArray:
+    """The numbers of a column; what somebody says in several rows counts once."""
+    vector, owners = pair.original[name], pair.units.codes
+    numbers: AnyArray = vector.values.astype(np.float64)
+    if owners is not None:
+        of = owners[vector.present].astype(np.float64)
+        numbers = np.unique(np.column_stack([of, numbers]), axis=0)[:, 1]
+    return numbers[np.isfinite(numbers)]
 
 
 def alike_rows(pair: Pair, columns: Sequence[str]) -> PairGroups:

@@ -7,7 +7,7 @@ import numpy as np
 from dalenius.core.errors import names
 from dalenius.counts.pair import Pair
 from dalenius.evaluation.recoded import HARDLY
-from dalenius.risk.distance.own_rows import has_own_rows, told_by_nearest
+from dalenius.risk.distance.own_rows import has_own_rows, told_by_nearest, with_own_row
 from dalenius.risk.distance.twins import strangers_in_file
 
 FEWEST = 20
@@ -65,5 +65,5 @@ def _about_strangers(pair: Pair) -> list[str]:
             f"Only {people} {'person is' if people == 1 else 'people are'} in the holdout, too few to tell what a file "
             f"gives away from what chance does. Not trusted; set at least {FEWEST} aside, better some hundred."
         ]
-    told = [strangers_in_file(pair), has_own_rows(told_by_nearest(pair))]
+    told = [strangers_in_file(pair), has_own_rows(told_by_nearest(pair), with_own_row(pair))]
     return [doubt for doubt in told if doubt]

@@ -29,13 +29,17 @@ from dalenius.risk.reconstruction.attacked import ATTACKS
 
 SMALL_FILES = f"identical-matches({LINES}) <= 5 %"
 """Of a file with fewer lines than there are people: what it would surely add if it had as many."""
+SMALL_FILES_IN_PART = f"part-copies({LINES}) <= 10 %"
+"""The same for people who come out in part: of a hundred lines chance decides on a few."""
 COPYING = (
     "identical-matches surely added <= 1.5 %",
     SMALL_FILES,
     "near-copies surely added <= 5 points",
+    "part-copies surely added <= 5 points",
+    SMALL_FILES_IN_PART,
     "dcr <= 70 %",
 )
-"""Few more people than strangers come out whole or nearly so, and records are hardly nearer to them than to strangers.
+"""Few more people than strangers come out whole, nearly so or in part, and records are hardly nearer to them than to strangers.
 Whole rows are rare events: among 300 people set aside 3 of 100 or none come out by chance. Of a small file they are
 counted by its lines too: a hundred lines hold few of two thousand people, were all of them real."""
 NEARNESS = (*COPYING, "membership-distance <= 0.65")
@@ -43,6 +47,8 @@ NEARNESS = (*COPYING, "membership-distance <= 0.65")
 it looks from the people in the data to the file and not the other way."""
 MOST_WHOLE = 20.0
 """Per cent of real people who may come out whole, were it by chance, in a file whose records are called made up."""
+MOST_IN_PART = "part-copies surely added <= 2.5 points"
+"""What must hold on top: rows of which most cells were exchanged add a few points, and their rests are somebody's."""
 RISKS = (*NEARNESS, "DiSCO surely added <= 5 points", "repU surely added <= 5 points")
 """A limit in each dimension: copying, attribution, singling out, membership. DiSCO and repU scatter by several points
 among some hundred people, so that their limits are held against what is sure."""
@@ -60,6 +66,7 @@ ACROSS_TABLES = (
 PLAIN = {
     "dcr": "lines that are closer to real people than to strangers",
     "near-copies": "real people whom a line comes closer to than anybody else does",
+    "part-copies": "real people of whom a line has answers together too rare for chance",
     "unique-matches": "real people who are alone on columns that come out as they were",
     "copying": "real people whose whole record comes out",
     "attribution": "people about whom something true could be read off",
@@ -67,6 +74,11 @@ PLAIN = {
     "membership": "how well one can tell who took part",
 }
 """What a figure is about, by measure or dimension, for people who know none of the measures."""
+PLAIN_LINES = {
+    "identical-matches": "are the whole record of a real person",
+    "part-copies": "have answers of a real person together too rare for chance",
+}
+"""The same for figures of lines."""
 DIMENSIONS = ("copying", "attribution", "singling out", "membership")
 YARDSTICKS = ("original", "holdout", "baseline")
 _LINE = re.compile(
@@ -305,7 +317,7 @@ class Finding:
         """What the line is about, without words of the field."""
         info = described(self.rule.measure)
         if self.rule.part == LINES:
-            return "lines that are the whole record of a real person"
+            return f"lines that {PLAIN_LINES[info.name]}"
         return PLAIN.get(info.name) or PLAIN.get(info.dimension or "") or "its distance from the real data"
 
     @property
@@ -366,7 +378,8 @@ def refusals(results: Mapping[str, Result], lines: Sequence[str] = RISKS) -> lis
     --------
     >>> from dalenius.evaluation import evaluate
     >>> people, others = {"a": ["x", "y"] * 20, "b": [1, 2] * 20}, {"a": ["x", "y"] * 20, "b": [8, 9] * 20}
-    >>> found = evaluate(people, people, holdout=others, measures=["identical-matches", "near-copies", "dcr"])
+    >>> looked = ["identical-matches", "near-copies", "part-copies", "dcr"]
+    >>> found = evaluate(people, people, holdout=others, measures=looked)
     >>> sorted({finding.rule.measure for finding in refusals(found.results, COPYING)})
     ['dcr', 'identical-matches']
     """
@@ -378,7 +391,7 @@ def copies_nobody(results: Mapping[str, Result]) -> bool:
     """Whether the measures of copying agree that no records of real people come out again.
 
     A limit may let a few whole records pass. They are not made up, be they ever so few: no more people in the data than
-    strangers may come out whole, but for chance.
+    strangers may come out whole, but for chance. Nor is a file whose rows are patched together out of real ones.
 
     Examples
     --------
@@ -386,7 +399,7 @@ def copies_nobody(results: Mapping[str, Result]) -> bool:
     False
     """
     whole = results.get("identical-matches")
-    if whole is None or whole.added_interval is None or refusals(results, NEARNESS):
+    if whole is None or whole.added_interval is None or refusals(results, (*NEARNESS, MOST_IN_PART)):
         return False
     return whole.value <= MOST_WHOLE and whole.added_interval.low <= 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalenius.core.errors import DataError
 from dalenius.counts.pair import Pair
 from dalenius.data.table import Table
-from dalenius.risk.distance.own_rows import has_own_rows, told_by_nearest
+from dalenius.risk.distance.own_rows import has_own_rows, told_by_nearest, with_own_row
 from dalenius.risk.distance.twins import by_chance, nearness_of_holdout, too_near
 
 FEWEST = 20
@@ -42,6 +42,8 @@ def check_strangers(original: Table, holdout: Table) -> None:
             f"{100 * shared:.0f} % of the records set aside have a double in the data, which chance does not explain: "
             "the same people seem to have several rows; say whose they are (role entity), or take the doubles out"
         )
-    doubt = too_near(nearness_of_holdout(pair)) or has_own_rows(told_by_nearest(pair))
+    doubt = too_near(nearness_of_holdout(pair)) or has_own_rows(
+        told_by_nearest(pair), with_own_row(pair)
+    )
     if doubt:
         raise DataError(doubt)

@@ -33,6 +33,7 @@ from dalenius.risk.distance.outliers import (
     link_outliers,
     outlier_linkage,
 )
+from dalenius.risk.distance.part_copies import part_copies
 from dalenius.risk.distance.shared import shared_neighbour_identifiability, shared_neighbour_profile
 from dalenius.risk.distance.space import Space
 from dalenius.risk.epsilon import (
@@ -128,6 +129,7 @@ __all__ = [
     "nndr",
     "outlier_limits",
     "outlier_linkage",
+    "part_copies",
     "population_uniques",
     "replicated_rows",
     "replicated_uniques",

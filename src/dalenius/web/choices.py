@@ -10,7 +10,7 @@ from dalenius.core.errors import OptionError
 from dalenius.core.option import EACH, knobs
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.counts.measure import MEASURES
-from dalenius.evaluation.policy import SMALL_FILES, Rule
+from dalenius.evaluation.policy import SMALL_FILES, SMALL_FILES_IN_PART, Rule
 from dalenius.release.plan import Scenario
 from dalenius.synth import METHODS, Candidate
 from dalenius.web.recipe_form import RecipeForm
@@ -21,6 +21,7 @@ MOST_INTRUDERS = 12
 LINES = {
     "copies": ("identical-matches", "1.5", "holdout"),
     "near": ("near-copies", "5", "holdout"),
+    "parts": ("part-copies", "5", "holdout"),
     "dcr": ("dcr", "70", "fixed"),
     "DiSCO": ("DiSCO", "5", "holdout"),
     "repU": ("repU", "5", "holdout"),
@@ -28,6 +29,8 @@ LINES = {
     "S_pMSE": ("mean S_pMSE", "10", "fixed"),
 }
 """Policy lines the page asks for: the figure's name in a plan, the first limit, and what it is measured against."""
+OF_FEW_LINES = {"copies": SMALL_FILES, "parts": SMALL_FILES_IN_PART}
+"""What goes with a line: the same of a file with few lines, which is not asked for apart."""
 
 
 @dataclass
@@ -68,6 +71,11 @@ class PolicyLine:
         return line + (" %" if MEASURES[Rule.parse(line).measure].info.unit == "%" else "")
 
 
+def _default_policy() -> dict[str, PolicyLine]:
+    """Every line as the page shows it first."""
+    return {name: PolicyLine(True, limit, by) for name, (_, limit, by) in LINES.items()}
+
+
 @dataclass
 class Choices:
     """Everything on the set-up page, as it was typed.
@@ -77,7 +85,8 @@ class Choices:
     >>> chosen = Choices(kinds={}, roles={"age": "key", "ill": "target"}, intruders=[], methods=["cart"])
     >>> chosen.policy_lines()
     ['identical-matches surely added <= 1.5 points', 'identical-matches(lines surely added) <= 5 %',
-     'near-copies surely added <= 5 points', 'dcr <= 70 %', 'DiSCO surely added <= 5 points',
+     'near-copies surely added <= 5 points', 'part-copies surely added <= 5 points',
+     'part-copies(lines surely added) <= 10 %', 'dcr <= 70 %', 'DiSCO surely added <= 5 points',
      'repU surely added <= 5 points', 'membership-distance <= 0.65', 'mean S_pMSE <= 10']
     """
 
@@ -86,9 +95,7 @@ class Choices:
     intruders: list[Intruder]
     methods: list[str]
     typed: dict[str, dict[str, str]] = field(default_factory=dict)
-    policy: dict[str, PolicyLine] = field(
-        default_factory=lambda: {n: PolicyLine(True, limit, by) for n, (_, limit, by) in LINES.items()}
-    )
+    policy: dict[str, PolicyLine] = field(default_factory=_default_policy)
     further: str = ""
     title: str = ""
     audience: str = ""
@@ -147,7 +154,8 @@ class Choices:
             **{
                 **facts,
                 "intruders": [Intruder(**i) for i in facts["intruders"]],
-                "policy": {n: PolicyLine(**line) for n, line in facts["policy"].items()},
+                "policy": _default_policy()
+                | {n: PolicyLine(**line) for n, line in facts["policy"].items()},
                 "recipe": RecipeForm.from_dict(facts["recipe"]) if "recipe" in facts else RecipeForm(),
                 "structure": StructureForm.from_dict(facts["structure"])
                 if "structure" in facts
@@ -158,9 +166,10 @@ class Choices:
 
     def policy_lines(self) -> list[str]:
         """The policy as a plan writes it; every line is understood, or its fault is told."""
-        lines = [self.policy[n].text(figure) for n, (figure, *_) in LINES.items() if self.policy[n].on]
-        if self.policy["copies"].on:  # the same of a file with few lines: not asked for apart
-            lines.insert(1, SMALL_FILES)
+        lines = []
+        for name, (figure, *_) in LINES.items():
+            if self.policy[name].on:
+                lines += [self.policy[name].text(figure), *([OF_FEW_LINES[name]] if name in OF_FEW_LINES else [])]
         lines += [line.strip() for line in self.further.splitlines() if line.strip()]
         for line in lines:
             Rule.parse(line)

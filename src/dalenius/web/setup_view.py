@@ -28,6 +28,10 @@ POLICY_WORDS = {
         "Nearly whole records that come out",
         "People to whom a record of the file comes closer than half the way to anybody else in the data.",
     ),
+    "parts": (
+        "Records that come out in part",
+        "People of whom a record of the file has answers together fifty times as rare as those anybody else shares.",
+    ),
     "dcr": (
         "Records too close to real people (DCR)",
         "Records of the file that are closer to somebody in the data than to people kept out; 50 if nothing is copied.",

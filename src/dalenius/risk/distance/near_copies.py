@@ -73,7 +73,7 @@ def near_copies(
     if pair.units.count < 2:
         raise DataError("near copies are told by the distance to other people; the original holds one only")
     units, rows = pair.units, pair.units.rows_of_some(most, seed, "near")
-    counted = [name for name in pair.columns if not _serial(pair, name)] or pair.columns
+    counted = [name for name in pair.columns if not numbers_rows(pair, name)] or pair.columns
     spaces = [Space.of(pair, metric=metric), Space.of(pair, counted, "equality")]
     originals, protected = (
         [Index(s, getattr(s, file)) for s in spaces] for file in ("original", "protected")
@@ -110,7 +110,7 @@ def near_copies(
     )
 
 
-def _serial(pair: Pair, name: str) -> bool:
+def numbers_rows(pair: Pair, name: str) -> bool:
     """Whether a column numbers the rows: people outside share its values with the data, people inside hardly do."""
     held = pair.match([name])
     if pair.holdout is None or not held.holdout.sum():
