@@ -465,6 +465,48 @@ FAULTS = [
     ),
     Fault(
         "evaluation/policy.py",
+        '"part-copies surely added <= 5 points",',
+        '"part-copies surely added <= 50 points",',
+        "tests/release/test_verdict.py -k cells",
+    ),
+    Fault(
+        "evaluation/policy.py",
+        "(*NEARNESS, MOST_IN_PART)",
+        "NEARNESS",
+        "tests/release/test_verdict.py -k comes_out_whole",
+    ),
+    Fault(
+        "risk/distance/_kernels/part_copies.py",
+        "if left <= best:",
+        "if left <= best + 3.0:",
+        "tests/risk/test_distance.py -k all_pairs",
+    ),
+    Fault(
+        "risk/distance/coded.py",
+        "stranger = self.files[file][rows], int(file > 0)",
+        "stranger = self.files[file][rows], 0",
+        "tests/risk/test_distance.py -k all_pairs",
+    ),
+    Fault(
+        "risk/distance/part_copies.py",
+        "max(people / max(lines, 1), 1.0)",
+        "1.0",
+        "tests/risk/test_distance.py -k few_lines",
+    ),
+    Fault(
+        "risk/distance/own_rows.py",
+        'return _SOME if several > SEVERAL else ""',
+        'return ""',
+        "tests/evaluation/test_doubts.py -k a_third",
+    ),
+    Fault(
+        "counts/rounded.py",
+        "if owners is not None:",
+        "if False:",
+        "tests/risk/test_units.py -k part",
+    ),
+    Fault(
+        "evaluation/policy.py",
         '"near-copies surely added <= 5 points",',
         '"near-copies surely added <= 50 points",',
         "tests/release/test_verdict.py -k disguise",

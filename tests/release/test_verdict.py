@@ -35,9 +35,9 @@ from .conftest import PLAN, invoke, make_plan
 ROOT = Path(__file__).parents[2]
 
 
-def bench_verdict():
-    """The bench as a module: the same candidates and the same judgement."""
-    spec = importlib.util.spec_from_file_location("bench_verdict", ROOT / "bench" / "verdict.py")
+def bench(name: str):
+    """A bench as a module: the same candidates and the same judgement."""
+    spec = importlib.util.spec_from_file_location(f"bench_{name}", ROOT / "bench" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -164,8 +164,7 @@ def test_the_short_list_looks_at_every_dimension():
 @pytest.fixture
 def five_ways():
     """The bench with its leaking method, which is forgotten again."""
-    bench = bench_verdict()
-    yield bench
+    yield bench("verdict")
     METHODS._all.pop("leak")
 
 
@@ -355,18 +354,6 @@ def people():
     return examples.survey(1500, seed=3).select(columns)
 
 
-def exchanged(rows: pl.DataFrame, cells: int, seed: int = 0) -> pl.DataFrame:
-    """Real rows, in each of which so many cells, other ones every time, are somebody else's."""
-    rng = np.random.default_rng(seed)
-    taken = np.argsort(rng.random(rows.shape), axis=1) < cells
-    made = {}
-    for column, moved in zip(rows.columns, taken.T, strict=True):
-        at = np.arange(len(rows))
-        at[moved] = rng.permutation(at[moved])
-        made[column] = rows[column].gather(at)
-    return pl.DataFrame(made)
-
-
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_real_people_in_disguise_are_refused(people, kind):
     """Whatever is done to a copy that leaves people recognisable, some default limit stands against it."""
@@ -393,7 +380,7 @@ def test_real_people_in_disguise_are_refused(people, kind):
         "resampled columns": inside.sample(1200, with_replacement=True, seed=2)
         .select("region", "age", "income", "sex", "marital")
         .hstack(fresh.select("health", "diagnosis")),
-        "cells exchanged": exchanged(inside, 4),
+        "cells exchanged": bench("exchanged").exchanged(inside, 4, 0),
     }[kind]
     measures = [Rule.parse(line).measure for line in RISKS]
     keys, targets = ["sex", "age", "region", "marital"], ["diagnosis", "income"]

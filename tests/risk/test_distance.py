@@ -9,6 +9,7 @@ import pytest
 from dalenius import DaleniusError, Pair
 from dalenius.data import examples
 from dalenius.evaluation import Rule
+from dalenius.evaluation.policy import SMALL_FILES_IN_PART, judge
 from dalenius.risk import (
     Space,
     adversarial,
@@ -18,7 +19,9 @@ from dalenius.risk import (
     new_row_curve,
     new_rows,
     nndr,
+    part_copies,
 )
+from dalenius.risk.distance.coded import Coded
 from dalenius.risk.distance.sketch import Sketch
 
 COLUMNS = ["region", "sex", "age", "income", "bmi", "occupation", "visits", "health"]
@@ -174,6 +177,69 @@ def test_records_with_most_of_a_persons_values_are_near_copies():
     assert found.added > 50
     assert not Rule.parse("near-copies surely added <= 5 points").met_by(found)
     assert abs(near_copies(Pair(people, fresh, others)).added) < 5, "other people are nobody's copies"
+
+
+def test_rows_of_which_half_the_cells_were_exchanged_are_copies_in_part():
+    """Each row keeps other cells of its person, so that no distance and no set of columns shows it."""
+    rng = np.random.default_rng(1)
+    people, others, fresh = (
+        pl.DataFrame({f"c{i}": rng.integers(0, 3 + 4 * i, 500).astype(str) for i in range(9)})
+        for _ in range(3)
+    )
+    torn = people.with_columns(
+        pl.when(pl.Series(rng.random(500) < 0.45))
+        .then(pl.col(c).shuffle(seed=i))
+        .otherwise(pl.col(c))
+        .alias(c)
+        for i, c in enumerate(people.columns)
+    )
+    found = part_copies(Pair(people, torn, others), records=True)
+    assert found.added > 50
+    assert not Rule.parse("part-copies surely added <= 5 points").met_by(found)
+    assert found.records["in_part"].mean() == pytest.approx(found.value / 100)
+    assert abs(part_copies(Pair(people, fresh, others)).added) < 3, "other people are nobody's copies"
+    assert not part_copies(Pair(people, torn)).trusted
+
+
+def shared_weight(rows: np.ndarray, weights: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return ((rows[:, None, :] == others[None]) * weights[:, None, :]).sum(axis=2)
+
+
+def test_copies_in_part_are_those_of_all_pairs_looked_at():
+    rng = np.random.default_rng(5)
+    sizes = (2, 3, 5, 9, 17, 40)
+    people, made, others = (np.column_stack([rng.integers(0, k, 300) for k in sizes]) for _ in range(3))
+    made[:150] = np.where(rng.random((150, 6)) < 0.3, made[:150], people[:150])
+    frames = [{f"c{i}": column.astype(str) for i, column in enumerate(t.T)} for t in (people, made, others)]
+    pair = Pair(*frames)
+    found = part_copies(pair)
+    counts = [np.bincount(column, minlength=k) for column, k in zip(people.T, sizes, strict=True)]
+    for rows, stranger, told in ((people, 0, found.value), (others, 1, found.outside)):
+        # a stranger weighs as if he were in the data
+        held = np.column_stack([c[v] for c, v in zip(counts, rows.T, strict=True)])
+        weights = -np.log((held + stranger) / (300 + stranger))
+        assert Coded.of(pair).asked(2 * stranger, np.arange(300))[1] == pytest.approx(weights)
+        fellows = shared_weight(rows, weights, people)
+        if not stranger:
+            np.fill_diagonal(fellows, -1.0)
+        gap = shared_weight(rows, weights, made).max(axis=1) - fellows.max(axis=1)
+        assert told == pytest.approx(100 * np.mean(gap > np.log(50)))
+    assert found.value > 5
+
+
+def test_of_a_file_with_few_lines_copies_in_part_are_counted_by_lines():
+    rng = np.random.default_rng(6)
+    people, others = (
+        pl.DataFrame({f"c{i}": rng.integers(0, 40, 600).astype(str) for i in range(6)}) for _ in range(2)
+    )
+    few = people[:60].with_columns(people["c0"][60:120])
+    found = part_copies(Pair(people, few, others))
+    assert found.values["lines surely added"] == pytest.approx(10 * found.added_interval.low)
+    assert found.values["lines surely added"] > 50
+    assert Rule.parse("part-copies surely added <= 10 points").met_by(found)
+    finding = judge(Rule.parse(SMALL_FILES_IN_PART), "", 1.0, [found])
+    assert not finding.met
+    assert finding.plainly.startswith("lines that have answers of a real person together too rare for chance")
 
 
 def test_equal_columns_are_counted_whatever_their_kind():

@@ -42,8 +42,6 @@ def check_strangers(original: Table, holdout: Table) -> None:
             f"{100 * shared:.0f} % of the records set aside have a double in the data, which chance does not explain: "
             "the same people seem to have several rows; say whose they are (role entity), or take the doubles out"
         )
-    doubt = too_near(nearness_of_holdout(pair)) or has_own_rows(
-        told_by_nearest(pair), with_own_row(pair)
-    )
+    doubt = too_near(nearness_of_holdout(pair)) or has_own_rows(told_by_nearest(pair), with_own_row(pair))
     if doubt:
         raise DataError(doubt)

@@ -154,8 +154,7 @@ class Choices:
             **{
                 **facts,
                 "intruders": [Intruder(**i) for i in facts["intruders"]],
-                "policy": _default_policy()
-                | {n: PolicyLine(**line) for n, line in facts["policy"].items()},
+                "policy": _default_policy() | {n: PolicyLine(**line) for n, line in facts["policy"].items()},
                 "recipe": RecipeForm.from_dict(facts["recipe"]) if "recipe" in facts else RecipeForm(),
                 "structure": StructureForm.from_dict(facts["structure"])
                 if "structure" in facts
@@ -169,7 +168,10 @@ class Choices:
         lines = []
         for name, (figure, *_) in LINES.items():
             if self.policy[name].on:
-                lines += [self.policy[name].text(figure), *([OF_FEW_LINES[name]] if name in OF_FEW_LINES else [])]
+                lines += [
+                    self.policy[name].text(figure),
+                    *([OF_FEW_LINES[name]] if name in OF_FEW_LINES else []),
+                ]
         lines += [line.strip() for line in self.further.splitlines() if line.strip()]
         for line in lines:
             Rule.parse(line)

@@ -1,7 +1,7 @@
 """`Coded`: the files of a pair by their values, and how much it weighs that two records share one.
 
-A value that a share p of the people in the data has weighs -log p (the weights of agreement of Fellegi and Sunter 1969):
-equal sex says little, equal income much. What records share is the sum over the columns in which they are equal.
+A value that a share p of the people in the data has weighs -log p (agreement weights: Fellegi and Sunter 1969): equal
+sex says little, equal income much. What records share is the sum over the columns in which they are equal.
 """
 
 from __future__ import annotations

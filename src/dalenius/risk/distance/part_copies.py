@@ -34,7 +34,6 @@ RARER = 50.0
 @measure(
     name="part-copies",
     covered=True,
-    added_covered=True,
     title="Partly copied people",
     family="risk",
     dimension="copying",
