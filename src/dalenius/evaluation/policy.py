@@ -40,8 +40,8 @@ COPYING = (
     "dcr <= 70 %",
 )
 """Few more people than strangers come out whole, nearly so or in part, and records are hardly nearer to them than to
-strangers. Whole rows are rare events: among 300 people set aside 3 of 100 or none come out by chance. Of a small file they are
-counted by its lines too: a hundred lines hold few of two thousand people, were all of them real."""
+strangers. Whole rows are rare events: among 300 people set aside 3 of 100 or none come out by chance. Of a small file
+they are counted by its lines too: a hundred lines hold few of two thousand people, were all of them real."""
 NEARNESS = (*COPYING, "membership-distance <= 0.65")
 """What must hold before records are called made up. The last sees copies also where few people were set aside, since
 it looks from the people in the data to the file and not the other way."""
