@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 def test_a_fault_can_be_put_in(fault):
     text = (ROOT / "src" / "dalenius" / fault.file).read_text(encoding="utf-8")
     assert text.count(fault.old) == 1
-    ast.parse(text.replace(fault.old, fault.new))  # wrong, but it runs
+    if fault.file.endswith(".py"):
+        ast.parse(text.replace(fault.old, fault.new))  # wrong, but it runs
     files = [word for word in split(fault.tests) if "/" in word]
     assert files
     assert all((ROOT / file).exists() for file in files)

@@ -247,3 +247,19 @@ def test_the_command_line_measures_folders(tmp_path, three):
     again = dalenius.evaluate(original, fresh, measures=["cardinality"])
     assert again["cardinality"].value == pytest.approx(facts["results"]["cardinality"]["value"])
     assert np.isfinite(again["cardinality"].value)
+
+
+def test_columns_read_as_other_kinds_are_left_out_of_families_and_stop_nothing():
+    """A scale in one file may be a plain number in the other."""
+    homes = {"id": list(range(40))}
+    first = Database.of(
+        {"homes": homes, "people": {"home_id": [i // 2 for i in range(80)], "mood": [1, 2, 3, 4] * 20}}
+    )
+    second = Database.of(
+        {"homes": homes, "people": {"home_id": [i // 2 for i in range(80)], "mood": range(80)}}
+    )
+    assert first["people"]["mood"].is_number != second["people"]["mood"].is_number
+    for one, other in ((first, second), (second, first)):
+        families = DatabasePair(one, other).families("homes")
+        assert families is not None
+        assert not any("mood" in name for name in families.columns)

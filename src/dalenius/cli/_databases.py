@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalenius.cli._console import Terminal, grid_of
 from dalenius.core.errors import OptionError, counted
 from dalenius.core.option import parse
 from dalenius.data.files.databases import BOOKS, check_folder, is_database
 from dalenius.data.relations import Database
+
+if TYPE_CHECKING:
+    from dalenius.synth.relational import RelationalMethod
 
 OPTIONS = "one table only; methods of several tables take their options as --option"
 
@@ -71,14 +74,7 @@ def synth_database(
     copies: int, seed: int, refused: dict[str, Any], terminal: Terminal,
 ) -> None:  # fmt: skip
     """Make a synthetic version of a database, of the same kind as the original."""
-    from dalenius.synth.relational import RELATIONAL  # noqa: PLC0415 (slow to load)
-    from dalenius.synth.relational.method import DEFAULT, make_relational  # noqa: PLC0415
-
-    wrong = [f"--{name.replace('_', '-')}" for name, value in refused.items() if value]
-    if wrong:
-        raise OptionError(f"{', '.join(wrong)}: {OPTIONS}")
-    name = method or DEFAULT
-    chosen = make_relational(name, **parse(options, {name: RELATIONAL[name]}).get(name, {}))
+    chosen = method_of_several(method, options, refused)
     target = output or path.with_name(f"{path.stem}.synthetic{path.suffix}")
     if not target.suffix or target.is_dir():
         check_folder(target)
@@ -95,7 +91,21 @@ def synth_database(
         terminal.say(f"synthetic rows ({rows}) written to {place}")
         places.append(str(place))
     rows_of = {n: t.rows for n, t in made.databases[0].tables.items()}
-    terminal.emit({"method": name, "seed": seed, "files": places, "rows": rows_of})
+    terminal.emit({"method": chosen.info.name, "seed": seed, "files": places, "rows": rows_of})
+
+
+def method_of_several(
+    method: str | None, options: Sequence[str] | None, refused: dict[str, Any]
+) -> RelationalMethod:
+    """The method of several tables that was asked for, with its options; options of one table are refused."""
+    from dalenius.synth.relational import RELATIONAL  # noqa: PLC0415 (slow to load)
+    from dalenius.synth.relational.method import DEFAULT, make_relational  # noqa: PLC0415
+
+    wrong = [f"--{name.replace('_', '-')}" for name, value in refused.items() if value]
+    if wrong:
+        raise OptionError(f"{', '.join(wrong)}: {OPTIONS}")
+    name = method or DEFAULT
+    return make_relational(name, **parse(options, {name: RELATIONAL[name]}).get(name, {}))
 
 
 def benchmark_folder(
@@ -132,13 +142,21 @@ def evaluate_folders(
     report: Path | None, threshold: int, terminal: Terminal,
 ) -> None:  # fmt: skip
     """Measure a protected database, table by table and across tables."""
-    from dalenius.evaluation.databases import evaluate_databases  # noqa: PLC0415 (slow to load)
-
     if len(protected) > 1:
         raise OptionError("one protected folder at a time; measure the others by themselves")
     base = load_database(original, schema, terminal)
     other = Database.read(Path(protected[0].rpartition("=")[2]), orphans="keep")
     third = None if holdout is None else Database.read(holdout, orphans="keep")
+    measure_databases(base, other, third, measures, report, threshold, terminal)
+
+
+def measure_databases(
+    base: Database, other: Database, third: Database | None, measures: list[str] | None, report: Path | None,
+    threshold: int, terminal: Terminal,
+) -> None:  # fmt: skip
+    """Figures of a protected database, shown and, where asked for, as a report."""
+    from dalenius.evaluation.databases import evaluate_databases  # noqa: PLC0415 (slow to load)
+
     with terminal.progress("measuring") as tell:
         evaluation = evaluate_databases(
             base, other, third, measures=measures, threshold=threshold, progress=tell

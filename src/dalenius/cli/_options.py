@@ -51,6 +51,10 @@ Columns = Annotated[
 Entity = Annotated[
     str | None, typer.Option("--entity", help="Column that says whose rows they are: who is protected.")
 ]
+Panel = Annotated[
+    str | None,
+    typer.Option("--panel", help="PERSON:WAVE: people have several rows, which stay together and in order."),
+]
 Replicates = Annotated[int, typer.Option("--replicates", help="Files made by each candidate.", min=1)]
 HoldoutShare = Annotated[
     float, typer.Option("--holdout-share", help="Share of the records no method sees.", min=0.0, max=0.9)

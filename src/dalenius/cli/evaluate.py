@@ -43,6 +43,7 @@ def evaluate(
     keys: opt.Keys = None,
     targets: opt.Targets = None,
     holdout: opt.Holdout = None,
+    panel: opt.Panel = None,
     measures: opt.Measures = None,
     every: opt.AllMeasures = False,
     option: opt.Options = None,
@@ -72,6 +73,20 @@ def evaluate(
     if is_database(original):
         evaluate_folders(original, protected, schema, holdout, listed(measures), report, threshold, terminal)
         return
+    if panel is not None:
+        _panels(
+            original,
+            protected,
+            panel,
+            schema,
+            holdout,
+            listed(measures),
+            report,
+            threshold,
+            terminal,
+            reading,
+        )
+        return
     asked: dict[str, Any] = {
         "measures": list(MEASURES) if every else listed(measures), "threshold": threshold,
         "options": parse(option, measure_functions()),
@@ -100,6 +115,13 @@ def evaluate(
     if report is not None:
         inputs = [("original", first), *((name, one) for name, files in named.items() for one in files)]
         _reported(comparison, report, [*inputs, ("holdout", third)] if third else inputs, terminal)
+
+
+def _panels(original: Path, protected: list[str], panel: str, *asked: Any) -> None:
+    """Figures of a panel, people and waves apart and together."""
+    from dalenius.cli._panels import evaluate_panels  # noqa: PLC0415 (methods of several tables are slow to load)
+
+    evaluate_panels(original, protected, panel, *asked)
 
 
 def _show(comparison: Comparison, files: int, terminal: Terminal) -> None:

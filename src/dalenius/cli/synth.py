@@ -67,6 +67,7 @@ def synth(
     epsilon: opt.Epsilon = None,
     ledger: opt.Ledger = None,
     entity: opt.Entity = None,
+    panel: opt.Panel = None,
     option: opt.Options = None,
     candidate: CandidateFile = None,
     save: Annotated[
@@ -88,12 +89,15 @@ def synth(
         return
     if data is None:
         raise OptionError("no data: name a file, or published results (--from targets.yaml)")
+    alone = {
+        "columns": columns, "prepare": prepare, "rows": rows, "epsilon": epsilon, "ledger": ledger, "entity": entity,
+        "candidate": candidate, "save_model": save, "dry_run": making.dry_run, "stream": stream,
+    }  # fmt: skip
+    if panel is not None:
+        _panel(data, panel, method, output, schema, option, copies, alone, terminal, making, reading)
+        return
     if holds_tables(data, method):
-        alone = {
-            "columns": columns, "prepare": prepare, "rows": rows, "epsilon": epsilon, "ledger": ledger,
-            "entity": entity, "candidate": candidate, "save_model": save, "like_input": making.like_input,
-            "dry_run": making.dry_run,
-        }  # fmt: skip
+        alone["like_input"] = making.like_input
         synth_database(data, method, output, schema, option, copies, making.seed, alone, terminal)
         return
     asked = {
@@ -124,6 +128,21 @@ def synth(
         save_model(made.model, save)
         terminal.note(f"model saved to {save}; it holds {made.model.contents}")
     _written(chosen.method, made.tables, path, making.seed, terminal, form)
+
+
+def _panel(
+    data: Path, panel: str, method: str | None, output: Path | None, schema: Path | None, option: list[str] | None,
+    copies: int, alone: dict[str, Any], terminal: Terminal, making: opt.Making, reading: opt.Reading,
+) -> None:  # fmt: skip
+    """A panel, made as people and their waves and written as one file."""
+    from dalenius.cli._panels import panel_tables  # noqa: PLC0415 (methods of several tables are slow to load)
+
+    path = output or beside(data, "synthetic")
+    check_target(path)
+    loaded = load(data, schema, terminal, reading)
+    form = kept_form(path, loaded, terminal, making.like_input)
+    name, tables = panel_tables(loaded, panel, method, option, copies, making.seed, alone, terminal)
+    _written(name, tables, path, making.seed, terminal, form)
 
 
 def _tell(chosen: Candidate, made: Made, private: bool, terminal: Terminal) -> None:

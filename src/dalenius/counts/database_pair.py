@@ -167,11 +167,10 @@ def _families(base: Database, table: str, links: Sequence[Link], original: Datab
         sizes = base.sizes(link)
         vectors.append(Vector(Column(f"{link.child}: {NUMBER}", Kind.INTEGER), sizes.astype(np.int64)))
         places, child = base.places(link), base.bare(link.child)
-        for name in child.names:
-            if name in original[link.child] and child[name].column.kind is not Kind.TEXT:
-                vectors += _summary(
-                    child[name], original[link.child][name], places, sizes, f"{link.child}.{name}"
-                )
+        for name in [n for n in child.names if n in original[link.child]]:
+            theirs, mine = original[link.child][name], child[name]
+            if mine.column.kind is not Kind.TEXT and mine.is_number is theirs.is_number:
+                vectors += _summary(mine, theirs, places, sizes, f"{link.child}.{name}")
     return Table.from_vectors(vectors, base[table].rows)
 
 

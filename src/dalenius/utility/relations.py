@@ -143,7 +143,7 @@ def _kept(name: str, tables: Sequence[pl.DataFrame], words: str, held: float | N
     return Result(name, value, text, table=table, counts=WHOLE, yardsticks=beside)
 
 
-def _held(pair: DatabasePair, measured: Callable[[DatabasePair], Result]) -> float | None:
+def held_figure(pair: DatabasePair, measured: Callable[[DatabasePair], Result]) -> float | None:
     """The figure of the holdout, were it the protected database."""
     if pair.holdout is None:
         return None
@@ -173,7 +173,7 @@ def parent_child(pair: DatabasePair) -> Result:
             held = pair.joined(link)
             crossing = _crossing(held, lambda n, link=link: n.startswith(f"{link.parent}."))  # type: ignore[misc]
             tables.append(dependence_table(held, crossing))
-    return _kept("parent-child", tables, "parents and children", _held(pair, parent_child))
+    return _kept("parent-child", tables, "parents and children", held_figure(pair, parent_child))
 
 
 @database_measure(
@@ -189,7 +189,9 @@ def grandparent_child(pair: DatabasePair) -> Result:
         held = pair.joined(link, above)
         crossing = _crossing(held, lambda n, above=above: n.startswith(f"{above.parent}."))  # type: ignore[misc]
         tables.append(dependence_table(held, crossing))
-    return _kept("grandparent-child", tables, "grandparents and children", _held(pair, grandparent_child))
+    return _kept(
+        "grandparent-child", tables, "grandparents and children", held_figure(pair, grandparent_child)
+    )
 
 
 @database_measure(
@@ -209,7 +211,7 @@ def sibling_trends(pair: DatabasePair) -> Result:
     """
     held = [pair.siblings(link) for link in pair.links if not link.own]
     tables = [dependence_table(one, _crossing(one, lambda n: n.startswith(BEFORE))) for one in held]
-    return _kept("siblings", tables, "rows of one parent", _held(pair, sibling_trends))
+    return _kept("siblings", tables, "rows of one parent", held_figure(pair, sibling_trends))
 
 
 @database_measure(
@@ -260,7 +262,7 @@ def event_order(pair: DatabasePair) -> Result:
             rows += _events(pair.siblings(link), link.child)
     value, table = _shares(rows, "score")
     text = f"Gaps and transitions of events agree to {figure(100 * value, '%')}."
-    held = _held(pair, event_order)
+    held = held_figure(pair, event_order)
     return Result(
         "event-order", value, text, table=table, counts=WHOLE, yardsticks={} if held is None else {"holdout": held}
     )  # fmt: skip

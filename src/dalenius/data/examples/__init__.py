@@ -13,6 +13,7 @@ Examples
 from dalenius.data.examples.codes import DIAGNOSES, INDUSTRIES, OCCUPATIONS
 from dalenius.data.examples.columns import COMPANY_COLUMNS, POPULATION_COLUMNS
 from dalenius.data.examples.companies import companies
+from dalenius.data.examples.labour import panel
 from dalenius.data.examples.population import population, population_chunks
 from dalenius.data.examples.registers import REGISTER_RULES, benefit_registers
 from dalenius.data.examples.rules import HOUSEHOLD_RULES, POPULATION_RULES, violations
@@ -33,6 +34,7 @@ __all__ = [
     "REGISTER_RULES",
     "benefit_registers",
     "companies",
+    "panel",
     "population",
     "population_chunks",
     "population_schema",

@@ -17,7 +17,7 @@ from dalenius.data.exit import guard
 from dalenius.data.relations import OWNER
 from dalenius.data.schema import Column, Kind
 from dalenius.data.table import Table
-from dalenius.data.vector import MISSING, AnyArray, BoolArray, IntArray, Vector, emptied
+from dalenius.data.vector import MISSING, AnyArray, IntArray, Vector, emptied
 from dalenius.preparation.keeping import Kept
 from dalenius.synth.relational.beside import Beside, fitted, loose, stack
 from dalenius.synth.sequential.synthesizers import CartSynthesizer
@@ -126,7 +126,7 @@ class Children:
                     before, total = before.take(alive), {n: t[alive] for n, t in (total or {}).items()}
                 given |= self._siblings(place, numbers[rows], before, total, len(rows))
             before = self.model.draw(given, len(rows), sequence(seed, "place", place))
-            total = _added(total, before, place)
+            total = added(total, before)
             drawn.append(before)
             whose.append(rows)
         owners = np.concatenate(whose)
@@ -167,7 +167,7 @@ class Children:
                         replace(held, column=replace(held.column, name=column.name)), column
                     )
                 else:
-                    known[column.name] = Vector(column, (total or {})[name] / place)
+                    known[column.name] = mean_so_far(column, (total or {})[name])
         return known
 
     def _restored(self, made: Table, parents: Table, owners: IntArray) -> Table:
@@ -183,18 +183,27 @@ def _nothing(column: Column, rows: int) -> Vector:
     return emptied(Vector(column, np.zeros(rows, kind)), np.ones(rows, bool))
 
 
-def _numbers(table: Table, names: Sequence[str]) -> list[str]:
+def numbers_of(table: Table, names: Sequence[str]) -> list[str]:
+    """Columns among these that are numbers."""
     return [n for n in names if table[n].is_number]
 
 
-def _added(total: Mapping[str, AnyArray] | None, drawn: Table, place: int) -> dict[str, AnyArray]:
-    """Sums of the numbers of the siblings so far, gaps at the mean so far."""
+def added(total: Mapping[str, AnyArray] | None, drawn: Table) -> dict[str, AnyArray]:
+    """Sums of the numbers of the siblings so far, and how many of them are known."""
     sums = {}
-    for name in _numbers(drawn, drawn.names):
+    for name in numbers_of(drawn, drawn.names):
         values = drawn[name].floats()
-        so_far = np.zeros(drawn.rows) if total is None else total[name]
-        sums[name] = so_far + np.where(np.isnan(values), so_far / max(place, 1), values)
+        there = ~np.isnan(values)
+        mine = np.stack([np.where(there, values, 0.0), there], axis=1)
+        sums[name] = mine if total is None else total[name] + mine
     return sums
+
+
+def mean_so_far(column: Column, sums: AnyArray) -> Vector:
+    """The mean of the siblings before, of whom nothing need be known."""
+    known = sums[:, 1] > 0
+    state = np.where(known, 0, MISSING).astype(np.uint8)
+    return Vector(column, sums[:, 0] / np.maximum(sums[:, 1], 1), state).tidy()
 
 
 def _family(table: Table, drawn: Sequence[str], owners: IntArray) -> list[Vector]:
@@ -215,21 +224,16 @@ def _family(table: Table, drawn: Sequence[str], owners: IntArray) -> list[Vector
             continue
         plain = replace(vector.column, name=f"{BEFORE}{name}", parent=None, partner=None, roles=())
         known.append(emptied(replace(vector.take(back), column=plain), first))
-    for name in _numbers(table, drawn):
-        known.append(_running(table[name], place, first, starts, sizes))
+    for name in numbers_of(table, drawn):
+        known.append(running(table[name], starts, sizes))
     return known
 
 
-def _running(vector: Vector, place: IntArray, first: BoolArray, starts: IntArray, sizes: IntArray) -> Vector:
-    """The mean of the siblings before; a gap counts as the mean of its family's known values."""
+def running(vector: Vector, starts: IntArray, sizes: IntArray) -> Vector:
+    """The mean of the known values of the siblings before; nothing of those who come after."""
     values = vector.floats()
-    family = np.repeat(np.arange(len(starts)), sizes)
     there = ~np.isnan(values)
-    sums = np.bincount(family, np.where(there, values, 0.0), minlength=len(starts))
-    mean = sums / np.maximum(np.bincount(family, there, minlength=len(starts)), 1)
-    filled = np.where(there, values, mean[family])
-    so_far = np.cumsum(filled) - filled
-    so_far -= so_far[starts][family]
-    column = Column(f"{MEAN}{vector.column.name}", Kind.CONTINUOUS)
-    data = np.where(first, 0.0, so_far / np.maximum(place, 1))
-    return Vector(column, data, np.where(first, MISSING, 0).astype(np.uint8)).tidy()
+    own = np.stack([np.where(there, values, 0.0), there], axis=1)
+    so_far = np.cumsum(own, axis=0) - own
+    so_far -= np.repeat(so_far[starts], sizes, axis=0)
+    return mean_so_far(Column(f"{MEAN}{vector.column.name}", Kind.CONTINUOUS), so_far)

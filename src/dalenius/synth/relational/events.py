@@ -20,12 +20,23 @@ from dalenius.data.schema import Column, Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, BoolArray, IntArray, Vector, emptied
 from dalenius.synth.relational.beside import Beside, fitted, loose, stack
-from dalenius.synth.relational.children import BEFORE, FAR, PLACE
+from dalenius.synth.relational.children import (
+    BEFORE,
+    FAR,
+    MEAN,
+    PLACE,
+    added,
+    mean_so_far,
+    numbers_of,
+    running,
+)
 from dalenius.synth.sequential.synthesizers import CartSynthesizer
 
-GAP, FIRST, LAST, SINCE = "(gap)", "(first)", "(last)", "(since) "
+GAP, FIRST, LAST, SINCE, WHEN = "(gap)", "(first)", "(last)", "(since) ", "(wave before)"
 UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1)
 """Steps of time in microseconds: the largest that all dates are multiples of."""
+WAVES = 60
+"""So few different dates are waves of a panel: which one it is matters, and so does all of a person's past."""
 TRIES = 6
 ENOUGH = 50
 """Events that must keep a bound before it counts as one."""
@@ -92,7 +103,11 @@ class Events:
         table = replace(table, schema=replace(table.schema, rules=()))
         held = guard(table, seed=seed)
         done = cls._seen(held.table, above, first, before, moments, unit, anchor is None)
-        given = [n for n in done.names if n in above or n.startswith((BEFORE, SINCE)) or n == PLACE]
+        if len(np.unique(dates)) <= WAVES:
+            done = done.with_vectors(*cls._past(done, above, first, before, unit))
+        given = [
+            n for n in done.names if n in above or n.startswith((BEFORE, SINCE, MEAN)) or n in (PLACE, WHEN)
+        ]
         drawn = [n for n in done.names if n not in given and n != OWNER]
         ordered = (
             [n for n in (GAP, FIRST) if n in drawn]
@@ -153,11 +168,25 @@ class Events:
             known.append(emptied(replace(vector.take(back), column=plain), first))
         return table.with_vectors(*known)
 
+    @staticmethod
+    def _past(table: Table, above: Table, first: BoolArray, before: IntArray, unit: int) -> list[Vector]:
+        """What else is known in a panel: the wave before, and the mean of each number in the waves so far."""
+        starts = np.flatnonzero(first)
+        sizes = np.diff(np.append(starts, table.rows))
+        own = [
+            n
+            for n in numbers_of(table, table.names)
+            if n not in above and not n.startswith("(") and n != OWNER
+        ]
+        means = [running(table[name], starts, sizes) for name in own]
+        return [emptied(Vector(Column(WHEN, Kind.INTEGER), before // unit), first), *means]
+
     def draw(self, parents: Table, numbers: IntArray, seed: Seed) -> tuple[Table, IntArray]:
         """The events of synthetic parents (``numbers`` says who has any), and the parent's row of each."""
         rows = np.flatnonzero(numbers > 0)
-        drawn, whose = [self._event(parents, rows[:0], None, rows[:0], 0, seed)[0]], [rows[:0]]
+        drawn, whose = [self._event(parents, rows[:0], None, None, rows[:0], 0, seed)[0]], [rows[:0]]
         before: Table | None = None
+        total: Mapping[str, AnyArray] | None = None
         date: IntArray = (
             parents[self.anchor].data[rows].astype(np.int64) if self.anchor else np.zeros(len(rows), np.int64)
         )
@@ -165,12 +194,14 @@ class Events:
             if not len(rows):
                 break
             event, date, good = self._event(
-                parents, rows, before, date, place, sequence(seed, "event", place)
+                parents, rows, before, total, date, place, sequence(seed, "event", place)
             )
+            total = None if total is None else {name: values[good] for name, values in total.items()}
             event, date, rows = event.take(good), date[good], rows[good]
             drawn.append(event)
             whose.append(rows)
             on = np.flatnonzero(~_true(event[LAST]))
+            total = {name: values[on] for name, values in added(total, event).items()}
             before, date, rows = event.take(on), date[on], rows[on]
         owners = np.concatenate(whose)
         order = np.argsort(owners, kind="stable")
@@ -178,11 +209,12 @@ class Events:
         return made.select(self.names), owners[order]
 
     def _event(
-        self, parents: Table, rows: IntArray, before: Table | None, date: IntArray, place: int, seed: Seed
-    ) -> tuple[Table, IntArray, BoolArray]:
+        self, parents: Table, rows: IntArray, before: Table | None, total: Mapping[str, AnyArray] | None,
+        date: IntArray, place: int, seed: Seed,
+    ) -> tuple[Table, IntArray, BoolArray]:  # fmt: skip
         """One event of each row, drawn again while it passes a bound; rows that still pass one end here."""
         given = {name: vector.take(rows) for name, vector in parents.vectors.items()}
-        given |= self._before(given, before, date, place, len(rows))
+        given |= self._before(given, before, total, date, place, len(rows))
         event = self.model.draw(given, len(rows), seed)
         when = self._date(event, date, place)
         for turn in range(TRIES):
@@ -198,13 +230,19 @@ class Events:
         return event.with_vectors(dated), when, ~self._broken(when, given)
 
     def _before(
-        self, parents: Mapping[str, Vector], before: Table | None, date: IntArray, place: int, rows: int
-    ) -> dict[str, Vector]:
+        self, parents: Mapping[str, Vector], before: Table | None, total: Mapping[str, AnyArray] | None,
+        date: IntArray, place: int, rows: int,
+    ) -> dict[str, Vector]:  # fmt: skip
         known: dict[str, Vector] = {}
         for column in self.model.given:
             name = column.name
             if name == PLACE:
                 known[name] = Vector(column, np.full(rows, min(place, FAR), np.int64))
+            elif name == WHEN:
+                known[name] = emptied(Vector(column, date // self.unit), np.full(rows, before is None))
+            elif name.startswith(MEAN):
+                none = np.zeros((rows, 2))
+                known[name] = mean_so_far(column, none if total is None else total[name.removeprefix(MEAN)])
             elif name.startswith(SINCE):
                 other = parents[name.removeprefix(SINCE)]
                 since = Vector(column, (date - other.data) // self.unit)

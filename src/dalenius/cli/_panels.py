@@ -1,0 +1,63 @@
+"""Panels on the command line: one file in which people have several rows, made and measured as people and waves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dalenius.cli._console import Terminal
+from dalenius.cli._databases import measure_databases, method_of_several
+from dalenius.cli._input import Loaded, load, load_like
+from dalenius.cli._options import Reading
+from dalenius.core.errors import OptionError
+from dalenius.data.panel import join_panel, split_panel
+from dalenius.data.relations import Database
+from dalenius.data.table import Table
+
+
+def columns_of(panel: str) -> tuple[str, str]:
+    """The columns that ``PERSON:WAVE`` names."""
+    person, mark, wave = panel.partition(":")
+    if not (person and mark and wave):
+        raise OptionError(
+            f"--panel {panel}: write PERSON:WAVE, the column of the person and that of the wave"
+        )
+    return person, wave
+
+
+def panel_tables(
+    loaded: Loaded, panel: str, method: str | None, options: Sequence[str] | None, copies: int, seed: int,
+    refused: dict[str, Any], terminal: Terminal,
+) -> tuple[str, list[Table]]:  # fmt: skip
+    """Synthetic panels, each as one table, and the method that made them."""
+    chosen = method_of_several(method, options, refused)
+    base = split_panel(loaded.table, *columns_of(panel))
+    _tell(base, terminal)
+    with terminal.progress(f"making {chosen.info.title}") as tell:
+        made = chosen.make(base, copies, seed=seed, progress=tell)
+    for line in made.notes:
+        terminal.note(line)
+    return chosen.info.name, [join_panel(one, loaded.table.names) for one in made]
+
+
+def evaluate_panels(
+    original: Path, protected: Sequence[str], panel: str, schema: Path | None, holdout: Path | None,
+    measures: list[str] | None, report: Path | None, threshold: int, terminal: Terminal, reading: Reading,
+) -> None:  # fmt: skip
+    """Measure a protected panel: people, their waves, and what follows what."""
+    if len(protected) > 1:
+        raise OptionError("one protected panel at a time; measure the others by themselves")
+    first = load(original, schema, terminal, reading).table
+    files = [Path(protected[0].rpartition("=")[2]), *([holdout] if holdout is not None else [])]
+    tables = [first, *(load_like(path, first, terminal, reading).table for path in files)]
+    bases = [split_panel(table, *columns_of(panel)) for table in tables]
+    _tell(bases[0], terminal)
+    third = bases[2] if len(bases) > 2 else None
+    measure_databases(bases[0], bases[1], third, measures, report, threshold, terminal)
+
+
+def _tell(base: Database, terminal: Terminal) -> None:
+    people, waves = base.tables.values()
+    fixed = ", ".join(name for name in people.names if name not in base.keys.values()) or "nothing"
+    terminal.note(f"{people.rows:,} people, {waves.rows:,} rows; the same in all rows of a person: {fixed}")

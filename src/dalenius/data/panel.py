@@ -1,0 +1,112 @@
+"""Panels: one table in which a person has a row for each wave, as people and their waves, and back to one table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.errors import DataError, no_column
+from dalenius.data.relations import Database, Link
+from dalenius.data.schema import Column, Kind, Role, Schema
+from dalenius.data.table import Table
+from dalenius.data.units import owner_codes
+from dalenius.data.vector import IntArray, Vector
+
+PEOPLE, WAVES = "people", "waves"
+
+
+def split_panel(frame: Any, person: str, wave: str, schema: Schema | None = None) -> Database:
+    """People with what never changes, and their waves in order, out of one table of both.
+
+    Parameters
+    ----------
+    person
+        Column that says whose rows they are.
+    wave
+        Column that puts the rows of a person in order: a number or a date, once for each person.
+
+    Examples
+    --------
+    >>> panel = {"who": [1, 1, 2], "year": [2020, 2021, 2020], "sex": ["f", "f", "m"], "pay": [9, 8, 7]}
+    >>> print(split_panel(panel, "who", "year"))
+    people: 2 rows, key who
+    waves: 3 rows
+    waves.who -> people.who (1-n)
+    """
+    table = Table.from_frame(frame, schema)
+    gone = [name for name in (person, wave) if name not in table]
+    if gone:
+        raise DataError(no_column(gone, table.names))
+    owners, when = owner_codes(table[person]), _moments(table[wave])
+    _check(table, person, wave, owners, when)
+    rows = np.lexsort((when.data, owners))
+    starts = np.flatnonzero(np.append(True, np.diff(owners[rows]) != 0)[: len(rows)])
+    others = [name for name in table.names if name not in (person, wave)]
+    fixed = [name for name in others if _constant(table[name].take(rows), starts)]
+    key = replace(table[person].column, roles=(Role.IDENTIFIER,))
+    held = table.with_vectors(replace(table[person], column=key), when)
+    people = held.select([person, *fixed]).take(rows[starts])
+    waves = held.select([person, wave, *(name for name in others if name not in fixed)]).take(rows)
+    link = Link(PEOPLE, person, WAVES, person)
+    return Database({PEOPLE: people, WAVES: waves}, {PEOPLE: person}, (link,), {WAVES: wave}).checked()
+
+
+def join_panel(base: Database, columns: list[str] | None = None) -> Table:
+    """One table of people and waves: rows of a person together, and in order.
+
+    Examples
+    --------
+    >>> panel = {"who": [2, 1, 1], "year": [2020, 2021, 2020], "sex": ["m", "f", "f"], "pay": [7, 8, 9]}
+    >>> join_panel(split_panel(panel, "who", "year"), list(panel)).to_frame("dict")
+    {'who': [1, 1, 2], 'year': [2020, 2021, 2020], 'sex': ['f', 'f', 'm'], 'pay': [9, 8, 7]}
+    """
+    link, waves = base.links[0], base[WAVES]
+    places = base.places(link)
+    rows = np.lexsort((waves[base.order[WAVES]].floats(), places))
+    mine = waves.take(rows)
+    beside = [v.take(places[rows]) for n, v in base[PEOPLE].vectors.items() if n != link.parent_key]
+    whole = mine.with_vectors(*beside)
+    return whole if columns is None else whole.select([name for name in columns if name in whole])
+
+
+def _moments(vector: Vector) -> Vector:
+    """A wave as a number: a scale of whole numbers is one."""
+    if vector.is_number:
+        return vector
+    levels = vector.column.levels or ()
+    if not levels or not all(isinstance(level, int) and not isinstance(level, bool) for level in levels):
+        raise DataError(
+            f"column {vector.column.name!r}: rows are put in order by a number or a date; number the waves"
+        )
+    numbers = np.asarray(levels, np.int64)[vector.data]
+    column = Column(vector.column.name, Kind.INTEGER, vector.column.roles, label=vector.column.label)
+    return Vector(column, numbers, vector.state)
+
+
+def _check(table: Table, person: str, wave: str, owners: IntArray, when: Vector) -> None:
+    """All that keeps a table from being a panel, at once."""
+    wrong = []
+    nobody, never = int((~table[person].present).sum()), int((~when.present).sum())
+    if nobody:
+        wrong.append(f"column {person!r}: {nobody} rows say nobody; leave them out")
+    if never:
+        wrong.append(f"column {wave!r}: {never} rows have none; leave them out")
+    if not nobody and not never:
+        pairs = np.unique(np.stack([owners, np.unique(when.data, return_inverse=True)[1]]), axis=1).shape[1]
+        twice = table.rows - pairs
+        if twice:
+            wrong.append(
+                f"columns {person!r} and {wave!r}: {twice} rows repeat a person's wave; keep one of each"
+            )
+        if table.rows == len(np.unique(owners)):
+            wrong.append(f"column {person!r}: nobody has a second row, so this is no panel; leave it out")
+    if wrong:
+        raise DataError.from_faults("panel", wrong)
+
+
+def _constant(vector: Vector, starts: IntArray) -> bool:
+    """Whether nobody's rows differ in a column; rows of one person lie together."""
+    codes = vector.categories.codes
+    return bool(np.array_equal(np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)))
