@@ -222,6 +222,13 @@ def test_fixed_levels_cost_nothing() -> None:
     assert "exponential" not in made.ledger
 
 
+def test_a_promise_on_paper_is_called_one() -> None:
+    """With δ = 0.5 every drawn record may be shown alone; nothing has to be known about the file to say so."""
+    loose, usual = (SafePub(NAMES, levels=LEVELS, epsilon=2.0, delta=d).apply(people()) for d in (0.5, 1e-4))
+    assert "on paper only" in " ".join(loose.notes)
+    assert "on paper only" not in " ".join(usual.notes)
+
+
 def test_the_ledger_pays_before_anything_is_drawn(tmp_path: Path) -> None:
     data = tmp_path / "people.csv"
     open_ledger(ledger_path(data), 3.0, 1e-4, accounting="approximate")

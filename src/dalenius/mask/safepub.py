@@ -34,6 +34,8 @@ from dalenius.mask.safepub_scores import Score, Scoring, sensitivity
 
 MOST_NODES = 50_000
 SEARCH_SHARE = 0.1
+FEW = 3
+"""Groups below this that a release may show: its δ is then too large to mean anything."""
 
 
 def drawn_rows(rows: int, beta: float) -> IntArray:
@@ -284,6 +286,11 @@ class SafePub(Step):
         ]
         if self.total and self.delta >= 1 / self.total:
             notes.append("delta is not below one in the number of records; a record may be shown outright.")
+        elif k < FEW:
+            notes.append(
+                f"delta = {self.delta:g} lets groups of {k} be shown: a promise on paper only. Take one far below one "
+                "in the number of records."
+            )
         figures = {"k": float(k), "share drawn": self.share, "epsilon": self.epsilon, "delta": self.delta}
         masked = Masked.of(table, made, maps=maps, rows=rows[shown], notes=notes, figures=figures)
         return replace(masked, ledger=str(budget))
