@@ -24,6 +24,12 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "data/schema.py",
+        "if given and role in OWNERS and",
+        "if False and role in OWNERS and",
+        "tests/exit/test_owners.py",
+    ),
+    Fault(
         "core/intervals.py",
         "z * z / (4 * trials * trials)",
         "z * z / (2 * trials * trials)",

@@ -65,6 +65,10 @@ class Role(StrEnum):
     GEOMETRY = "geometry"  # an outline, as text: tells a place exactly, so it never leaves
 
 
+OWNERS = (Role.ENTITY, Role.HOUSEHOLD)
+"""Roles of columns that say whose rows they are."""
+
+
 @dataclass(frozen=True)
 class Column:
     """One column of a schema.
@@ -339,12 +343,16 @@ class Schema:
     def with_roles(self, **roles: Sequence[str] | str | None) -> Schema:
         """Give roles to columns: ``with_roles(keys=[...], targets=[...], weight="w")``.
 
-        A role that is named replaces who had it before; None leaves it as it is. The plural is accepted.
+        A role that is named replaces who had it before; None leaves it as it is. The plural is accepted. A column that
+        said whose rows they are and gives that role to another becomes an identifier: it numbers people or homes still,
+        and does not leave.
 
         Examples
         --------
         >>> schema = Schema((Column("a", Kind.TEXT), Column("b", Kind.TEXT)))
-        >>> schema.with_roles(identifier="a").by_role("identifier")
+        >>> schema.with_roles(entity="a").by_role("entity")
+        ['a']
+        >>> schema.with_roles(entity="a").with_roles(entity="b").by_role("identifier")
         ['a']
         """
         result = self
@@ -357,7 +365,9 @@ class Schema:
                 result[name]
             result = replace(
                 result,
-                columns=tuple(_set_role(column, role, column.name in chosen) for column in result.columns),
+                columns=tuple(
+                    _set_role(column, role, column.name in chosen, bool(chosen)) for column in result.columns
+                ),
             )
         return result
 
@@ -420,6 +430,11 @@ def _blind(column: Column) -> Column:
     return replace(column, outside="nearest" if column.kind.is_number else "missing")
 
 
-def _set_role(column: Column, role: Role, wanted: bool) -> Column:
+def _set_role(column: Column, role: Role, wanted: bool, given: bool) -> Column:
+    """A column with or without a role; ``given``: to somebody."""
     others = tuple(r for r in column.roles if r is not role)
-    return replace(column, roles=(*others, role) if wanted else others)
+    if wanted:
+        return replace(column, roles=(*others, role))
+    if given and role in OWNERS and column.has(role) and not {*OWNERS, Role.IDENTIFIER} & {*others}:
+        others = (*others, Role.IDENTIFIER)
+    return replace(column, roles=others)
