@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from dalenius.core.replicates import mean_result
 from dalenius.core.result import WHOLE, Result
+from dalenius.core.small_cells import withhold
 
 
 def test_a_table_that_says_nothing_about_its_records_is_not_shown():
@@ -26,3 +28,17 @@ def test_the_last_bit_of_two_equal_levels_is_nothing_that_is_added():
     assert even.value != even.outside
     assert even.added == 0
     assert Result("toy", 30.1, "More.", outside=30.0).added > 0.09
+
+
+def test_a_row_without_a_count_hides_no_other():
+    """6 of a known number of people would follow by subtraction, were a row without people left out beside it."""
+    table = pl.DataFrame({"group": ["few", "none", "some", "many"], "rows": [6, None, 40, 90]})
+    assert withhold(table, ["rows"], 10)["group"].to_list() == ["none", "many"]
+
+
+def test_a_mean_is_of_what_every_replicate_has():
+    first = Result("toy", 1.0, "One.", yardsticks={"holdout": 4.0, "fresh": 2.0}, values={"a": 1.0, "b": 1.0})
+    second = Result("toy", 3.0, "Two.", yardsticks={"fresh": 4.0}, values={"b": 3.0})
+    mean = mean_result([first, second])
+    assert mean.yardsticks == {"fresh": 3.0}
+    assert mean.values == {"b": 2.0}

@@ -41,7 +41,18 @@ def files(tmp_path):
 @pytest.mark.parametrize("method", ["cart", "pram"])
 def test_on_the_command_line(files, schema, entity, method):
     out = files / "out.csv"
-    words = ["synth", files / "homes.csv", "--schema", files / schema, "--entity", entity, "-m", method, "-o", out]
+    words = [
+        "synth",
+        files / "homes.csv",
+        "--schema",
+        files / schema,
+        "--entity",
+        entity,
+        "-m",
+        method,
+        "-o",
+        out,
+    ]
     words += ["--option", "variables=sex"] if method == "pram" else []
     done = CliRunner().invoke(app, [*map(str, words)])
     assert done.exit_code == 0, done.output
@@ -50,7 +61,17 @@ def test_on_the_command_line(files, schema, entity, method):
 
 def test_in_a_bucket_store(files):
     store, out = files / "s.zip", files / "out.csv"
-    words = ["syndiffix", "build", files / "homes.csv", "--schema", files / "h.yaml", "--entity", "pid", "-o", store]
+    words = [
+        "syndiffix",
+        "build",
+        files / "homes.csv",
+        "--schema",
+        files / "h.yaml",
+        "--entity",
+        "pid",
+        "-o",
+        store,
+    ]
     assert CliRunner().invoke(app, [*map(str, words)]).exit_code == 0
     assert CliRunner().invoke(app, ["syndiffix", "draw", str(store), "-o", str(out)]).exit_code == 0
     assert set(pl.read_csv(out).columns) == {"sex", "age"}
@@ -59,11 +80,18 @@ def test_in_a_bucket_store(files):
 def test_in_python_and_in_a_plan():
     schema = schema_of(entity="hid")
     assert dalenius.synthesize(homes(), "independent", schema=schema, entity="pid").columns == ["sex", "age"]
-    (planned,) = Candidate.from_mapping({"method": "bootstrap", "entity": "pid", "columns": ["hid", "sex"]}, "c")
+    (planned,) = Candidate.from_mapping(
+        {"method": "bootstrap", "entity": "pid", "columns": ["hid", "sex"]}, "c"
+    )
     assert planned.make(Table.from_frame(homes(), schema)).table.names == ["sex"]
 
 
 def test_a_role_that_is_taken_back_leaves_no_mark():
     assert schema_of(entity="hid").with_roles(entity=[])["hid"].roles == ()
-    assert schema_of(entity="hid", household="pid").with_roles(entity="pid")["pid"].roles == ("household", "entity")
-    assert schema_of(entity="pid", household="hid").with_roles(household="pid")["hid"].roles == ("identifier",)
+    assert schema_of(entity="hid", household="pid").with_roles(entity="pid")["pid"].roles == (
+        "household",
+        "entity",
+    )
+    assert schema_of(entity="pid", household="hid").with_roles(household="pid")["hid"].roles == (
+        "identifier",
+    )

@@ -13,6 +13,7 @@ from dalenius.data.lens import Lens
 from dalenius.data.schema import Column, Kind
 from dalenius.data.table import Table
 from dalenius.mask.geo.donut import Donut
+from dalenius.mask.household_swap import SwapHouseholds
 from dalenius.mask.lattice.generalise import Generalise
 from dalenius.mask.mondrian import Mondrian
 
@@ -219,3 +220,18 @@ def _texts(owners: list[int], gone: list[int]) -> list[str]:
     return (
         Candidate("generalise", options).make(Table.from_frame(data, schema), seed=1).table.to_frame()["note"]
     )
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_swaps_look_for_somebody_whose_rows_alone_make_a_group(rows: int) -> None:
+    data = {
+        "who": [*(f"P{i}" for i in range(200)), *["PX"] * rows],
+        "region": [*["n", "s"] * 100, *["n"] * rows],
+        "sex": [*["f", "f", "m", "m"] * 50, *["x"] * rows],
+    }
+    table = Table.from_frame(data)
+    table = table.with_schema(table.schema.with_roles(entity="who"))
+    step = SwapHouseholds(("region",), keys=("sex",), k=3)
+    assert step.apply(table, 1).figures["households at risk"] == rows
+    homes = table.with_schema(table.schema.with_roles(entity=[], household="who"))
+    assert step.apply(homes, 1).figures["households at risk"] == (1 if rows < 3 else 0)

@@ -24,6 +24,84 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "models/rare.py",
+        "case.units.owners((case.matrix[:, place] == end).astype(np.int64), 2)[1]",
+        "np.count_nonzero(case.matrix[:, place] == end)",
+        "tests/models/test_rare.py",
+    ),
+    Fault(
+        "models/rare.py",
+        "if 0 < count < threshold and",
+        "if 0 < count < threshold - 1 and",
+        "tests/models/test_rare.py",
+    ),
+    Fault(
+        "mask/household_swap.py",
+        "people.owners(ids, count)",
+        "np.bincount(ids, minlength=count)",
+        "tests/mask/test_people.py",
+    ),
+    Fault(
+        "dp/contributions.py",
+        "np.flatnonzero(vector.present)",
+        "np.arange(table.rows)",
+        "tests/synth/joint/test_private.py -k nobody",
+    ),
+    Fault(
+        "tables/rules.py",
+        "(share >= limit) | near",
+        "(share >= limit)",
+        "tests/tables/test_rules.py -k exactly",
+    ),
+    Fault(
+        "web/guard.py",
+        "if seen > limit:",
+        "if seen > 2 * limit:",
+        "tests/web/test_guard.py -k announced",
+    ),
+    Fault(
+        "preparation/orders.py",
+        "(rows >= MIN_ROWS) & (share >= UNASKED)",
+        "share >= UNASKED",
+        "tests/preparation/test_check.py",
+    ),
+    Fault(
+        "core/small_cells.py",
+        "fill_null(0)",
+        "fill_null(threshold)",
+        "tests/core/test_result.py",
+    ),
+    Fault(
+        "core/replicates.py",
+        "if all(name in r.yardsticks for r in results)",
+        "if any(name in r.yardsticks for r in results)",
+        "tests/core/test_result.py",
+    ),
+    Fault(
+        "core/replicates.py",
+        "if all(name in r.values for r in results)",
+        "if any(name in r.values for r in results)",
+        "tests/core/test_result.py",
+    ),
+    Fault(
+        "utility/tables.py",
+        "yield names, first, second, effect * several_rows(pair, names)",
+        "yield names, first, second, effect",
+        "tests/utility/test_several_rows.py",
+    ),
+    Fault(
+        "counts/weighing.py",
+        "units.count < FEW_UNITS or ",
+        "",
+        "tests/utility/test_several_rows.py",
+    ),
+    Fault(
+        "utility/yardstick.py",
+        "if owners.codes is not None:",
+        "if False:",
+        "tests/utility/test_several_rows.py",
+    ),
+    Fault(
         "data/schema.py",
         "if given and role in OWNERS and",
         "if False and role in OWNERS and",

@@ -100,3 +100,9 @@ def test_numbers_with_words_among_them() -> None:
     many = check({"pay": [str(100 + 7 * i) for i in range(80)] + ["refused"] * 20})
     assert many.of("number-as-text")[0].evidence.endswith("words in 20 rows")
     assert not check({"code": [f"A{i % 20}" for i in range(100)]}).of("numbers-and-words")
+
+
+@pytest.mark.parametrize(("few", "told"), [(49, False), (50, True)])
+def test_a_question_not_asked_of_a_group_needs_a_group(few: int, told: bool) -> None:
+    data = {"work": ["yes"] * 300 + ["no"] * few, "hours": [*range(30, 40)] * 30 + [None] * few}
+    assert any(finding.kind == "unasked" for finding in check(data).findings) is told

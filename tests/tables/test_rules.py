@@ -173,6 +173,9 @@ def test_a_share_of_exactly_k_percent_is_too_much():
     model = define(firms, by="branch", value="value")
     assert Dominance([(1, 80)]).protects(model).mask.tolist() == [False, True, False]
     assert Dominance([(1, 80)], strict=True).protects(model).mask.tolist() == [False, False, False]
+    assert 100 * 0.27 < 90 * (0.27 + 0.03)  # exactly 90 %, but for the last bit
+    assert hit(Dominance([(1, 90)]), cell([0.27, 0.03]))
+    assert not hit(Dominance([(1, 90)], strict=True), cell([0.27, 0.03]))
 
 
 def test_the_second_largest_estimates_the_largest():

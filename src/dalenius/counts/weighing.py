@@ -19,6 +19,7 @@ from dalenius.counts.keys import BLOCK, add_up, distinct, fill, is_dense, produc
 from dalenius.counts.memory import WORTH_THREADS, thread_count
 from dalenius.data.design import Design
 from dalenius.data.replicates import Floats
+from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, Categories, IntArray
 
 
@@ -106,6 +107,30 @@ def clustered_effect(columns: Sequence[Categories], design: Design) -> float:
     # of equal weights and no units this is 1, since a row less than there are is left when the mean is known
     rows = design.rows - 1
     return float(np.sum(variances[there] / share[there])) * rows / max(int(np.count_nonzero(there)) - 1, 1)
+
+
+FEW_UNITS = 30
+"""With fewer units than these nothing can be said of how alike the rows of one are."""
+
+
+def unit_effect(columns: Sequence[Categories], units: Units, design: Design | None = None) -> float:
+    """How many times more a table's shares scatter because people with several rows were drawn, not rows; at least 1.
+
+    1 where everybody has one row, where there are too few people to tell, and where the survey's own design tells of
+    units drawn together.
+
+    Examples
+    --------
+    >>> sex = Categories(np.repeat([0, 1], 120), ("f", "m"))
+    >>> round(unit_effect([sex], Units(np.arange(240) // 4, 60)), 2)
+    4.05
+    """
+    known = design is not None and (design.psu is not None or design.replicates is not None)
+    if units.codes is None or units.count < FEW_UNITS or units.most_rows < 2 or known:
+        return 1.0
+    weights = np.ones(len(units.codes)) if design is None else design.weights
+    alone = clustered_effect(columns, Design(weights))
+    return max(clustered_effect(columns, Design(weights, psu=units.codes)) / alone, 1.0) if alone > 0 else 1.0
 
 
 def _cell_variances(ids: IntArray, cells: int, share: Floats, design: Design) -> Floats:

@@ -20,7 +20,7 @@ from dalenius.core.registry import MethodInfo
 from dalenius.data.schema import Role
 from dalenius.data.steps.step import Masked, Step, chosen, step
 from dalenius.data.table import Table
-from dalenius.data.units import owner_codes
+from dalenius.data.units import owner_codes, units_of
 from dalenius.data.vector import BoolArray, IntArray
 from dalenius.mask._kernels.swaps import pair_up
 from dalenius.mask.microaggregation import strata_of
@@ -128,9 +128,11 @@ class SwapHouseholds(Step):
             for level in range(len(self.hierarchy) + 1)
         ]
         figures = {f"swaps at {name}": 0.0 for name in self.hierarchy}
+        # people of a home count one by one, several rows of a person once
+        people = units_of(table, "entity" if table.schema.by_role(Role.ENTITY) else "record")
         for level in range(len(self.hierarchy)):
             ids, count = strata_of(table, [*self.hierarchy[: level + 1], *keys])
-            rare = (np.bincount(ids, minlength=count) < self.k)[ids]
+            rare = (people.owners(ids, count) < self.k)[ids]
             risky = np.bincount(homes.of[rare], minlength=homes.count) > 0
             at_risk |= risky
             self._swap(level, risky, risky, areas, profiles, partner, figures, seed)

@@ -68,7 +68,7 @@ def _ends(case: ModelCase, place: int, arrays: list[AnyArray], threshold: int) -
     plain = [p for p, levels in enumerate(case.design.levels) if levels is None]
     kept = 0
     for end in (values.min(), values.max()):
-        few = np.count_nonzero(case.matrix[:, place] == end) < threshold
+        few = case.units.owners((case.matrix[:, place] == end).astype(np.int64), 2)[1] < threshold
         seen = any(_there(array, case, plain, place, end) for array in arrays)
         kept += bool(few and seen)
     return kept

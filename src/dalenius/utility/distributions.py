@@ -22,7 +22,7 @@ from dalenius.data.vector import MISSING, NAN, SPECIAL, AnyArray, BoolArray, Vec
 from dalenius.utility.cells import paired, table_statistics
 from dalenius.utility.charts import plain_bars
 from dalenius.utility.summary import Summary
-from dalenius.utility.tables import reading
+from dalenius.utility.tables import one_table, reading
 from dalenius.utility.yardstick import held_out
 
 DIGITS = 15
@@ -162,13 +162,9 @@ def column_figures(pair: Pair, columns: Sequence[str] | None = None) -> pl.DataF
 
 
 def _in_groups(pair: Pair, name: str) -> dict[str, float]:
-    """Statistics of a column's table, with weights where there are some."""
-    if pair.designs:
-        weighed = pair.weigh_many([[name]])[name,]
-        both, effect = paired(weighed.original.counts, weighed.protected.counts), weighed.effect()
-        return table_statistics(*both, ranked=False, effect=effect)
-    counted = pair.counts([name])
-    return table_statistics(*paired(counted.original, counted.protected), ranked=False)
+    """Statistics of a column's table, with weights and people of several rows where there are some."""
+    original, protected, effect = one_table(pair, [name])
+    return table_statistics(*paired(original, protected), ranked=False, effect=effect)
 
 
 _FIGURES = ("shape", "KS", "Wasserstein", "coverage", "adherence", "vanished", "novel")

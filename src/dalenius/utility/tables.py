@@ -21,7 +21,8 @@ from dalenius.counts.counts import Counts, align
 from dalenius.counts.measure import Registering, measure
 from dalenius.counts.memory import count_codes_many
 from dalenius.counts.pair import Pair
-from dalenius.counts.weighing import clustered_effect
+from dalenius.counts.weighing import clustered_effect, unit_effect
+from dalenius.data.schema import Role
 from dalenius.data.vector import MISSING_LABEL, NAN_LABEL, AnyArray
 from dalenius.utility.cells import RANKED, STATISTICS, cell_differences, cells_off, paired, table_statistics
 from dalenius.utility.charts import heat_map, plain_bars, ranked_bars
@@ -35,6 +36,7 @@ BATCH = 64
 """Tables counted at a time, so that memory does not grow with the number of tables."""
 EFFECTS = 20
 """Tables whose design effects tell what a fresh sample would have."""
+TOLD = "People have several rows: a table tells as much as so many people do, not as so many rows."
 Which = int | Iterable[Sequence[str]]
 Gaps = Literal["level", "drop"]
 Against = Literal["protected", "holdout"]
@@ -156,10 +158,39 @@ def _tables(pair: Pair, tables: Which, columns: Sequence[str] | None) -> list[tu
 def _counted(
     pair: Pair, wanted: Sequence[tuple[str, ...]], against: Against
 ) -> Iterator[tuple[tuple[str, ...], Counts, Counts, float]]:
-    """Count table by table, with the design effect of the second file.
+    """Count table by table, with the design effect of the second file and that of people with several rows.
 
     Small tables are kept by the pair for other measures, larger ones are let go.
     """
+    for names, first, second, effect in _rows_counted(pair, wanted, against):
+        yield names, first, second, effect * several_rows(pair, names)
+
+
+def several_rows(pair: Pair, names: Sequence[str]) -> float:
+    """How many times more a table scatters because people with several rows are drawn, not rows (Rao, Scott 1981).
+
+    The protected file need not name its people: it is taken to have as many rows of each as the original.
+
+    Examples
+    --------
+    >>> from dalenius.data import Schema
+    >>> people = {"who": [i // 2 for i in range(80)], "a": ["x", "x", "y", "y"] * 20}
+    >>> pair = Pair(people, {"a": people["a"]}, schema=Schema.infer(people).with_roles(entity="who"))
+    >>> round(several_rows(pair, ["a"]), 1)
+    2.0
+    """
+    rows = pair.for_rows()[0]
+    owner = rows.units.column
+    if owner is None or not rows.unmasked.schema[owner].has(Role.ENTITY):
+        return 1.0
+    columns = [rows.categories(name).original for name in names]
+    return unit_effect(columns, rows.units, rows.designs.original)
+
+
+def _rows_counted(
+    pair: Pair, wanted: Sequence[tuple[str, ...]], against: Against
+) -> Iterator[tuple[tuple[str, ...], Counts, Counts, float]]:
+    """Count table by table, with the design effect of the second file's weights."""
     for begin in range(0, len(wanted), BATCH):
         batch = wanted[begin : begin + BATCH]
         if pair.designs:  # of rows that stream by the weights are those of a sample
@@ -339,6 +370,8 @@ def _table_result(pair: Pair, order: str, count: int, columns: Sequence[str] | N
     told = ""
     if pair.designs and pair.streams:  # weights are held for the rows of a sample
         pair, told = pair.for_rows()
+    if used and several_rows(pair, used[:1]) > 1:
+        told = " ".join(filter(None, [told, TOLD]))
     table = table_utility(pair, count, columns=used, statistics=("S_pMSE", "df", OFF))
     word = pl.col("S_pMSE").map_elements(reading, return_dtype=pl.String)
     # a table one of whose cells is lost is not good, however well the others came out
