@@ -31,15 +31,18 @@ warnings.filterwarnings("ignore")
 from sdv.metadata import Metadata
 from sdv.sequential import PARSynthesizer
 frame = pd.read_parquet(sys.argv[1])
-metadata = Metadata.detect_from_dataframe(frame, table_name="panel")
+metadata = Metadata.detect_from_dataframes({"panel": frame})
 metadata.update_column("person", sdtype="id")
+for name in ("year", "born", "pay", "satisfaction"):
+    metadata.update_column(name, sdtype="numerical")
 metadata.set_sequence_key("person")
 metadata.set_sequence_index("year")
 start = time.process_time()
-model = PARSynthesizer(metadata, context_columns=["sex", "born", "education"], enforce_min_max_values=True)
-model.fit(frame)
+model = PARSynthesizer(metadata, context_columns=["sex", "born", "education"])
+model.fit({"panel": frame})
 fitted = time.process_time()
-model.sample(num_sequences=frame["person"].nunique()).to_parquet(sys.argv[2])
+made = model.sample_sequences(frame["person"].nunique())
+(made["panel"] if isinstance(made, dict) else made).to_parquet(sys.argv[2])
 print(json.dumps({"fit": fitted - start, "sample": time.process_time() - fitted}))
 """
 
