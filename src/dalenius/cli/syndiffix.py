@@ -20,6 +20,7 @@ app = typer.Typer(
     help="SynDiffix bucket stores: build once, draw any table of their columns later.",
     no_args_is_help=True,
 )
+PREDICT = "Column that a table of all columns is to predict well."
 Store = Annotated[Path, typer.Argument(help="Bucket store.", exists=True, dir_okay=False)]
 
 
@@ -35,6 +36,13 @@ def build(
     also: Annotated[
         list[str] | None, typer.Option("--also", help="A further set of columns, a,b,c,d.")
     ] = None,
+    predict: Annotated[
+        list[str] | None,
+        typer.Option("--predict", help=PREDICT),
+    ] = None,
+    noisy_rows: Annotated[
+        bool, typer.Option("--noisy-rows", help="Draw as many rows as the anonymised count says.")
+    ] = False,
     entity: opt.Entity = None,
     quiet: opt.Quiet = False,
     *,
@@ -46,7 +54,8 @@ def build(
     if entity is not None:
         table = table.with_schema(table.schema.with_roles(entity=entity))
     sets = [[name.strip() for name in text.split(",")] for text in also or ()]
-    store = BucketStore.build(table, width=width, also=sets)
+    goals = listed(predict) or ()
+    store = BucketStore.build(table, width=width, also=sets, targets=goals, noisy_rows=noisy_rows)
     store.save(output)
     terminal.say(f"{output}: {len(store.sets):,} bucket sets over {len(store.schema)} columns")
 
@@ -56,13 +65,14 @@ def draw(
     store: Store,
     output: Annotated[Path, typer.Option("--output", "-o", help=f"{opt.OUTPUT}.")],
     columns: opt.Columns = None,
+    predict: Annotated[str | None, typer.Option("--predict", help=PREDICT)] = None,
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Rows to make.", min=0)] = None,
     seed: opt.SeedOption = DEFAULT_SEED,
     quiet: opt.Quiet = False,
 ) -> None:
     """Draw a synthetic table of some columns from a store."""
     terminal = Terminal(quiet, False)
-    model = BucketStore.open(store).model(listed(columns))
+    model = BucketStore.open(store).model(listed(columns), predict)
     write(draw_copy(model, rows, seed), output)
     for note in model.notes:
         terminal.note(note)

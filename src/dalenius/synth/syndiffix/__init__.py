@@ -7,6 +7,7 @@ from dalenius.synth.syndiffix.options import Anonymity, Growth
 from dalenius.synth.syndiffix.store import BucketStore
 from dalenius.synth.syndiffix.synthesizer import SynDiffix
 from dalenius.synth.syndiffix.tables import TableSet, plan_tables
+from dalenius.synth.syndiffix.two_tables import stitch_tables
 
 __all__ = [
     "Anonymity",
@@ -19,4 +20,5 @@ __all__ = [
     "TableSet",
     "ground_from_duckdb",
     "plan_tables",
+    "stitch_tables",
 ]

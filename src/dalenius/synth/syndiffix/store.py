@@ -7,20 +7,21 @@ executed, so a store from a stranger can be opened.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed
 from dalenius.data.schema import Schema, unrelated
 from dalenius.data.table import Table
 from dalenius.synth._store import damage_told, open_parts, put_together, save_parts, take_apart
 from dalenius.synth.syndiffix.buckets import Buckets
 from dalenius.synth.syndiffix.clusters import ClusterOptions, Part, Plan, solve
+from dalenius.synth.syndiffix.features import rank_features
 from dalenius.synth.syndiffix.ground import ONE_CLUSTER, Ground, Method
 from dalenius.synth.syndiffix.model import SynDiffixModel
 from dalenius.synth.syndiffix.noise import fingerprint
@@ -28,13 +29,18 @@ from dalenius.synth.syndiffix.outlook import Outlook
 from dalenius.synth.syndiffix.salt import resolve_salt
 
 KIND = "bucket store"
-KEPT = ("rows", "outlooks", "entropies", "dependences", "sets", "fingerprint")
+KEPT = ("rows", "outlooks", "entropies", "dependences", "sets", "fingerprint", "aims")
 Key = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BucketStore:
     """Bucket sets of many combinations of columns.
+
+    Attributes
+    ----------
+    aims
+        How the whole table is put together so that it predicts a target, by target.
 
     Examples
     --------
@@ -51,18 +57,33 @@ class BucketStore:
     dependences: np.ndarray[Any, np.dtype[np.float64]]
     sets: dict[Key, Buckets]
     fingerprint: str = ""
+    aims: dict[str, Plan] = field(default_factory=dict)
 
     @classmethod
     def build(
-        cls, table: Table, *, width: int = 3, also: Iterable[Sequence[str]] = (), salt: str | bytes | None = None,
-        method: Method | None = None,
+        cls, table: Table, *, width: int = 3, also: Iterable[Sequence[str]] = (), targets: Iterable[str] = (),
+        salt: str | bytes | None = None, noisy_rows: bool = False, method: Method | None = None,
     ) -> BucketStore:  # fmt: skip
-        """Anonymise all combinations of up to ``width`` columns, and those named in ``also``."""
+        """Anonymise all combinations of up to ``width`` columns, and those named in ``also``.
+
+        Parameters
+        ----------
+        targets
+            Columns to be predicted: what the whole table needs to be good at it is anonymised too.
+        noisy_rows
+            Draw as many rows as the anonymised count says, not as many as there are.
+        """
         secret = resolve_salt(salt)
         ground = Ground.of(table, secret, method or Method())
         count = len(ground.names)
         wanted = {c for size in range(1, min(width, count) + 1) for c in combinations(range(count), size)}
         wanted |= {tuple(ground.positions(names)) for names in also}
+        aims = {}
+        for target in dict.fromkeys(targets):
+            features = rank_features(table.select(ground.names), target)
+            places = [ground.names.index(name) for name in (target, *features)]
+            aims[target] = ground.plan(range(count), "auto", places[0], places[1:])
+            wanted |= set(aims[target].combinations)
         order = sorted(wanted, key=lambda c: (len(c), c))
         ground.forest.build(order)
         sets = {c: ground.buckets(c).merged() for c in order}
@@ -71,7 +92,8 @@ class BucketStore:
         schema = Schema(unrelated(outlook.axis.column for outlook in outlooks))
         matrix = ground.dependences(range(count)) if count > 1 else np.eye(count)
         entropies = tuple(float(e) for e in ground.entropies)
-        return cls(schema, ground.rows, outlooks, entropies, np.round(matrix, 2), sets, fingerprint(secret))
+        rows = round(sets[order[0]].rows) if noisy_rows and sets else ground.rows
+        return cls(schema, rows, outlooks, entropies, np.round(matrix, 2), sets, fingerprint(secret), aims)
 
     @property
     def contents(self) -> list[list[str]]:
@@ -79,15 +101,23 @@ class BucketStore:
         names = self.schema.names
         return [[names[i] for i in key] for key in sorted(self.sets, key=lambda k: (len(k), k))]
 
-    def model(self, names: Sequence[str] | None = None) -> SynDiffixModel:
-        """A model of some columns: a stored set if there is one, stored sets stitched together otherwise."""
+    def model(self, names: Sequence[str] | None = None, target: str | None = None) -> SynDiffixModel:
+        """A model of some columns: a stored set if there is one, stored sets stitched together otherwise.
+
+        With a ``target`` it is the model of all columns that was made to predict it.
+        """
         known = self.schema.names
+        if target is not None and target not in self.aims:
+            made = ", ".join(map(repr, self.aims)) or "none"
+            raise DataError(f"the store was not made to predict {target!r}; targets it was made for: {made}")
+        if target is not None and names is not None:
+            raise OptionError("a target is predicted from all columns; draw them all, and choose afterwards")
         chosen = known if names is None else list(names)
         missing = [name for name in chosen if name not in known]
         if missing:
             raise DataError(f"the store has no column {missing[0]!r}; it has {', '.join(map(repr, known))}")
         places = sorted({known.index(name) for name in chosen})
-        plan = self._plan(places)
+        plan = self._plan(places) if target is None else self.aims[target]
         held = [self.sets[tuple(places[i] for i in c)] for c in plan.combinations]
         local = [replace(b, columns=c) for c, b in zip(plan.combinations, held, strict=True)]
         outlooks = [self.outlooks[i] for i in places]
@@ -125,10 +155,11 @@ class BucketStore:
         return Plan(first, tuple(parts)).merged()
 
     def draw(
-        self, names: Sequence[str] | None = None, rows: int | None = None, *, seed: Seed = None
-    ) -> Table:
-        """Draw a synthetic table of some columns."""
-        return self.model(names).sample(rows, seed=seed)
+        self, names: Sequence[str] | None = None, rows: int | None = None, *, target: str | None = None,
+        seed: Seed = None,
+    ) -> Table:  # fmt: skip
+        """Draw a synthetic table of some columns, or the one that is best at predicting a target."""
+        return self.model(names, target).sample(rows, seed=seed)
 
     def save(self, path: str | Path) -> None:
         """Write the store to one file."""

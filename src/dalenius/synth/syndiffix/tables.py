@@ -16,6 +16,7 @@ import numpy as np
 from dalenius.core.errors import DataError, OptionError
 from dalenius.core.random import Seed, sequence
 from dalenius.data.table import Table
+from dalenius.synth.syndiffix.features import rank_features
 from dalenius.synth.syndiffix.ground import Ground, Method
 from dalenius.synth.syndiffix.salt import resolve_salt
 
@@ -46,7 +47,8 @@ def plan_tables(
     also
         Further sets, for example the variables of a model.
     targets
-        Columns to be predicted from all others: each asks for the whole table.
+        Columns to be predicted from all others: each asks for the whole table (`TableSet.build` makes one that is
+        better at it).
     whole
         Also the table of all columns.
 
@@ -72,6 +74,11 @@ class TableSet:
     Row i of one table has nothing to do with row i of another. All tables come from one salt: with several, noise
     could be averaged away, so sets of different salts refuse to be joined.
 
+    Attributes
+    ----------
+    aimed
+        Tables of all columns that were made to predict a target, by target.
+
     Examples
     --------
     >>> table = Table.from_frame({"a": ["x", "y"] * 60, "b": [i % 12 for i in range(120)], "c": ["u"] * 120})
@@ -85,20 +92,27 @@ class TableSet:
     tables: Mapping[Key, Table]
     fingerprint: str = ""
     asked: list[Key] = field(default_factory=list)
+    aimed: Mapping[str, Table] = field(default_factory=dict)
 
     @classmethod
     def build(
-        cls, table: Table, plan: Iterable[Sequence[str]], *, salt: str | bytes | None = None, seed: Seed = None,
-        method: Method | None = None,
+        cls, table: Table, plan: Iterable[Sequence[str]], *, targets: Iterable[str] = (),
+        salt: str | bytes | None = None, seed: Seed = None, method: Method | None = None,
     ) -> TableSet:  # fmt: skip
-        """Make all tables of a plan from one forest."""
+        """Make all tables of a plan from one forest, and a table of all columns for each column to be predicted."""
         ground = Ground.of(table, resolve_salt(salt), method or Method())
         made, mark = {}, ""
         for key in dict.fromkeys(key_of(names) for names in plan):
             model = ground.model(key)
             mark = model.fingerprint
             made[key] = model.sample(seed=sequence(seed, *key))
-        return cls(made, mark)
+        aimed = {}
+        for target in dict.fromkeys(targets):
+            features = rank_features(table.select(ground.names), target)
+            model = ground.model(None, target=target, features=features)
+            aimed[target] = model.sample(seed=sequence(seed, "target", target))
+            mark = model.fingerprint
+        return cls(made, mark, aimed=aimed)
 
     @classmethod
     def of(cls, tables: Table | Iterable[Table]) -> TableSet:
@@ -122,13 +136,23 @@ class TableSet:
             raise DataError(f"no table holds {', '.join(map(repr, sorted(wanted)))} together; plan one")
         return min(fitting, key=lambda key: (len(key), key))
 
-    def get(self, names: Iterable[str], strict: bool = False) -> Table:
+    def get(
+        self, names: Iterable[str] | None = None, strict: bool = False, *, target: str | None = None
+    ) -> Table:
         """The columns asked for, out of the narrowest table that holds them; every question is noted in ``asked``.
 
-        With ``strict`` only a table of exactly these columns will do.
+        With ``strict`` only a table of exactly these columns will do; with a ``target`` the table that was made to
+        predict it, whole unless columns are named.
         """
-        key = key_of(names)
+        if target is not None and target not in self.aimed:
+            raise DataError(f"no table was made to predict {target!r}; name it among the targets of build")
+        if names is None and target is None:
+            raise OptionError("say which columns, or a target")
+        key = key_of(self.aimed[str(target)].names if names is None else names)
         self.asked.append(key)
+        if target is not None:
+            whole = self.aimed[target]
+            return whole.select([name for name in whole.names if name in key])
         if strict and key not in self.tables:
             raise DataError(f"there is no table of exactly {', '.join(map(repr, key))}; plan one")
         table = self.tables[self.narrowest(key)]
@@ -146,7 +170,9 @@ class TableSet:
             raise OptionError(
                 "the sets come from different salts: together they would let noise be averaged away"
             )
-        return TableSet({**self.tables, **other.tables}, self.fingerprint)
+        return TableSet(
+            {**self.tables, **other.tables}, self.fingerprint, aimed={**self.aimed, **other.aimed}
+        )
 
     def discrepancy(self, name: str) -> float:
         """Largest difference of a value's share in one column between any two tables that hold it."""
