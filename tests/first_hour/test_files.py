@@ -232,3 +232,28 @@ def test_wrong_signs_are_refused_in_one_line(newcomer: Newcomer, tmp_path: Path)
     path = newcomer.put("a.csv", "a,b\n1,2\n")
     assert "decimal mark is a point or a comma" in newcomer.types("schema", path, "--decimal", "x", code=2)
     assert "must differ" in newcomer.types("schema", path, "--decimal", ",", "--separator", ",", code=2)
+
+
+def test_a_word_that_makes_categories_of_numbers_is_told_with_its_remedy(newcomer: Newcomer) -> None:
+    """Incomes of the American Community Survey are numbers, and N for children: 2,748 categories, nothing said."""
+    rng = np.random.default_rng(3)
+    income = [*map(str, rng.integers(1000, 1400, 400)), *["N"] * 60]
+    grade = [*rng.choice(["1", "2", "N"], 440), *["3"] * 20]
+    pl.DataFrame({"income": income, "grade": grade, "sex": ["f", "m"] * 230}).write_csv(
+        path := newcomer.folder / "acs.csv"
+    )
+    seen = " ".join(newcomer.types("synth", path, "-o", newcomer.folder / "out.csv").split())
+    told = "column 'income': numbers but for 'N', taken for categories; if it means no answer, give --na N"
+    assert told in seen
+    assert seen.count("give --na") == 1, "few numbers are a scale with a word, and a word alone is no number"
+    assert "only 'N' is no number" in " ".join(newcomer.types("schema", path).split())
+    again = newcomer.types("synth", path, "--na", "N", "-o", newcomer.folder / "out.csv")
+    assert "give --na" not in again
+    made = read(newcomer.folder / "out.csv").schema["income"]
+    assert str(made.kind) == "integer"
+    assert made.levels is None
+
+
+def test_a_word_of_few_is_not_told(newcomer: Newcomer) -> None:
+    path = newcomer.put("few.csv", "income\n" + "\n".join([*map(str, range(500)), *["Olav"] * 3]) + "\n")
+    assert "Olav" not in newcomer.types("schema", path, "-o", newcomer.folder / "s.yaml")

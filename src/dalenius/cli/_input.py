@@ -10,10 +10,11 @@ from typing import Any
 
 from dalenius.cli._console import Terminal
 from dalenius.cli._options import Reading
-from dalenius.core.errors import SchemaError, counted
+from dalenius.core.errors import SchemaError, counted, names
 from dalenius.data import read
 from dalenius.data.files import Address, Dialect, can_write, is_address, open_file
 from dalenius.data.files.forecast import refuse_too_large
+from dalenius.data.infer import word_among_numbers
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 
@@ -61,7 +62,23 @@ def load(
     if told:
         parts = [*told, ", ".join([*size, counted(len(opened.table.names), "column")])]
         terminal.note(f"{path.name}: {'; '.join(parts)}")
+    if wanted is None and not blind and strict:
+        _tell_words(opened.table, terminal)
     return Loaded(path, opened.table, opened.writing)
+
+
+def _tell_words(table: Table, terminal: Terminal) -> None:
+    """Numbers that one word made categories of: nobody looks for that, and the file made of them is a bad one."""
+    held: dict[str, list[str]] = {}
+    for name in table.names:
+        vector = table[name]
+        if not vector.is_number and (word := word_among_numbers(vector.levels, vector.values)) is not None:
+            held.setdefault(word, []).append(name)
+    for word, columns in held.items():
+        which = f"column{'s' if len(columns) > 1 else ''} {names(columns)}"
+        terminal.note(
+            f"{which}: numbers but for {word!r}, taken for categories; if it means no answer, give --na {word}"
+        )
 
 
 def load_like(path: Path, original: Table, terminal: Terminal, reading: Reading | None = None) -> Loaded:

@@ -172,7 +172,7 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
         return _Guess(
             Kind.TEXT, f"{about}; every value differs: an identifier", {"roles": (Role.IDENTIFIER,)}
         )
-    about += _missing_words(texts)
+    about += _missing_words(texts) or _other_word(word_among_numbers(levels, raw.values))
     if rows >= ENOUGH_ROWS and distinct > MOSTLY_OWN * rows and _code_like(texts):
         told = (
             f"{about}; {distinct:,} codes in {rows:,} rows, some repeated: whose rows they are, please check"
@@ -216,6 +216,30 @@ def _missing_words(texts: Sequence[str]) -> str:
     rest = "; all others are numbers" if numbers else ""
     shown = ", ".join(repr(text.strip()) for text in words[:3])
     return f" in which {shown} looks like a code for missing: if it is, list it under missing{rest}"
+
+
+def word_among_numbers(levels: Sequence[Level], codes: AnyArray) -> str | None:
+    """The one short word, held by many rows, of a column whose other texts are all numbers.
+
+    Examples
+    --------
+    >>> texts = [*map(str, range(1000, 1040)), "N"]
+    >>> word_among_numbers(texts, np.array([*range(40), *[40] * 30]))
+    'N'
+    """
+    some = [value for value in levels[:PEEK] if isinstance(value, str) and _NUMBER.fullmatch(value)]
+    if len(some) < min(len(levels), PEEK) - 1 or len(some) < FEW_CODES:
+        return None
+    words = [i for i, value in enumerate(levels) if not (isinstance(value, str) and _NUMBER.fullmatch(value))]
+    if len(words) != 1 or not isinstance(word := levels[words[0]], str) or not 0 < len(word.strip()) <= 8:
+        return None
+    return word if np.count_nonzero(codes == words[0]) >= ENOUGH_ROWS else None
+
+
+def _other_word(word: str | None) -> str:
+    if word is None:
+        return ""
+    return f" in which only {word!r} is no number: if it means no answer, read the file with --na {word}"
 
 
 def _date_format(levels: Sequence[Level]) -> tuple[str, str] | None:
