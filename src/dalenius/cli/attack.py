@@ -105,7 +105,7 @@ def _treated(kind: str, base: int) -> dict[str, Any]:
     known: dict[str, dict[str, Any]] = {
         "exact": {},
         "rounded": {"kind": "rounded", "base": base},
-        "cellkey": {"kind": "rounded", "base": base + 1},
+        "cellkey": {"kind": "cellkey", "base": base},
         "noisy": {"kind": "noisy", "scale": 1.0},
     }
     if kind not in known:

@@ -76,7 +76,7 @@ def _cell_keys(s: _Setting) -> _Out:
     key = generator(s.seed, "cell keys").bytes(32)
     uniform = keyed_uniforms(cell_names(s.model), key, "cell keys")
     moved = s.model.frequency + PTable.make(s.base, s.base / 2).deviation(s.model.frequency, uniform)
-    return _Out(np.asarray(moved, np.float64), "rounded", s.base + 1)  # a key moves a count by up to its base
+    return _Out(np.asarray(moved, np.float64), "cellkey", s.base)
 
 
 def _swapped(s: _Setting) -> _Out:

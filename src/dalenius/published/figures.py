@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.errors import FileError, TableError, counted
+from dalenius.core.errors import FileError, TableError, counted, names
 from dalenius.data.files import read as read_file
 from dalenius.data.table import Table
 from dalenius.published.entry import Entry, entries_from_yaml
 from dalenius.published.margin import Margin
 from dalenius.published.reading import Domains, filled, margins_of, settled, widened, without_figures
+
+NOT_ATTACKED = "Only counts are attacked; beside them these figures may give values away, by subtraction too:"
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,11 @@ class Published:
         """From a file that lists tables and other figures; see docs/reconstruction.md."""
         entries, domains, statistics = entries_from_yaml(Path(path))
         made = cls.from_entries([without_figures(entry) for entry in entries], domains)
-        return replace(made, statistics=tuple(Statistic(**facts) for facts in statistics))
+        told = (
+            (f"{NOT_ATTACKED} {names([str(facts['name']) for facts in statistics])}.",) if statistics else ()
+        )
+        known = tuple(Statistic(**facts) for facts in statistics)
+        return replace(made, statistics=known, doubts=(*made.doubts, *told))
 
     @classmethod
     def from_files(cls, paths: Iterable[str | Path], **facts: Any) -> Published:

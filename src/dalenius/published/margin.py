@@ -11,7 +11,7 @@ import numpy as np
 from dalenius.core.errors import OptionError
 from dalenius.published.arrays import Bools, Floats, Ints
 
-Kind = Literal["exact", "rounded", "noisy"]
+Kind = Literal["exact", "rounded", "cellkey", "noisy"]
 NO_LIMIT = 2**40
 """Stands for "nothing is known above": larger than any population, small enough to be added up."""
 
@@ -107,11 +107,16 @@ class Margin:
         return ", ".join(f"{column} = {names[int(code)]}" for column, names, code in said)
 
 
+def reach_of(kind: Kind, base: int) -> int:
+    """How far a count may lie from what was printed."""
+    return {"rounded": base - 1, "cellkey": base}.get(kind, 0)
+
+
 def known_range(value: Floats, kind: Kind, base: int, scale: float) -> tuple[Ints, Ints]:
     """Between which whole numbers the true counts lie, given what was printed and how it was treated.
 
-    A count rounded to a base, or moved by a cell key, lies less than the base away from what was printed; a count with
-    noise may be anything.
+    A count rounded to a base lies less than the base away from what was printed, one moved by a cell key up to its
+    base; a count with noise may be anything.
 
     Examples
     --------
@@ -123,7 +128,7 @@ def known_range(value: Floats, kind: Kind, base: int, scale: float) -> tuple[Int
         raise OptionError("the base of rounding must be a whole number of at least 1")
     open_ended = np.isnan(value) | (kind == "noisy")
     printed = np.nan_to_num(value)
-    reach = base - 1 if kind == "rounded" else 0
+    reach = reach_of(kind, base)
     low = np.where(open_ended, 0, np.maximum(np.rint(printed) - reach, 0)).astype(np.int64)
     high = np.where(open_ended, NO_LIMIT, np.rint(printed) + reach).astype(np.int64)
     return low, high

@@ -15,8 +15,11 @@ from dalenius.data.rules import Rule
 from dalenius.data.table import Table
 from dalenius.published.arrays import Bools, Floats, Ints
 from dalenius.published.entry import Entry
-from dalenius.published.margin import NO_LIMIT, Margin, known_range
+from dalenius.published.margin import NO_LIMIT, Margin, known_range, reach_of
 from dalenius.published.totals import totals_of
+
+UNLIKELY = 1e-3
+"""A chance below which counts that all are multiples of a number are told."""
 
 Domains = Mapping[str, tuple[str, ...]]
 MARKS = ("x", "×", ":", ":c", "c", "*", ".", "..", "-", "suppressed", "")
@@ -51,7 +54,9 @@ def settled(entry: Entry, remarks: list[str], doubts: list[str]) -> Entry:
         f"in a list what people are counted by (by: [{', '.join(by)}], or with {name})."
         for name in entry.unsure
     ]
-    doubts += _given_away(entry, by) if entry.value in entry.table else []
+    if entry.value in entry.table:
+        doubts += [*_given_away(entry, by), *_not_rounded(entry)]
+        remarks += _perhaps_rounded(entry)
     if entry.total is not None or entry.value not in entry.table:
         return entry
     labels = {name: texts(entry.table, name) for name in by}
@@ -116,6 +121,32 @@ def _given_away(entry: Entry, by: Sequence[str]) -> list[str]:
                 "withhold them too."
             )
     return said
+
+
+def _not_rounded(entry: Entry) -> list[str]:
+    """Counts that are said to be rounded and cannot be: whoever takes them for rounded proves too little."""
+    printed = counts_of(entry)[0]
+    if entry.kind != "rounded" or not (printed[np.isfinite(printed)] % max(entry.base, 1)).any():
+        return []
+    return [
+        f"Counts of {entry.name!r} are said to be rounded to {entry.base}, and some are no multiples of it: say how "
+        "they were treated (kind: exact, or cellkey with the largest change as its base)."
+    ]
+
+
+def _perhaps_rounded(entry: Entry) -> list[str]:
+    """Counts that nobody calls rounded but that all are multiples of 3 or more, which chance hardly does."""
+    printed = counts_of(entry)[0]
+    some = printed[(printed > 0) & (printed < NO_LIMIT)]
+    if entry.kind != "exact" or (some != np.rint(some)).any():
+        return []
+    step = int(np.gcd.reduce(some.astype(np.int64), initial=0))
+    if step < 3 or len(some) * np.log(step) < -np.log(UNLIKELY):
+        return []
+    return [
+        f"All counts of {entry.name!r} are multiples of {step}: if they were rounded, say so (kind: rounded, base: "
+        f"{step}); what is proved here holds for exact counts."
+    ]
 
 
 def filled(entries: Sequence[Entry], doubts: list[str]) -> list[Entry]:
@@ -205,7 +236,7 @@ def tops_of(entry: Entry) -> Ints:
     for row, text in enumerate(texts(entry.table, entry.value)):
         said = BELOW.fullmatch(text.strip().lower())
         if said:
-            top[row] = max(int(said[2]) - (said[1] not in ("<=", "≤")), 0) + (entry.base - 1)
+            top[row] = max(int(said[2]) - (said[1] not in ("<=", "≤")), 0) + reach_of(entry.kind, entry.base)
     return top
 
 

@@ -194,6 +194,40 @@ def test_treated_counts_are_said_and_never_taken_for_exact(tmp_path):
     assert "several columns of counts" in run("attack", tmp_path / "two.csv").output
 
 
+@pytest.mark.parametrize(
+    ("kind", "base", "trusted"), [("rounded", 3, False), ("rounded", 1, True), ("cellkey", 3, True)]
+)
+def test_exact_counts_are_not_waved_through_as_rounded(tmp_path, kind, base, trusted):
+    """As rounded ones they would prove nothing."""
+    (tmp_path / "t.csv").write_text("sex,n\nf,:c\nm,40\nTotal,41\n")
+    told = run(
+        "attack", tmp_path / "t.csv", "--kind", kind, "--base", base, "--must", "small-groups <= 1", "--json"
+    )
+    assert json.loads(told.stdout)["figures"]["small-groups"]["trusted"] == trusted
+    assert told.exit_code == (0 if trusted else 1), told.output
+    assert ("no multiples of it" in told.output) != trusted
+
+
+def test_counts_that_look_rounded_are_told(tmp_path):
+    (tmp_path / "t.csv").write_text("age,n\n" + "".join(f"{i},{5 * i}\n" for i in range(1, 8)))
+    assert "multiples of 5: if they were rounded" in " ".join(
+        run("attack", tmp_path / "t.csv").output.split()
+    )
+    (tmp_path / "t.csv").write_text("age,n\n" + "".join(f"{i},{5 * i}\n" for i in range(1, 8)) + "8,41\n")
+    assert "multiples" not in run("attack", tmp_path / "t.csv").output
+
+
+def test_means_beside_the_counts_are_not_passed_over(tmp_path):
+    """The mean of all and that of all but one would give away the last one's."""
+    (tmp_path / "s.csv").write_text("sex,n\nf,14\nm,21\n")
+    (tmp_path / "list.yaml").write_text(
+        "tables:\n  s: {file: s.csv}\nfigures:\n  pay: {kind: mean, about: income, values: {all: 100, f: 90}}\n"
+    )
+    told = run("attack", tmp_path / "list.yaml", "--must", "small-groups <= 0")
+    assert told.exit_code == 1
+    assert "these figures may give values away" in " ".join(told.output.split())
+
+
 def test_tables_of_one_name_are_told_apart(tmp_path):
     for folder, rest in (("old", "f,52\nm,48"), ("new", "f,0-79,49\nm,0-79,30\nm,80+,18")):
         (tmp_path / folder).mkdir()

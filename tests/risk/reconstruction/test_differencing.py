@@ -213,7 +213,7 @@ def test_ranges_bound_small_groups_without_giving_them(threshold, small):
     """95 rounded to 3 is 93 to 97 of 100: 3 to 7 others, fewer than 8 for certain, not fewer than 7."""
     domains = {"age": ["0-79", "80+"]}
     all_ages = Entry("all", Table.from_frame({"age": ["Total"], "n": [100]}))
-    young = Entry("young", Table.from_frame({"age": ["0-79"], "n": [95]}), kind="rounded", base=3)
+    young = Entry("young", Table.from_frame({"age": ["0-79"], "n": [95]}), kind="cellkey", base=2)
     found = differencing(Published.from_entries([all_ages, young], domains), threshold=threshold)
     assert not found.follows
     assert [(s.low, s.high) for s in found.bounded if "80+" in s.group] == [(3, 7)] * small
@@ -222,7 +222,7 @@ def test_ranges_bound_small_groups_without_giving_them(threshold, small):
 def test_groups_that_were_not_looked_at_leave_a_doubt(monkeypatch):
     """The search for bounds was cut off: no small group was found, and no limit is met by that."""
     all_ages = Entry("all", Table.from_frame({"age": ["Total"], "n": [100]}))
-    young = Entry("young", Table.from_frame({"age": ["0-79"], "n": [95]}), kind="rounded", base=3)
+    young = Entry("young", Table.from_frame({"age": ["0-79"], "n": [95]}), kind="cellkey", base=2)
     out = Published.from_entries([all_ages, young], {"age": ["0-79", "80+"]})
     assert attack(out).results["small-groups"].trusted
     monkeypatch.setattr(known, "MOST_BOUNDED", 0)
