@@ -1243,8 +1243,8 @@ FAULTS = [
     ),
     Fault(
         "outputs/looking.py",
-        "if min(names.values()) >= looked.policy.threshold:",
-        "if True:",
+        "if min(names.values()) >= looked.policy.threshold and",
+        "if True and",
         "tests/outputs/test_telling.py -k remedy",
     ),
     Fault(
@@ -1812,9 +1812,9 @@ FAULTS = [
     ),
     Fault(
         "outputs/disguise.py",
-        "(steps >= 0).all() or (steps <= 0).all()",
-        "(steps >= 0).all()",
-        "tests/outputs/test_dress.py -k powers",
+        "forms += _along(own, past) or _along(past, own)",
+        "forms += _along(own, past)",
+        "tests/outputs/test_disguises.py -k many_powers",
     ),
     Fault(
         "outputs/disguise.py",
@@ -1866,8 +1866,8 @@ FAULTS = [
     ),
     Fault(
         "outputs/made.py",
-        "known = own[own >= 0]",
-        "known = own",
+        "same = np.append((there == asked) & (asked > 0), False)",
+        "same = np.append((there == asked) & (asked > 0), True)",
         "tests/outputs/test_dress.py -k some_of_the_people",
     ),
     Fault(

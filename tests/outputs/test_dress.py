@@ -89,11 +89,11 @@ def test_a_column_that_is_another_but_for_one_person_comes_with_the_data(tmp_pat
 
 
 def test_two_columns_that_are_a_third_but_for_one_person(frame):
-    """Three times the one less twice the other is six times the age of somebody whose pay is missing."""
+    """e times the one less π times the other is a multiple of the age of somebody whose pay is missing."""
     desk, data = Desk(unit="person"), pd.DataFrame(frame).astype({"person": int})
     data.loc[WHO, "pay"] = np.nan
     given = desk.pandas.DataFrame(data)
-    given["y"], given["z"] = 2 * given.pay.fillna(given.age), 3 * given.pay.fillna(0)
+    given["y"], given["z"] = np.pi * given.pay.fillna(given.age), np.e * given.pay.fillna(0)
     given.y.mean()
     given.z.mean()
     assert [out.status for out in desk.outputs] == ["pass", "fail"]

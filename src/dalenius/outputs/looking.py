@@ -69,10 +69,12 @@ def without_values(looked: Comparison, earlier: Sequence[Earlier]) -> str:
     """That people without a value make the difference, and what to do; nothing where they do not."""
     told = [*looked.lines, *looked.doubts]
     names: dict[str, int] = {}
+    columns = {looked.out.query.variable}
     own = _inside(looked.part)
     for each in earlier:
         if not each.digest or not any(each.told in line for line in told):
             continue
+        columns.add(each.variable)
         before, others = Told.read(each.more), _inside(looked.memory.read(each.digest))
         for here, gone in ((looked.told.missing, others & ~own), (before.missing, own & ~others)):
             for name, who in here.items():
@@ -82,7 +84,8 @@ def without_values(looked: Comparison, earlier: Sequence[Earlier]) -> str:
     if not names:
         return ""
     remedy = "leave them out of all outputs (complete cases before the first table; remove takes earlier ones back)"
-    if min(names.values()) >= looked.policy.threshold:  # else missing would be too small a category
+    # A category of missing values must be large enough, and a column whose mean is shown has none.
+    if min(names.values()) >= looked.policy.threshold and not columns & {*names}:
         remedy += ", or show missing as a category everywhere (dropna=False)"
     return f"; the difference is made by people without a value of {listed(list(names))}: {remedy}"
 

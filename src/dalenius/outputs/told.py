@@ -28,8 +28,8 @@ MOST_MISSING = 500
 """People without a value who are kept: it is the few who matter."""
 SAMPLE = 64
 """Values that are kept to know them again: those with the smallest hashes."""
-STRETCH, FINE, DIFFERENT = 4, 2.0**20, 0.9
-"""Neighbours a stretch is long, how finely two are compared, and the share of them that must be different."""
+STRETCH, FINE, DIFFERENT = 40, 2.0**20, 0.5
+"""Stretches there are, how finely two are compared, and the share of them that must be different."""
 SAME_VALUES = 0.5
 """Share of such values in common from which two columns are of the same people."""
 
@@ -171,13 +171,14 @@ def _spacing(values: Floats, key: bytes) -> tuple[int, ...]:
     equal ones, those of other people are others.
     """
     there = np.sort(values[~np.isnan(values)])
-    ends = there[STRETCH:] - there[:-STRETCH]
-    one, two = ends[:-STRETCH], ends[STRETCH:]
+    length = 1 << (max(len(there) // STRETCH, 1).bit_length() - 1)  # mostly as long with one person more or less
+    ends = there[length:] - there[:-length]
+    one, two = ends[:-length], ends[length:]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(np.log2(two / one))  # turned round they are spaced alike too
     ratio = ratio[np.isfinite(ratio)]
     hashes = np.unique(siphash(np.rint(ratio * FINE) + 0.0, part_of(key, "spacing known again")))
-    if len(hashes) < max(SAMPLE, DIFFERENT * len(there)):
+    if len(hashes) < max(SAMPLE, DIFFERENT * len(ratio)):
         return ()
     return tuple(int(x) for x in hashes[:SAMPLE])
 
