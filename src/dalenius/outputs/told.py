@@ -171,7 +171,9 @@ def _spacing(values: Floats, key: bytes) -> tuple[int, ...]:
     equal ones, those of other people are others.
     """
     there = np.sort(values[~np.isnan(values)])
-    length = 1 << (max(len(there) // STRETCH, 1).bit_length() - 1)  # mostly as long with one person more or less
+    length = 1 << (
+        max(len(there) // STRETCH, 1).bit_length() - 1
+    )  # mostly as long with one person more or less
     ends = there[length:] - there[:-length]
     one, two = ends[:-length], ends[length:]
     with np.errstate(divide="ignore", invalid="ignore"):
