@@ -30,6 +30,9 @@ from dalenius.risk.sampling import SEED
 RARER = 50.0
 """How many times as rare the shared values must be as those anybody else in the data shares."""
 
+MANY_ROWS, FEWEST_LOOKED_AT = 100_000, 1000
+"""Rows up to which all people asked for are searched, and people who are in any case."""
+
 
 @measure(
     name="part-copies",
@@ -55,7 +58,7 @@ def part_copies(
     rarer
         How many times as rare the shared values must be.
     most
-        People looked at inside the data, and outside it.
+        People looked at inside the data, and outside it; of files beyond 100,000 rows fewer, but 1,000.
 
     Examples
     --------
@@ -69,7 +72,7 @@ def part_copies(
     compared_columns(pair)
     if pair.units.count < 2:
         raise DataError("copies in part are told by what other people share; the original holds one only")
-    coded = Coded.of(pair)
+    coded, most = Coded.of(pair), _looked_at(most, max(pair.original.rows, pair.protected.rows))
     units, rows = pair.units, pair.units.rows_of_some(most, seed, "in part")
     met = _copied(coded, 0, rows, units.owners_of_rows[rows], rarer)
     outside = None
@@ -93,6 +96,17 @@ def part_copies(
         trusted="outside" in told,
         records=pl.DataFrame({"row": rows, "in_part": met >= 0}) if records else None,
     )
+
+
+def _looked_at(most: int, rows: int) -> int:
+    """How many people are searched for: each costs as much as there are rows.
+
+    Examples
+    --------
+    >>> [_looked_at(5000, rows) for rows in (4000, 200_000, 1_000_000)], _looked_at(200, 1_000_000)
+    ([5000, 2500, 1000], 200)
+    """
+    return min(most, max(FEWEST_LOOKED_AT, most * MANY_ROWS // max(rows, 1)))
 
 
 def _copied(coded: Coded, file: int, rows: IntArray, own: IntArray, rarer: float) -> AnyArray:
