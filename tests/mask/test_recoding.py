@@ -13,6 +13,7 @@ from dalenius.data.recipe import Recipe
 from dalenius.data.steps import CoarsenDate, Recode, Round, TopCode
 from dalenius.data.table import Table
 from dalenius.synth import METHODS
+from dalenius.synth.sdc import protect
 
 PEOPLE = Table.from_frame({"age": [31, 38, 64, None], "job": ["judge", "clerk", "judge", "nurse"]})
 
@@ -94,3 +95,17 @@ def test_lenses_follow_each_other() -> None:
     seen = masked.lens.see_own(PEOPLE).to_frame()
     assert seen == masked.table.to_frame()
     assert Recipe.from_dict(recipe.to_dict()) == recipe
+
+
+@pytest.mark.parametrize("high", ["1990-01-01", dt.date(1990, 1, 1)])
+def test_dates_are_top_coded_by_dates(high):
+    """As numbers are, in a step and after synthesis; a limit of the other kind is told."""
+    table = Table.from_frame(
+        {"born": [dt.date(1920, 1, 1), None, dt.date(2000, 5, 5)], "pay": [1.5, 2.5, 3.5]}
+    )
+    made = protect(table, top={"born": high}, bottom={"born": "1930-06-01"}).table.to_frame("dict")["born"]
+    assert made == [dt.date(1930, 6, 1), None, dt.date(1990, 1, 1)]
+    step = TopCode("born", high=str(high)).apply(table).table.to_frame("dict")["born"]
+    assert step == [dt.date(1920, 1, 1), None, dt.date(1990, 1, 1)]
+    assert TopCode("born", high=90).faults(table) == ["limit of column 'born': write a date as 2001-12-31"]
+    assert "use a number" in TopCode("pay", high="1990-01-01").faults(table)[0]

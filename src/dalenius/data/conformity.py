@@ -59,13 +59,20 @@ def _unlisted_codes(vector: Vector, wanted: Column) -> list[str]:
 def _out_of_bounds(vector: Vector, wanted: Column) -> list[str]:
     if wanted.bounds is None:
         return []
-    low, high = (_number(bound, wanted) for bound in wanted.bounds)
+    low, high = (float_bound(bound, wanted) for bound in wanted.bounds)
     below, above = int(np.count_nonzero(vector.values < low)), int(np.count_nonzero(vector.values > high))
     faults = [f"{counted(below, 'row')} below the lower bound"] if below else []
     return faults + ([f"{counted(above, 'row')} above the upper bound"] if above else [])
 
 
-def _number(bound: float | str, column: Column) -> float:
+def float_bound(bound: float | str, column: Column) -> float:
+    """A bound as the column counts: dates in microseconds since 1970 (nanoseconds where it holds them).
+
+    Examples
+    --------
+    >>> float_bound("1970-01-02", Column("day", Kind.DATETIME))
+    86400000000
+    """
     if column.kind is Kind.DATETIME and isinstance(bound, str):
         scale = 1000 if column.decimals == 9 else 1
         return scale * ((dt.datetime.fromisoformat(bound) - EPOCH) // MICROSECOND)

@@ -18,7 +18,7 @@ from dalenius.core.option import one_of
 from dalenius.core.random import Seed, sequence
 from dalenius.counts.pair import Pair
 from dalenius.data.schema import Level
-from dalenius.data.steps.recoding import coded, labelled, recoded
+from dalenius.data.steps.recoding import Bound, coded, labelled, recoded
 from dalenius.data.steps.step import differs
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray, Vector
@@ -50,7 +50,7 @@ class Protected:
 
 def protect(
     synthetic: Any, original: Any = None, *, uniques: bool = False, keys: Sequence[str] | None = None,
-    bottom: Mapping[str, float] | None = None, top: Mapping[str, float] | None = None,
+    bottom: Mapping[str, Bound] | None = None, top: Mapping[str, Bound] | None = None,
     smooth: Mapping[str, Smoothing] | Sequence[str] = (), recode: Mapping[str, Mapping[Level, Level]] | None = None,
     label: str | None = None, seed: Seed = None,
 ) -> Protected:  # fmt: skip
@@ -63,7 +63,8 @@ def protect(
     uniques, keys
         Whether to remove rows that are unique in both files, on all columns or on some (an intruder's keys).
     bottom, top
-        Smallest and largest value allowed in a column of numbers; values beyond become that value.
+        Smallest and largest value allowed in a column of numbers or dates (text such as 2001-12-31 too); values
+        beyond become that value.
     smooth
         Columns of numbers to smooth ("density" unless said), so that no unique original value is left.
     recode

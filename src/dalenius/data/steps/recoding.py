@@ -6,6 +6,7 @@ that can be done to any file of the same columns, so that an intruder's knowledg
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -18,11 +19,15 @@ from dalenius.core.errors import DataError, OptionError
 from dalenius.core.option import Option, real_number
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
+from dalenius.data.conformity import float_bound
 from dalenius.data.encode import level_key
 from dalenius.data.schema import Column, Kind, Level
 from dalenius.data.steps.step import ColumnStep, Masked, step
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, Vector, compact
+
+Bound = float | str | dt.date
+"""A limit: a number, or a date (ISO text too)."""
 
 LABEL = "SYNTHETIC DATA"
 Way = Literal["nearest", "down", "up"]
@@ -257,16 +262,27 @@ class TopCode(Recoding):
         reference="Hundepool et al. 2012",
         example_options={"column": "age", "high": 80},
     )
-    low: Annotated[float | None, Option(title="Bottom", meaning="smallest value left", secret=True)] = field(
-        default=None, repr=False
-    )
+    low: Annotated[
+        float | str | None,
+        Option(title="Bottom", meaning="smallest value left, or earliest date (2001-12-31)", secret=True),
+    ] = field(default=None, repr=False)
     high: Annotated[
-        float | None, Option(title="Top", meaning="largest value left", secret=True, knob=True)
+        float | str | None,
+        Option(
+            title="Top", meaning="largest value left, or latest date (2001-12-31)", secret=True, knob=True
+        ),
     ] = field(default=None, repr=False)
 
     def faults(self, table: Table) -> list[str]:
-        """It needs numbers."""
-        return super().faults(table) or self._needs_numbers(table)
+        """It needs numbers or dates, and limits of the same kind."""
+        wrong = super().faults(table)
+        if wrong or self.column not in table:
+            return wrong
+        vector = table[self.column]
+        if vector.column.kind is not Kind.DATETIME:
+            wrong = self._needs_numbers(table)
+        limits = [] if wrong else [limit_fault(vector, limit) for limit in (self.low, self.high)]
+        return wrong + [fault for fault in limits if fault]
 
     def map(self, vector: Vector) -> Vector:
         """Clip what is an ordinary value."""
@@ -403,17 +419,22 @@ def interval(low: float, high: float, whole: bool) -> str:
     return f"{first}-{last}" if first >= 0 else f"{first} to {last}"
 
 
-def coded(vector: Vector, low: float | None, high: float | None) -> Vector:
-    """Bottom- and top-coded numbers; special codes and gaps stay.
+def coded(vector: Vector, low: Bound | None, high: Bound | None) -> Vector:
+    """Bottom- and top-coded numbers or dates; special codes and gaps stay.
 
     Examples
     --------
     >>> coded(Table.from_frame({"age": [3, 40, 99]})["age"], 16, 90).data.tolist()
     [16, 40, 90]
+    >>> import datetime as dt
+    >>> born = Table.from_frame({"born": [dt.date(1914, 8, 1), dt.date(1990, 5, 3)]})["born"]
+    >>> moved = coded(born, "1930-01-01", None)
+    >>> moved.data[1] == born.data[1], moved.data[0] > born.data[0]
+    (np.True_, np.True_)
     """
     if not vector.is_number:
         raise DataError(
-            f"column {vector.column.name!r} is {vector.column.kind}; only numbers can be top-coded"
+            f"column {vector.column.name!r} is {vector.column.kind}; only numbers and dates can be top-coded"
         )
     low, high = _limit(vector, low, math.ceil), _limit(vector, high, math.floor)
     if low is not None and high is not None and low > high:
@@ -422,12 +443,35 @@ def coded(vector: Vector, low: float | None, high: float | None) -> Vector:
     return replace(vector, data=np.where(vector.present, capped, vector.data))
 
 
-def _limit(vector: Vector, limit: float | None, inwards: Callable[[float], int]) -> float | None:
-    """A bound as the column can hold it: for whole numbers the next whole one inside."""
+def _limit(vector: Vector, limit: Bound | None, inwards: Callable[[float], int]) -> float | None:
+    """A bound as the column can hold it: for whole numbers the next whole one inside, for dates their count."""
     if limit is None:
         return None
-    real_number(f"limit of column {vector.column.name!r}", limit)
-    return limit if vector.data.dtype.kind == "f" else inwards(limit)
+    fault = limit_fault(vector, limit)
+    if fault:
+        raise OptionError(fault)
+    if vector.column.kind is Kind.DATETIME:
+        return float_bound(str(limit), vector.column)
+    number = float(limit)  # type: ignore[arg-type]
+    return number if vector.data.dtype.kind == "f" else inwards(number)
+
+
+def limit_fault(vector: Vector, limit: Bound | None) -> str:
+    """What is wrong with a limit of a column: numbers have numbers, dates have dates; nothing if it is fine."""
+    what = f"limit of column {vector.column.name!r}"
+    if vector.column.kind is Kind.DATETIME and limit is not None:
+        try:
+            float_bound(str(limit), vector.column)
+        except (ValueError, TypeError, OverflowError):
+            return f"{what}: write a date as 2001-12-31"
+        return ""
+    if limit is None:
+        return ""
+    try:
+        real_number(what, limit)
+    except OptionError as error:
+        return str(error)
+    return ""
 
 
 def recoded(vector: Vector, pairs: Mapping[Level, Level]) -> Vector:
