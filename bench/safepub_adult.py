@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import polars as pl
+from scipy.stats import mannwhitneyu
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
@@ -81,16 +82,17 @@ def crossed(frame: pl.DataFrame, target: str) -> float:
 
 
 def told(target: str, e: float, beta: float | str, got: list[float]) -> str:
-    """Mean, deviation and standard error of some runs, and how far another implementation's mean is away."""
+    """Mean, deviation and standard error of some runs, and whether another's look alike.
+
+    By ranks: single runs pile up at two ends (nothing kept, half kept), and the deviation of three of them says little.
+    """
     mean, sd = float(np.mean(got)), float(np.std(got, ddof=1)) if len(got) > 1 else float("nan")
     text = f"{mean:.1f} % (SD {sd:.1f}, standard error {sd / np.sqrt(len(got)):.1f})"
     theirs = OTHER[target, e, beta]
     if not theirs:
         return text
-    noise = np.sqrt(sd**2 / len(got) + np.var(theirs, ddof=1) / len(theirs))
-    return (
-        f"{text}; the other's {np.mean(theirs):.1f}, {(mean - np.mean(theirs)) / noise:+.1f} deviations away"
-    )
+    chance = mannwhitneyu(got, theirs, method="exact").pvalue
+    return f"{text}; the other's {np.mean(theirs):.1f}, as far off by chance in {100 * chance:.0f} % of the cases"
 
 
 def rows_of(frame: pl.DataFrame, target: str, runs: int) -> None:
