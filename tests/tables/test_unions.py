@@ -33,6 +33,7 @@ from dalenius.tables import (
 )
 from dalenius.tables import unions as looked_for
 from dalenius.tables.model import Records
+from dalenius.tables.page import table_parts
 from dalenius.tables.unions import failing_unions
 from tests import LONG
 
@@ -205,8 +206,13 @@ def test_what_does_not_follow_is_no_fault():
 
 def test_large_blocks_are_looked_at_line_by_line(monkeypatch):
     monkeypatch.setattr("dalenius.tables.union_programs.MOST_ROWS", 2)
-    found = protect(crossed(31)).checked
-    assert "line by line" in str(found)
+    result = protect(crossed(31))
+    assert "line by line" in str(result.checked)
+    assert "may still follow" in str(result.checked)
+    assert "Audit passed" not in result.checked._repr_html_()
+    assert "class='audit partly'" in table_parts(result)
+    monkeypatch.undo()
+    assert "class='audit safe'" in table_parts(protect(crossed(31)))
 
 
 def test_the_command_line_keeps_them(tmp_path):

@@ -170,7 +170,8 @@ class Audit:
         return Result("table-audit", share, str(self), unit="%", table=self.at_risk, counts=WHOLE)
 
     def _repr_html_(self) -> str:
-        head = "Audit passed" if self.passed else "Audit found cells at risk"
+        passed = "Audit passed" if self.unions.complete else "Audit found nothing where it looked"
+        head = passed if self.passed else "Audit found cells at risk"
         return f"<section><h4>{head}</h4><p>{html.escape(str(self))}</p>{small_table(self.at_risk, 20)}</section>"
 
 

@@ -34,6 +34,7 @@ svg, img {{ max-width: 100%; height: auto; }}
 STYLE = """
 .audit { padding: .7em 1em; border-left: 6px solid; color: #1B1F24; }
 .audit.safe { border-color: #1E7B4F; background: #EEF7F2; }
+.audit.partly { border-color: #B7791F; background: #FDF6E7; }
 .audit.unsafe { border-color: #A93226; background: #FBEDEB; }
 .alarm { position: sticky; top: 0; z-index: 9; margin: 0; padding: .5em 1.5em; background: #A93226; color: #FFF;
   font-weight: 700; }
@@ -135,7 +136,8 @@ def _audit(result: Suppression, audit: Audit | None) -> str:
     """The verdict, and the cells at fault with one sentence each."""
     if audit is None:
         return f"<h2>Audit</h2><p class='audit unsafe'>{UNCHECKED}</p>"
-    kind = "safe" if audit.passed else "unsafe"
+    # What was not looked at is no green light.
+    kind = "unsafe" if not audit.passed else "safe" if audit.unions.complete else "partly"
     text = f"<h2>Audit</h2><p class='audit {kind}'>{html.escape(str(audit))}</p>"
     if audit.passed:
         return text
