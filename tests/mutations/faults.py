@@ -1347,7 +1347,7 @@ FAULTS = [
         "outputs/comparison.py",
         "moved += np.bincount(both[~same] % cells, minlength=cells)",
         "pass",
-        "tests/outputs/test_changes.py -k several_rows",
+        "tests/outputs/test_several_rows.py -k one_value_corrected",
     ),
     Fault(
         "outputs/contributions.py",
@@ -1387,8 +1387,8 @@ FAULTS = [
     ),
     Fault(
         "outputs/checks.py",
-        "(figures[held] < policy.threshold) & ~known",
-        "(figures[held] < policy.threshold - 1) & ~known",
+        "(figures[held] < policy.threshold) & policy.endpoints",
+        "(figures[held] < policy.threshold - 1) & policy.endpoints",
         "tests/outputs/test_limits.py -k end_value",
     ),
     Fault(

@@ -269,3 +269,10 @@ def test_people_with_one_row_beside_people_with_several():
     assert desk.table(data[~first].assign(all="x"), "all", "cost", "sum").status == "pass"
     out = desk.table(data[first & (data.person != 5)].assign(all="x"), "all", "cost", "sum")
     assert out.record.checks["differencing"]["verdict"] == "fail"
+
+
+def test_a_model_with_one_value_corrected(desk):
+    made, frame = desk
+    made.smf.ols("cost ~ year", frame).fit()
+    made.smf.ols("cost ~ year", frame.assign(cost=frame.cost + 50 * (frame.index == 3))).fit()
+    assert made.last.record.checks["differencing"]["verdict"] == "fail"
