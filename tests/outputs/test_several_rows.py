@@ -273,6 +273,8 @@ def test_people_with_one_row_beside_people_with_several():
 
 def test_a_model_with_one_value_corrected(desk):
     made, frame = desk
-    made.smf.ols("cost ~ year", frame).fit()
-    made.smf.ols("cost ~ year", frame.assign(cost=frame.cost + 50 * (frame.index == 3))).fit()
+    frame["turn"] = np.arange(len(frame)) % 97
+    made.smf.ols("np.log(cost + 1) ~ turn", frame).fit()
+    assert made.last.status == "pass"
+    made.smf.ols("np.log(cost + 1) ~ turn", frame.assign(cost=frame.cost + 50 * (frame.index == 3))).fit()
     assert made.last.record.checks["differencing"]["verdict"] == "fail"
