@@ -112,3 +112,14 @@ def test_a_broken_command_is_an_error_in_one_line(monkeypatch):
     assert "no_such_package" in group.commands["gone"].help
     with pytest.raises(DaleniusError, match="cannot be loaded"):
         group.commands["gone"].load()
+
+
+def test_a_plugin_cannot_take_the_place_of_a_command(monkeypatch):
+    from dalenius.cli._group import Commands
+
+    entries(monkeypatch, synth="no_such_package:app")
+    with pytest.warns(
+        plugins.PluginWarning, match="'synth' of no_such_package is left out: there is a command"
+    ):
+        group = Commands(name="dalenius")
+    assert "no_such_package" not in group.commands["synth"].help

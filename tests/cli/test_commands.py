@@ -80,6 +80,17 @@ def test_copies_and_saved_models(survey, tmp_path):
     assert (tmp_path / "later.csv").read_bytes() == (tmp_path / "out.1.csv").read_bytes()
 
 
+def test_masked_rows_are_called_masked(survey):
+    masking = ("synth", survey, "-m", "pram", "--option", "variables=sex")
+    assert "300 masked rows written to" in run(*masking)
+    assert survey.with_name("survey.masked.csv").is_file()
+    assert not survey.with_name("survey.synthetic.csv").exists()
+    for words in (("--rows", 5), ("--save-model", survey.with_name("m.zip"))):
+        said = runner.invoke(app, [*map(str, (*masking, *words))])
+        assert said.exit_code == 2
+        assert "rows" in said.stderr or "--save-model" in said.stderr
+
+
 def test_dry_run_writes_nothing(survey, tmp_path):
     before = set(tmp_path.iterdir())
     told = json.loads(run("synth", survey, "-m", "bootstrap", "--dry-run", "--json"))

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from dalenius import dp
 from dalenius.cli import app
 from dalenius.core.errors import DataError, OptionError
-from dalenius.data import Column, Kind, Schema, Table
+from dalenius.data import Column, Kind, Role, Schema, Table
 from dalenius.dp.accuracy import gaussian_within, laplace_within
 
 LEVELS = tuple(f"l{i}" for i in range(100))
@@ -188,3 +188,23 @@ def test_a_query_that_cannot_be_answered_is_not_paid(table):
     with pytest.raises(DataError, match="a number is needed"):
         dp.sum(table, "group", epsilon=1.0, ledger=ledger)
     assert ledger.spent == 0
+
+
+def test_records_of_one_household_are_not_said_to_be_protected_together(tmp_path):
+    home = Column("home", Kind.INTEGER, roles=(Role.HOUSEHOLD,))
+    schema = Schema((home, *SCHEMA.columns))
+    pl.DataFrame({"home": [i // 4 for i in range(200)], **people(200)}).write_csv(tmp_path / "people.csv")
+    schema.to_yaml(tmp_path / "schema.yaml")
+    words = [
+        "dp",
+        "count",
+        str(tmp_path / "people.csv"),
+        "--schema",
+        str(tmp_path / "schema.yaml"),
+        "-e",
+        "1",
+    ]
+    said = " ".join(CliRunner().invoke(app, words).output.split())
+    assert "Each record is protected, not all records of column 'home' together" in said
+    together = CliRunner().invoke(app, [*words, "--contribution", "4"]).output
+    assert "not all records" not in " ".join(together.split())

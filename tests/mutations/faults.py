@@ -24,6 +24,36 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "cli/_table_options.py",
+        "people = [] if schema is None else data.schema.by_role(Role.ENTITY)",
+        "people: list[str] = []",
+        "tests/tables/test_cli.py -k entity",
+    ),
+    Fault(
+        "dp/queries.py",
+        'caution = "" if contribution is not None or not said else said[0]',
+        'caution = ""',
+        "tests/dp/test_queries.py -k household",
+    ),
+    Fault(
+        "cli/_group.py",
+        "if entry.name in taken:",
+        "if False:",
+        "tests/test_plugins.py -k place",
+    ),
+    Fault(
+        "release/plan.py",
+        "there = set(known if candidate.columns is None else candidate.columns) - {candidate.entity}",
+        "there = set(known)",
+        "tests/release/test_plan.py -k looks_at",
+    ),
+    Fault(
+        "cli/synth.py",
+        'return "masked" if method in METHODS and METHODS[method].info.masks else "synthetic"',
+        'return "synthetic"',
+        "tests/cli/test_commands.py -k masked",
+    ),
+    Fault(
         "models/rare.py",
         "case.units.owners((case.matrix[:, place] == end).astype(np.int64), 2)[1]",
         "np.count_nonzero(case.matrix[:, place] == end)",

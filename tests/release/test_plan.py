@@ -53,6 +53,35 @@ def test_all_faults_of_a_plan_at_once(tmp_path):
         assert part in text, part
 
 
+def test_columns_that_an_intruder_looks_at_are_asked_for_when_the_plan_is_read(tmp_path):
+    path = make_plan(tmp_path, 100)
+    path.write_text(
+        "input: people.csv\nscenarios: {friend: {keys: [sex, age], targets: [income]}}\n"
+        "candidates: {a: {method: cart, columns: [sex, income, nose]}, b: {method: cart, entity: age}, "
+        "c: {method: cart, entity: ear}, d: {method: cart, columns: [sex, age, income]}}\n"
+    )
+    with pytest.raises(SchemaError) as caught:
+        read_plan(path)
+    told = [fault.split(";")[0].split(". There")[0] for fault in caught.value.faults]
+    assert [text for text in told if "'b'" in text or "'d'" in text] == [
+        "candidate 'b' leaves out 'age', which scenario 'friend' looks at"
+    ]
+    assert "candidate 'a' leaves out 'age', which scenario 'friend' looks at" in told
+    assert "candidate 'a': no column 'nose'" in told
+    assert "candidate 'c': no column 'ear'" in told
+
+
+def test_a_labelled_file_is_measured(tmp_path):
+    path = make_plan(tmp_path, 100)
+    path.write_text(
+        "input: people.csv\nholdout_share: 0\nscenarios: {friend: {keys: [sex, age], targets: [income]}}\n"
+        "candidates: {a: {method: independent, then: [{do: label}]}}\npolicy: ['repU <= 100 %']\n"
+        "measures: [replicated-uniques]\n"
+    )
+    release = run_plan(read_plan(path))
+    assert release.chosen is not None
+
+
 def test_policy_holds_for_every_replicate_and_never_for_untrusted():
     rule = Rule.parse("DiSCO ≤ holdout + 5 points")
 

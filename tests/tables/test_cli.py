@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dalenius.cli import app
+from dalenius.data import Schema
 from dalenius.tables import read_table_file
 from tests.tables.golden_cases import CASES, FOLDER
 
@@ -329,3 +330,21 @@ def test_what_is_known_beforehand(run, tmp_path):
     told = " ".join(wrong.output.split())
     assert all(f"line {i}" in told for i in (1, 2, 3, 4)), told
     assert not (tmp_path / "no.csv").exists()
+
+
+def test_the_entity_of_a_schema_is_the_contributor(run, tmp_path):
+    """One person has all fifteen rows of a town: fifteen rows, but one contributor."""
+    people = pl.DataFrame({
+        "who": [*(f"P{i}" for i in range(60)), *["PX"] * 15], "town": [*["a", "b", "c"] * 20, *["d"] * 15],
+    })  # fmt: skip
+    people.write_csv(tmp_path / "people.csv")
+    Schema.infer(people).with_roles(entity="who").to_yaml(tmp_path / "schema.yaml")
+    words = ("protect", tmp_path / "people.csv", "--by", "town", "--quiet", "--output", tmp_path / "out.csv")
+    open_cell = pl.col("town") == "d"
+    assert run(*words).exit_code == 0
+    alone = pl.read_csv(tmp_path / "out.csv", infer_schema=False).filter(open_cell)
+    (tmp_path / "out.csv").unlink()
+    assert run(*words, "--schema", tmp_path / "schema.yaml").exit_code == 0
+    owned = pl.read_csv(tmp_path / "out.csv", infer_schema=False).filter(open_cell)
+    assert "15" in alone.row(0)
+    assert "15" not in owned.row(0)

@@ -145,6 +145,7 @@ def test_more_than_announced_is_refused(client, tmp_path, halves):
         yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
         for _ in range(halves):  # of a megabyte, which is the limit
             yield b"1,2\n" * (1 << 17)
+        yield b"\r\n--x--\r\n"
 
     answer = client.post(
         "/open", headers={**SAME, "content-type": "multipart/form-data; boundary=x"}, content=endless()

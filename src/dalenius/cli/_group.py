@@ -52,7 +52,9 @@ class Commands(TyperGroup):
     """
 
     def __init__(self, **options: Any) -> None:
-        commands = {later.name: later for later in (*_ours(), *_plugins())}
+        commands = {later.name: later for later in _ours()}
+        for later in _plugins({*commands}):
+            commands[later.name] = later
         order = sorted(commands, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))
         super().__init__(**{**options, "commands": {name: commands[name] for name in order}})
 
@@ -150,9 +152,13 @@ def _load(module: str, name: str | None = None) -> Any:
     return group.commands[name] if name else group
 
 
-def _plugins() -> Iterator[Later]:
+def _plugins(taken: set[str | None]) -> Iterator[Later]:
     """Commands of other packages: entry points to a ``typer.Typer()`` of one command, or of several."""
     for entry in plugins.offered("commands"):
+        if entry.name in taken:
+            plugins.leave_out(entry, f"there is a command {entry.name!r} already; give it another name")
+            continue
+        taken.add(entry.name)
         yield Later(entry.name, f"From {plugins.package(entry)}.", partial(_of_plugin, entry))
 
 

@@ -15,6 +15,10 @@ from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import load
 from dalenius.core.errors import FileError, OptionError
+from dalenius.data.schema import Column, Kind, Role
+from dalenius.data.table import Table
+from dalenius.data.units import Units
+from dalenius.data.vector import Vector
 from dalenius.tables import (
     Hierarchy,
     Manual,
@@ -64,7 +68,10 @@ Rules = Annotated[
 ]
 Freq = Annotated[str | None, typer.Option("--freq", help="Column with the count of each row.")]
 Value = Annotated[str | None, typer.Option("--value", help="Column of values; summed (a magnitude table).")]
-Contributor = Annotated[str | None, typer.Option("--contributor", help="Column that says whose row it is.")]
+Contributor = Annotated[
+    str | None,
+    typer.Option("--contributor", help="Column that says whose row it is; default: the entity of --schema."),
+]
 Weight = Annotated[str | None, typer.Option("--weight", help="Column of sampling weights.")]
 Holding = Annotated[
     str | None, typer.Option("--holding", help="Column with the group a contributor belongs to.")
@@ -177,6 +184,9 @@ PublicCodes = Annotated[
     bool, typer.Option("--public-codes", help="The codes of the table are public knowledge (method budget).")
 ]
 
+ROWS = "number of rows"
+"""What is summed where rows of people with several are counted."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -190,6 +200,7 @@ class Source:
     structural: Path | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
     reading: opt.Reading | None = None
+    schema: Path | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any], microdata: Path | None = None) -> Source:
@@ -198,18 +209,43 @@ class Source:
         plain = ("freq", "value", "contributor", "weight", "holding", "request", "missing", "extend0")
         columns = {name: given[name] for name in plain if name in given}
         data = given["microdata"] if microdata is None else microdata
-        return cls(data, **own, columns=columns, reading=given.get("reading"))
+        return cls(data, **own, columns=columns, reading=given.get("reading"), schema=given.get("schema"))
 
     def model(self, terminal: Terminal) -> TableModel:
         """Read the data and define the table."""
         names = listed(self.by)
         if sum(x is not None for x in (names, self.formula, self.tables)) != 1:
             raise OptionError("give one of --by (columns to cross), --formula or several --table")
-        data = load(self.microdata, None, terminal, self.reading).table
+        data, named = self._owned(load(self.microdata, self.schema, terminal, self.reading).table, terminal)
         return define(
             data, names, formula=self.formula, tables=None if self.tables is None else _named_tables(self.tables),
-            hierarchies=trees(self.hier, names or data.names), structural=cells_of(self.structural), **self.columns,
+            hierarchies=trees(self.hier, names or data.names), structural=cells_of(self.structural), **named,
         )  # fmt: skip
+
+    def _owned(self, data: Table, terminal: Terminal) -> tuple[Table, dict[str, Any]]:
+        """The data and the columns that were named; rows of microdata are those of the schema's people.
+
+        Rows of people who have several are counted as sums of ones, so that rules look at people.
+        """
+        named = dict(self.columns)
+        if "contributor" not in named or named.get("freq") is not None:
+            return data, named
+        owner = contributor_of(data, named["contributor"], self.schema, terminal)
+        if named["contributor"] is None and owner is not None and named.get("value") is None:
+            if Units.of(data[owner]).most_rows < 2:
+                return data, named
+            ones = Vector(Column(ROWS, Kind.INTEGER), np.ones(data.rows, np.int64))
+            data, named["value"] = data.with_vectors(ones), ROWS
+        return data, {**named, "contributor": owner}
+
+
+def contributor_of(data: Table, named: str | None, schema: Path | None, terminal: Terminal) -> str | None:
+    """Column that says whose row it is: the one that was named, or the entity of a schema that was given."""
+    people = [] if schema is None else data.schema.by_role(Role.ENTITY)
+    if named is not None or not people:
+        return named
+    terminal.note(f"contributors are the units of column {people[0]!r}, as the schema says")
+    return people[0]
 
 
 def requirement_of(given: Mapping[str, Any]) -> Requirement:

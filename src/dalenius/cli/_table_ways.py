@@ -38,6 +38,7 @@ def perturb_command(
     hier: table.Hier = None,
     freq: table.Freq = None,
     value: table.Value = None,
+    schema: opt.SchemaFile = None,
     contributor: table.Contributor = None,
     missing: table.Missing = None,
     rule: table.Rules = None,
@@ -96,6 +97,7 @@ def compare_command(
     hier: table.Hier = None,
     freq: table.Freq = None,
     value: table.Value = None,
+    schema: opt.SchemaFile = None,
     contributor: table.Contributor = None,
     missing: table.Missing = None,
     rule: table.Rules = None,
@@ -142,6 +144,7 @@ def statistic_command(
     ] = None,
     least: Annotated[int, typer.Option("--least", help="Fewest records behind a median.")] = 5,
     hier: table.Hier = None,
+    schema: opt.SchemaFile = None,
     contributor: table.Contributor = None,
     missing: table.Missing = None,
     rule: table.Rules = None,
@@ -157,11 +160,12 @@ def statistic_command(
     names = listed(by)
     if not names or value is None:
         raise OptionError("name the columns to cross with --by, and what the statistic is about with --value")
-    data = load(microdata, None, terminal, reading).table
+    data = load(microdata, schema, terminal, reading).table
+    owner = table.contributor_of(data, contributor, schema, terminal)
     before = None if base is None else load(base, None, terminal, reading, strict=False).table
     protected = protect_statistic(
         data, names, kind, *table.rules_of(rule, None), value=value, denominator=denominator, base=before, least=least,  # type: ignore[arg-type]
-        hierarchies=table.trees(hier, names), contributor=contributor, missing=missing,
+        hierarchies=table.trees(hier, names), contributor=owner, missing=missing,
     )  # fmt: skip
     terminal.say(str(protected))
     if out is not None and (protected.is_safe or force):

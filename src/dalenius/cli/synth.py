@@ -26,7 +26,8 @@ from dalenius.synth.conditional import parse_given, released_schema
 app = typer.Typer()
 
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help=f"{opt.OUTPUT}; default: NAME.synthetic.EXT.")
+    Path | None,
+    typer.Option("--output", "-o", help=f"{opt.OUTPUT}; default: NAME.synthetic.EXT (.masked of a masker)."),
 ]
 Data = Annotated[
     Path | None, typer.Argument(help="Confidential data: CSV, Parquet, Excel, SPSS, Stata, SAS …")
@@ -105,8 +106,10 @@ def synth(
         "epsilon": epsilon, "ledger": None if ledger is None else str(ledger),
     }  # fmt: skip
     chosen = _candidate(_facts(candidate), {k: v for k, v in asked.items() if v is not None}, option)
-    path = output or beside(data, "synthetic")
+    path = output or beside(data, _word(chosen.method))
     check_target(path)
+    if save is not None and chosen.info.masks:
+        raise OptionError(f"--save-model: {chosen.method} changes records and fits no model; leave it out")
     private = not chosen.faults() and chosen.private
     if stream:
         if copies > 1 or save is not None or making.like_input:
@@ -143,6 +146,11 @@ def _panel(
     form = kept_form(path, loaded, terminal, making.like_input)
     name, tables = panel_tables(loaded, panel, method, option, copies, making.seed, alone, terminal)
     _written(name, tables, path, making.seed, terminal, form)
+
+
+def _word(method: str) -> str:
+    """What a method's file is called: records that were changed are still somebody's."""
+    return "masked" if method in METHODS and METHODS[method].info.masks else "synthetic"
 
 
 def _tell(chosen: Candidate, made: Made, private: bool, terminal: Terminal) -> None:
@@ -245,7 +253,7 @@ def _written(
     for number, table in enumerate(tables, 1):
         path = target if len(tables) == 1 else target.with_name(f"{target.stem}.{number}{target.suffix}")
         write(table, path, **form)
-        terminal.say(f"{counted(table.rows, 'synthetic row')} written to {path}")
+        terminal.say(f"{counted(table.rows, f'{_word(method)} row')} written to {path}")
         paths.append(str(path))
     terminal.emit({"method": method, "seed": seed, "files": paths, "rows": tables[0].rows})
 

@@ -68,12 +68,14 @@ def attempt(entry: EntryPoint, what: Callable[[], Any]) -> Any:
         return what()
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
-        warnings.warn(
-            f"plugin {entry.name!r} of {package(entry)} is left out: {type(error).__name__}: {reason}",
-            PluginWarning,
-            stacklevel=3,
-        )
+        leave_out(entry, f"{type(error).__name__}: {reason}")
         return None
+
+
+def leave_out(entry: EntryPoint, reason: str) -> None:
+    """Say that a plugin is left out, whose it is, and why."""
+    text = f"plugin {entry.name!r} of {package(entry)} is left out: {reason}"
+    warnings.warn(text, PluginWarning, stacklevel=4)
 
 
 def loaded(group: Group) -> Iterator[tuple[EntryPoint, Any]]:

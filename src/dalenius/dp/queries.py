@@ -52,6 +52,7 @@ class Query:
     what: str
     pays: Budget | None = None
     output: str = ""
+    caution: str = ""
 
     @classmethod
     def of(
@@ -71,11 +72,19 @@ class Query:
                 "would leak; give a schema with 'domain: declared' for them (kind and codes, and levels of categories)"
             )
         budget = Budget(epsilon, delta, neighbours, accounting, records=contribution or 1)
-        kept, _ = bound_units(table, contribution)
+        kept, said = bound_units(table, contribution)
         if contribution is not None:
             budget.unit = owner_column(table.schema) or "record"
         pays = open_ledger(ledger) if isinstance(ledger, str) else ledger
-        return cls(kept, budget, what, pays, output or "shown")
+        # what the budget says of units is not said twice
+        caution = "" if contribution is not None or not said else said[0]
+        return cls(kept, budget, what, pays, output or "shown", caution)
+
+    @property
+    def guarantee(self) -> str:
+        """What is promised, and to whom, as sentences."""
+        caution = f" {self.caution[0].upper()}{self.caution[1:]}." if self.caution else ""
+        return f"{self.budget.guarantee}, {self.budget.protects}.{caution}"
 
     def pay(self) -> None:
         """Take the whole price out of the ledger: once, when nothing but noise is left to go wrong."""
@@ -118,7 +127,7 @@ class Query:
         self, name: str, value: float, sentence: str, within: float, table: pl.DataFrame | None = None
     ) -> Result:
         """The figure with its accuracy and what it cost."""
-        said = f"{sentence} {self.budget.guarantee}, {self.budget.protects}."
+        said = f"{sentence} {self.guarantee}"
         spread = None if math.isnan(within) else Interval(value - within, value + within, LEVEL, KIND)
         return Result(
             name, value, said, interval=spread, values={"within": within}, table=table, counts=WHOLE

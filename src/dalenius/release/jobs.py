@@ -32,6 +32,7 @@ from dalenius.data.files import takes
 from dalenius.data.lens import Lens
 from dalenius.data.lens_file import read_lens, write_lens
 from dalenius.data.relations import OWNER
+from dalenius.data.schema import Column, Kind
 from dalenius.data.units import deal, owner_column
 from dalenius.dp import ledger_beside, paid_utility
 from dalenius.dp.contributions import bound_units
@@ -226,7 +227,7 @@ def _pay_for_utility(plan: Plan, candidate: Candidate, made: Table, path: Path) 
 
 def _paying(plan: Plan, candidate: Candidate) -> tuple[Table, dict[str, Any]]:
     """The records, bounded as the candidate bounds them; whom to protect, and out of which ledger to pay."""
-    seen, _ = source(plan, blind=True)
+    seen = candidate.owned(source(plan, blind=True)[0])
     neighbours, most = protection(candidate)
     unit = (owner_column(seen.schema) or "record") if most is not None else "record"
     seen, _ = bound_units(seen, most) if most is not None else (seen, [])
@@ -277,6 +278,8 @@ def read_made(path: Path, original: Table, lens: Lens | None = None) -> Table:
     kept = kept.select([name for name in kept.names if name in there])
     # what is in the file is read, not what was declared: a blind reading would take everything for missing
     columns = [replace(c, levels=None, bounds=None, parent=None, partner=None, outside=None) for c in kept]
+    # a label that every row bears is no column of the original
+    columns += [Column(name, Kind.CATEGORICAL) for name in there if name not in original.names]
     return read(path, schema=replace(kept, columns=tuple(columns), rules=()))
 
 

@@ -189,6 +189,35 @@ def default_measures() -> list[str]:
     return [m.info.name for m in MEASURES.values() if m.info.default]
 
 
+def left_out(
+    candidates: Sequence[Candidate], scenarios: Sequence[Scenario], known: Sequence[str]
+) -> list[str]:
+    r"""Candidates that name columns the file has not, or leave out one that an intruder looks at.
+
+    Examples
+    --------
+    >>> only = Candidate("cart", columns=("sex", "town"))
+    >>> print(*left_out([only], [Scenario("friend", ("sex", "age"), ())], ["sex", "age"]), sep="\n")
+    candidate 'cart': no column 'town'; there are 'sex', 'age'
+    candidate 'cart' leaves out 'age', which scenario 'friend' looks at; keep it, or take it out of the scenario
+    """
+    wrong = []
+    for candidate in candidates:
+        named = [*(candidate.columns or ()), *([candidate.entity] if candidate.entity else [])]
+        absent = [name for name in named if name not in known]
+        wrong += [f"candidate {candidate.name!r}: {no_column(absent, known)}"] if absent else []
+        there = set(known if candidate.columns is None else candidate.columns) - {candidate.entity}
+        for scenario in scenarios:
+            gone = [n for n in (*scenario.keys, *scenario.targets) if n in known and n not in there]
+            if gone:
+                it = "it" if len(gone) == 1 else "them"
+                wrong.append(
+                    f"candidate {candidate.name!r} leaves out {names(gone)}, which scenario {scenario.name!r} looks "
+                    f"at; keep {it}, or take {it} out of the scenario"
+                )
+    return wrong
+
+
 def read_plan(path: str | Path) -> Plan:
     r"""Read and check a plan file; all faults are reported at once.
 
@@ -226,6 +255,8 @@ class _Reader(PlanReader[Plan]):
         known = self._columns(data, schema, reading)
         candidates = tuple(self._candidates())
         scenarios = tuple(self._scenarios(known))
+        if not self.several and known is not None:
+            self.faults += left_out(candidates, scenarios, known)
         if self.base is not None and not self.faults:
             self.faults += scenario_faults(self.base, scenarios)
         return Plan(

@@ -184,6 +184,8 @@ class Candidate:
         wrong = [*faults(type(self), own), *faults(kind, self.options), *finish_faults(self.then)]
         if self.then and kind.info.masks:
             wrong.append("then: a masker changes records by steps of its own; put them into its recipe")
+        if self.rows is not None and kind.info.masks:
+            wrong.append("rows: a masker changes the records there are and makes no others; leave it out")
         known = declared(kind)
         absent = lacking(kind, self.options)
         if absent:
@@ -246,6 +248,12 @@ class Candidate:
         done = [self._finished(kept.restore(t), data, seed, first + i) for i, t in enumerate(made.tables)]
         return replace(made, tables=tuple(t for t, _ in done), notes=(*notes, *made.notes, *done[0][1]))
 
+    def owned(self, table: Table) -> Table:
+        """The table with the candidate's word on whose rows they are."""
+        return (
+            table if self.entity is None else table.with_schema(table.schema.with_roles(entity=self.entity))
+        )
+
     def _finished(self, made: Table, original: Table, seed: Seed, copy: int) -> tuple[Table, list[str]]:
         if not self.then:
             return made, []
@@ -260,8 +268,7 @@ class Candidate:
 
         ``blind`` looks at rules alone: under a budget, and where a forecast is all that is asked for.
         """
-        if self.entity is not None:
-            table = table.with_schema(table.schema.with_roles(entity=self.entity))
+        table = self.owned(table)
         chosen = table if self.columns is None else choose_columns(table, self.columns)
         notes = _loose(table, chosen)
         kept = Kept()

@@ -243,7 +243,7 @@ def _result(
         f"A private {asked.what} ({how}): {table.height} coefficients"
         + (", with 95 % intervals made from what is released. " if ranged else ", without intervals. ")
         + (f"{TAILS} " if tails else "")
-        + f"{asked.budget.guarantee}, {asked.budget.protects}."
+        + asked.guarantee
     )
     return Regression(
         "regression", float("nan"), said, table=table, counts=WHOLE, chart=lambda: _chart(table), lines=lines
