@@ -91,6 +91,32 @@ def test_masked_rows_are_called_masked(survey):
         assert "rows" in said.stderr or "--save-model" in said.stderr
 
 
+def told(*words: object) -> str:
+    said = runner.invoke(app, [*map(str, words)])
+    assert said.exit_code == 2, said.output
+    return said.stderr
+
+
+def test_everything_wrong_is_told_at_once(survey):
+    text = told("synth", survey, "--option", "minbuckt=3", "--option", "keep=nose", "--columns", "ear,sex")
+    assert "'minbuckt'" in text
+    assert "'ear'" in text
+    text = told("evaluate", survey, survey, "--keys", "sx,age", "--targets", "incom")
+    assert "'sx'" in text
+    assert "'incom'" in text
+    text = told("evaluate", survey, survey, "--measures", "disko,two-way-utilty")
+    assert "'disko'" in text
+    assert "'two-way-utilty'" in text
+    text = told("evaluate", survey, survey, "--option", "disco.keyz=1", "--option", "dcap.foo=3")
+    assert "'keyz'" in text
+    assert "'foo'" in text
+
+
+def test_an_option_is_given_once(survey):
+    twice = ("--option", "minbucket=5", "--option", "cart.minbucket=9")
+    assert "minbucket is given twice" in told("synth", survey, *twice)
+
+
 def test_dry_run_writes_nothing(survey, tmp_path):
     before = set(tmp_path.iterdir())
     told = json.loads(run("synth", survey, "-m", "bootstrap", "--dry-run", "--json"))

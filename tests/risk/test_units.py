@@ -37,8 +37,8 @@ RISKS = [
     and m.function.__module__.startswith("dalenius.risk")
     and m.info.compares  # those of the protected file alone have no record of the original to name
 ]
-# measures that draw strangers among rows, or whose limits for outliers come from rows
-NEARLY = {"linkability": 12.0, "outlier-linkage": 12.0}
+# measures whose limits for outliers come from rows
+NEARLY = {"outlier-linkage": 12.0}
 
 
 def people(seed: int) -> pl.DataFrame:

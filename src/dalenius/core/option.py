@@ -249,13 +249,19 @@ def refuse(owner: str, wrong: Sequence[str]) -> None:
         raise OptionError.from_faults(owner, wrong)
 
 
-def parse(texts: Iterable[str] | None, owners: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def parse(
+    texts: Iterable[str] | None, owners: Mapping[str, Any], *, lenient: bool = False
+) -> dict[str, dict[str, Any]]:
     """Options by owner from ``owner.option=value`` texts; the owner may be left out where there is only one.
+
+    Everything wrong is told at once.
 
     Parameters
     ----------
     owners
         What may own options, by name: dataclasses or functions.
+    lenient
+        Keep options that nobody has, as texts, for a caller who tells them with other faults.
 
     Examples
     --------
@@ -264,28 +270,39 @@ def parse(texts: Iterable[str] | None, owners: Mapping[str, Any]) -> dict[str, d
     {'disco': {'keys': ['sex', 'age'], 'order': 3}}
     """
     result: dict[str, dict[str, Any]] = {}
+    wrong: list[str] = []
     for item in texts or ():
-        place, equals, value = item.partition("=")
-        owner, dot, name = place.strip().rpartition(".")
-        if not equals or not name:
-            raise OptionError(
-                f"option {item!r} should be written owner.option=value, such as cart.minbucket=5"
-            )
-        if not dot:
-            if name in owners:
-                raise OptionError(f"option {item!r} should be written {name}.option=value")
-            if len(owners) != 1:
-                raise OptionError(
-                    f"option {item!r}: say whose it is, such as {next(iter(owners), 'cart')}.{item}"
-                )
-            owner = next(iter(owners))
-        if owner not in owners:
-            raise OptionError(f"option {item!r}: there is no {owner!r} here; {_hint(owner, owners)}")
-        known = declared(owners[owner])
-        if name not in known:
-            raise OptionError(f"{owner}: no option {name!r}; {_hint(name, known)}")
-        result.setdefault(owner, {})[name] = known[name].read(value)
-    return result
+        owner, name, value = _placed(item, owners, wrong)
+        if not owner:
+            continue
+        known, own = declared(owners[owner]), result.setdefault(owner, {})
+        if name in own:
+            wrong.append(f"{owner}: {name} is given twice")
+        elif name not in known and not lenient:
+            wrong.append(f"{owner}: no option {name!r}; {_hint(name, known)}")
+        own[name] = known[name].read(value) if name in known else value
+    if wrong:
+        raise OptionError(wrong[0]) if len(wrong) == 1 else OptionError.from_faults("options", wrong)
+    return {owner: own for owner, own in result.items() if own}
+
+
+def _placed(item: str, owners: Mapping[str, Any], wrong: list[str]) -> tuple[str, str, str]:
+    """Whose option a text is, its name and its value; no owner, and one more fault, where that cannot be told."""
+    place, equals, value = item.partition("=")
+    owner, dot, name = place.strip().rpartition(".")
+    fault = ""
+    if not equals or not name:
+        fault = f"option {item!r} should be written owner.option=value, such as cart.minbucket=5"
+    elif not dot and name in owners:
+        fault = f"option {item!r} should be written {name}.option=value"
+    elif not dot and len(owners) != 1:
+        fault = f"option {item!r}: say whose it is, such as {next(iter(owners), 'cart')}.{item}"
+    elif dot and owner not in owners:
+        fault = f"option {item!r}: there is no {owner!r} here; {_hint(owner, owners)}"
+    if fault:
+        wrong.append(fault)
+        return "", "", ""
+    return owner if dot else next(iter(owners)), name, value
 
 
 def grid(options: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:

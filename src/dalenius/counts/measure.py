@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DaleniusError, DataError, OptionError
 from dalenius.core.option import check, declared
 from dalenius.core.registry import MeasureInfo, Registry
 from dalenius.core.result import Result
@@ -187,9 +187,18 @@ def chosen_measures(names: Sequence[str], options: Mapping[str, Mapping[str, Any
     >>> chosen_measures([], {})
     []
     """
-    chosen = [MEASURES[name] for name in dict.fromkeys(map(full_name, [*names, *options]))]
-    for each in chosen:
-        each.check_options(options.get(each.info.name, {}))
+    chosen: list[Measure[...]] = []
+    wrong: list[DaleniusError] = []
+    for name in dict.fromkeys(map(full_name, [*names, *options])):
+        try:
+            chosen.append(MEASURES[name])
+            chosen[-1].check_options(options.get(name, {}))
+        except DaleniusError as error:
+            wrong.append(error)
+    if len(wrong) > 1:
+        raise OptionError.from_faults("measures", [str(error) for error in wrong])
+    if wrong:
+        raise wrong[0]
     return chosen
 
 

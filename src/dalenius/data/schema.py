@@ -356,13 +356,12 @@ class Schema:
         ['a']
         """
         result = self
-        for spelled, wanted in roles.items():
-            if wanted is None:
-                continue
+        listed = {s: [w] if isinstance(w, str) else list(w) for s, w in roles.items() if w is not None}
+        absent = [name for chosen in listed.values() for name in chosen if name not in self]
+        if absent:
+            raise DataError(no_column(absent, self.names))
+        for spelled, chosen in listed.items():
             role = Role(spelled.removesuffix("s") if spelled not in set(Role) else spelled)
-            chosen = [wanted] if isinstance(wanted, str) else list(wanted)
-            for name in chosen:
-                result[name]
             result = replace(
                 result,
                 columns=tuple(

@@ -258,7 +258,8 @@ def evaluate_pair(
     named = measures if measures is not None else _default(pair.lens is not None)
     recoded = recoded_keys(pair)
     given = {full_name(measure): dict(own) for measure, own in (options or {}).items()}
-    kept = unchanged(pair) if any(MEASURES[full_name(n)].info.family == "risk" for n in named) else []
+    asked = chosen_measures(named, given)  # every wrong name and option at once
+    kept = unchanged(pair) if any(each.info.family == "risk" for each in asked) else []
     if kept and measures is None:
         given.setdefault(KEPT_MEASURE, {"columns": kept})
     for chosen in chosen_measures(named, given):

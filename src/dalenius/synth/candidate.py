@@ -85,7 +85,10 @@ class Candidate:
         >>> Candidate.parse("cart", ["cart.minbucket=10", "visit=age,sex"]).options
         {'minbucket': 10, 'visit': ['age', 'sex']}
         """
-        return cls(method, parse(texts, {method: METHODS[method]}).get(method, {}), **facts)
+        given = parse(
+            texts, {method: METHODS[method]}, lenient=True
+        )  # `check` tells wrong ones with all else
+        return cls(method, given.get(method, {}), **facts)
 
     @classmethod
     def from_mapping(cls, facts: Mapping[str, Any], name: str = "") -> list[Candidate]:
@@ -186,6 +189,10 @@ class Candidate:
             wrong.append("then: a masker changes records by steps of its own; put them into its recipe")
         if self.rows is not None and kind.info.masks:
             wrong.append("rows: a masker changes the records there are and makes no others; leave it out")
+        named = (*(self.columns or ()), *([self.entity] if self.entity else []))
+        gone = [] if table is None else [n for n in named if n not in table]
+        if table is not None and gone:
+            wrong.append(no_column(gone, table.names))
         known = declared(kind)
         absent = lacking(kind, self.options)
         if absent:
@@ -195,13 +202,8 @@ class Candidate:
             method = kind(**fine)
         except OptionError as error:
             return [*wrong, *error.faults]
-        if table is None:
+        if table is None or gone:
             return wrong
-        absent = [
-            n for n in (*(self.columns or ()), *([self.entity] if self.entity else [])) if n not in table
-        ]
-        if absent:
-            return [*wrong, no_column(absent, table.names)]
         try:
             return [*wrong, *method.faults_for(self._prepared(table, blind=True)[0])]
         except DaleniusError as error:

@@ -85,7 +85,7 @@ def linkability(
     if not one or not two or set(one) & set(two):
         raise OptionError("linkability needs two halves of at least one column each and none in common")
     left, right = Space.of(pair, one), Space.of(pair, two)
-    size = min(lineup, *(len(p) for p in (left.original, left.holdout) if p is not None))
+    size = min(lineup, pair.units.count, *([] if left.holdout is None else [pair.holdout_units.count]))
     limit = sure_distance(Index(right, right.protected), right.protected, sure, seed)
     plan = _LineUp(left, right, size, bridges, limit, seed)
     members, pointed, rows = plan.tries(left.original, right.original, pair.units, attacks)
@@ -118,11 +118,12 @@ class _LineUp:
     ) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Chance of picking the true half per unit (ties share it), whether the intruder points, and the rows."""
         rows = units.one_row_each(attacks, self.seed, "linkability")
+        rows = rows[np.argsort(units.owners_of_rows[rows])]  # in an order that does not depend on the file's
         k = min(self.bridges, len(self.left.protected))
         near_half = self.left.nearest(mine.take(rows), self.left.protected, k)
         # only protected records as near as the nearest are tried: they share the half that is known
         equal = near_half.distance <= near_half.distance[:, :1] * (1 + 1e-9)
-        shown = self._shown(rows, len(others))
+        shown = self._shown(rows, units)
         gap = np.full(shown.shape, np.inf)
         for i in range(k):
             here = np.flatnonzero(equal[:, i])
@@ -132,18 +133,19 @@ class _LineUp:
                 self.right.cap, self.right.euclid, shown[here],
             )  # fmt: skip
             gap[here] = np.minimum(gap[here], near)
-        # other rows of the same owner are not strangers
-        owners = units.owners_of_rows
-        gap[:, 1:][owners[shown[:, 1:]] == owners[rows][:, None]] = np.inf
         best = gap.min(axis=1)
         points = best <= self.limit
         tied = (gap <= best[:, None]).sum(axis=1)
         return ((gap[:, 0] <= best) & points) / tied, points, rows
 
-    def _shown(self, rows: AnyArray, people: int) -> AnyArray:
-        """Rows in each line-up: the person first, then strangers."""
+    def _shown(self, rows: AnyArray, units: Units) -> AnyArray:
+        """Rows in each line-up: the person first, then strangers, each by one of his rows."""
         rng = generator(self.seed, "line-up")
-        strangers = rng.integers(0, max(people - 1, 1), (len(rows), self.size - 1))
-        # a stranger is never the person: skip over his row
-        strangers = strangers + (strangers >= rows[:, None])
+        strangers = rng.integers(0, max(units.count - 1, 1), (len(rows), self.size - 1))
+        # a stranger is never the person: skip over him
+        strangers = strangers + (strangers >= units.owners_of_rows[rows][:, None])
+        if units.codes is not None:
+            order, owned = np.argsort(units.codes, kind="stable"), np.bincount(units.codes)
+            one = (rng.random(strangers.shape) * owned[strangers]).astype(np.int64)
+            strangers = order[(np.cumsum(owned) - owned)[strangers] + one]
         return np.column_stack([rows, strangers]).astype(np.int64)
