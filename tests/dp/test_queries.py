@@ -208,3 +208,10 @@ def test_records_of_one_household_are_not_said_to_be_protected_together(tmp_path
     assert "Each record is protected, not all records of column 'home' together" in said
     together = CliRunner().invoke(app, [*words, "--contribution", "4"]).output
     assert "not all records" not in " ".join(together.split())
+
+
+def test_a_ledger_is_begun_for_a_file_that_is_there(tmp_path):
+    nowhere = tmp_path / "nowhere.csv"
+    done = CliRunner().invoke(app, ["dp", "budget", str(nowhere), "-e", "1"])
+    assert done.exit_code == 2
+    assert list(tmp_path.iterdir()) == []

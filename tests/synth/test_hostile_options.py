@@ -83,7 +83,10 @@ def test_sizes_and_seeds():
         synthesize(pl.DataFrame(FRAME), "bootstrap", seed=s) for s in np.random.SeedSequence(5).spawn(2)
     )
     assert not first.equals(second)
-    assert len(synthesize(FRAME, "bootstrap", seed=-3)["a"]) == ROWS
+    for seed in (-3, True, 1.0, "1", [1]):
+        with pytest.raises(OptionError, match=r"seed is .*; use a whole number, 0 or more"):
+            synthesize(FRAME, "bootstrap", seed=seed)
+    assert list(synthesize(FRAME, "bootstrap", columns="a", seed=3)) == ["a"]
 
 
 def test_smoothing_that_cannot_be_done_is_refused():

@@ -10,6 +10,7 @@ import typer
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed, numbers, shown_table
 from dalenius.cli._input import load
+from dalenius.core.errors import FileError
 from dalenius.core.result import Result
 from dalenius.data.schema import Schema
 from dalenius.dp import ledger_beside, ledger_path, open_ledger, queries
@@ -187,6 +188,8 @@ def budget(
     """Begin the ledger of a data file, or show who spent what on which output."""
     terminal = Terminal(quiet, as_json)
     neighbours: Neighbours | None = "replace" if replace else None
+    if not data.exists():
+        raise FileError(f"{data}: there is no such file; a ledger belongs to a data file that is there")
     opened = open_ledger(ledger_path(data), epsilon, delta or None, neighbours=neighbours, unit=unit)
     terminal.block(str(opened))
     terminal.emit(

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from dalenius.core.cost import Cost
 from dalenius.core.errors import DaleniusError, OptionError, names, no_column
 from dalenius.core.option import Option, declared, faults, grid, lacking, need, parse, refuse
@@ -238,6 +240,8 @@ class Candidate:
             Run even when the forecast says that memory will not suffice.
         """
         need("copies", copies, Annotated[int, Option(at_least=1)])
+        if not isinstance(seed, np.random.SeedSequence):
+            need("seed", seed, Annotated[int | None, Option(at_least=0)])
         data = Table.from_frame(table)
         self.check(data)
         if not force:
@@ -347,7 +351,7 @@ def synthesize(
             raise OptionError("columns, entity, rows and schema are for one table; a database has its own")
         return synthesize_database(frame, method or DEFAULT, seed=seed, **options)
     method = method or DEFAULT_METHOD
-    chosen = None if columns is None else tuple(columns)
+    chosen = _fixed("columns", columns)
     candidate = Candidate(method, options, chosen, entity, prepare, rows)
     table = Table.from_frame(frame, schema.blind() if schema is not None and candidate.private else schema)
     with telling(None, f"making {METHODS[method].info.title}") as tell:
