@@ -179,6 +179,21 @@ def fitted(values: Floats, base: Mapping[str, Floats], there: Bools, few: int, b
     return found is not None and bool(found.all & {*list(base)[-besides:]})
 
 
+def exact_but_few(values: Floats, columns: Floats, few: int) -> bool:
+    """Whether a column is a sum of multiples of others for all rows but a few, and for these is not.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(1).normal(size=(200, 2))
+    >>> line = x @ [3.0, 2.0] + 1
+    >>> exact_but_few(line + (np.arange(200) == 7), x, 10), exact_but_few(line, x, 10)
+    (True, False)
+    """
+    base = {str(i): column for i, column in enumerate(columns.T) if np.ptp(column) > 0}
+    found = _fitted(values, base, np.isfinite(values), few, {})
+    return found is not None and bool(found.but)
+
+
 def _all_rows(
     values: Floats,
     base: Mapping[str, Floats],

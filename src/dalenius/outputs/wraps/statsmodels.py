@@ -20,6 +20,7 @@ from dalenius.outputs.judge import Judged, judge
 from dalenius.outputs.output import Output
 from dalenius.outputs.query import Dimension, Floats, Ints, Query
 from dalenius.outputs.wraps.columns import units
+from dalenius.outputs.wraps.fitted_to import FittedTo, fitted_to, rests_on_few
 from dalenius.outputs.wraps.frames import CheckedFrame, CheckedSeries, frame_class
 from dalenius.outputs.wraps.sources import noted, retold, units_of
 
@@ -137,32 +138,42 @@ def model_output(desk: Desk, fitted: Any, data: Any) -> Output:
     frame = _coefficients(fitted)
     if model is None or design is None or not name:
         return desk.declare(name or type(model).__name__, command=call)
-    target = np.asarray(model.endog, np.float64)
+    held = fitted_to(fitted)
+    target = held.target
     unit, ids, notes = _units(desk, model, data, len(design))
-    looked = Design(design, unit, _weights(model))
+    looked = Design(design, unit, held.weight)
     patterns, which = distinct_patterns(design)
     dof = float(looked.people - looked.rank)
     if (said := getattr(fitted, "df_resid", None)) is not None and np.isfinite(said):
         dof = min(dof, float(said))
-    dof = min(dof, _carried(fitted, unit, looked.people) - looked.rank)
+    dof = min(dof, _carried(fitted, held.weight, unit, looked.people) - looked.rank)
     facts: dict[str, Any] = {"dof": dof, "rank": looked.rank, "patterns": patterns}
     variable = " + ".join(map(str, [getattr(model, "endog_names", "y"), *getattr(model, "exog_names", ())]))
     weight = np.ones(len(design)) if looked.weight is None else looked.weight
+    value = np.where(held.counts, marks(np.column_stack([target, design, weight, held.more])), np.nan)
     query = Query(
-        name, rows=len(design), value=marks(np.column_stack([target, design, weight])), variable=variable, unit=unit,
-        ids=ids, facts=facts, command=call,
+        name, rows=len(design), value=value, variable=variable, unit=unit, ids=ids, facts=facts, command=call,
     )  # fmt: skip
+    about = rests_on_few(desk, fitted, held, unit, _form(facts))
     if is_saturated(looked.rank, patterns) and which is not None:
-        return _rerouted(desk, query, target, which, patterns, frame, fitted)
+        return _rerouted(desk, query, held, which, patterns, frame, fitted, about)
     facts |= _people(looked, target, desk)
-    judged = judge(query, desk.policy, _form(facts)).with_findings(*noted(notes, _form(facts)))
-    judged = judged.with_findings(*made_of_few(desk, [("the outcome", target)], unit))
+    judged = judge(query, desk.policy, _form(facts)).with_findings(*noted(notes, _form(facts)), *about)
+    counted = np.where(held.counts, target, np.nan) if target.ndim == 1 else target
+    judged = judged.with_findings(*made_of_few(desk, [("the outcome", counted)], unit))
     if name == "quantile regression":  # as a quantile it says how many lie on either side
         facts["parts"] = (
             (target - design @ np.asarray(fitted.params) > 1e-9 * np.ptp(target)).astype(np.int64),
             2,
         )
-    columns = np.column_stack([target, design, *([] if looked.weight is None else [looked.weight])])
+    columns = np.column_stack(
+        [
+            target,
+            design,
+            *([] if looked.weight is None else [looked.weight]),
+            held.more[:, held.more.any(axis=0)],
+        ]
+    )
     query = replace(
         query, facts={**facts, "outcome": target, "columns": columns if target.ndim == 1 else None}
     )
@@ -199,11 +210,12 @@ def made_of_few(desk: Desk, columns: Sequence[tuple[str, Floats]], whose: Any) -
 
 
 def _rerouted(
-    desk: Desk, query: Query, target: Floats, which: Ints, patterns: int, frame: pl.DataFrame, fitted: Any
-) -> Output:
+    desk: Desk, query: Query, held: FittedTo, which: Ints, patterns: int, frame: pl.DataFrame, fitted: Any,
+    about: Sequence[Finding],
+) -> Output:  # fmt: skip
     """A saturated model is its table: means over the patterns of its regressors, or counts of a binary outcome."""
     groups = Dimension("pattern", which, tuple(f"pattern {i + 1}" for i in range(patterns)))
-    facts = {**query.facts, "rerouted": True}
+    facts, target = {**query.facts, "rerouted": True}, held.target
     binary = len(np.unique(target)) <= 2
     outcome = Dimension(
         "outcome", np.unique(target, return_inverse=True)[1], tuple(map(str, np.unique(target)))
@@ -220,15 +232,15 @@ def _rerouted(
             facts={**facts, "quantiles": [float(share)]},
         )  # fmt: skip
     evidence = collect(table, max(desk.policy.nk_n, 2), desk.policy.threshold)
-    found = judge(table, desk.policy, evidence).with_findings(*_weighted(desk, table, target, fitted))
+    found = judge(table, desk.policy, evidence).with_findings(*_weighted(desk, table, held), *about)
     form = CHECKS["saturated"](_form(facts), desk.policy)
     judged = Judged(found.places, found.evidence, (form, *found.findings), (form.sentence,))
     return desk.take(table, judged=judged, frame=frame, shown=fitted, notes=(form.sentence,))
 
 
-def _weighted(desk: Desk, table: Query, target: Floats, fitted: Any) -> list[Finding]:
+def _weighted(desk: Desk, table: Query, held: FittedTo) -> list[Finding]:
     """Where records have weights few may carry the means of a table: by their weights, or by what they contribute."""
-    weight = _weights(fitted.model)
+    weight, target = held.weight, held.target
     if weight is None or np.ptp(weight) == 0:
         return []
     places = replace(table, dimensions=table.dimensions[:1])
@@ -246,21 +258,10 @@ def _form(facts: dict[str, Any]) -> Evidence:
     return Evidence(pl.DataFrame({"cell": ["model"]}), (), {}, np.zeros((1, 2)), np.zeros(0, np.bool_), facts)
 
 
-def _weights(model: Any) -> Floats | None:
-    """What each record counts in a fit (weights of WLS, frequency and variance weights of GLM); None if all alike."""
-    found = None
-    for word in ("weights", "freq_weights", "var_weights"):
-        said = getattr(model, word, None)
-        if said is not None and np.shape(said) == (len(model.exog),):
-            found = np.asarray(said, np.float64) if found is None else found * np.asarray(said, np.float64)
-    return found
-
-
-def _carried(fitted: Any, unit: Any, people: int) -> float:
+def _carried(fitted: Any, weight: Floats | None, unit: Any, people: int) -> float:
     """How many people carry a fit: fewer where weights lie on few (Kish 1965), or few lie beyond a quantile."""
     share = getattr(fitted, "q", None) if type(fitted.model).__name__ == "QuantReg" else None
     beyond = float(people) if share is None else people * min(float(share), 1 - float(share))
-    weight = _weights(fitted.model)
     if weight is None or not weight.any():
         return beyond
     own = weight if unit is None else np.bincount(np.unique(unit, return_inverse=True)[1], weight)
