@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,3 +53,12 @@ def test_a_file_and_its_name_are_on_the_disk(tmp_path, monkeypatch):
     dalenius.write({"a": [1, 2]}, target)
     file, folder = target.stat().st_ino, tmp_path.stat().st_ino
     assert done == [("push", file), ("rename", file), ("push", folder)]
+
+
+@pytest.mark.parametrize("free", [0, 1 << 30])
+def test_a_full_disk_is_called_full_whatever_the_library_says(tmp_path, monkeypatch, free):
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=free))
+    with pytest.raises(FileError if free == 0 else RuntimeError) as caught, replacing(tmp_path / "out.xlsx"):
+        raise RuntimeError("zip: cell 7")
+    assert ("the disk is full" in str(caught.value)) is (free == 0)
+    assert list(tmp_path.iterdir()) == []

@@ -17,6 +17,8 @@ from pathlib import Path
 from dalenius.core.errors import FileError
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+ROOM = 1 << 16
+"""Bytes below which a disk is full, whatever a library says."""
 
 
 @contextmanager
@@ -50,6 +52,12 @@ def replacing(path: str | Path, *, private: bool = False) -> Iterator[Path]:
         push(target.parent)
     except OSError as error:
         raise FileError(f"{target}: cannot write ({error.strerror or error}); choose another file") from None
+    except Exception:  # libraries that write have errors of their own for a disk without room
+        if shutil.disk_usage(target.parent).free >= ROOM:
+            raise
+        raise FileError(
+            f"{target}: cannot write (the disk is full); make room, or choose another disk"
+        ) from None
     finally:
         temporary.unlink(missing_ok=True)
 
