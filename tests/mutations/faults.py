@@ -25,8 +25,8 @@ class Fault:
 FAULTS = [
     Fault(
         "risk/attack/linkability.py",
-        "rows = rows[np.argsort(units.owners_of_rows[rows])]",
-        "rows = rows[:]",
+        "        if units.codes is not None:\n            order, owned",
+        "        if False:\n            order, owned",
         "tests/risk/test_units.py -k linkability",
     ),
     Fault(
