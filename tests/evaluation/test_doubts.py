@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import polars as pl
 import pytest
@@ -26,8 +28,14 @@ ALL = examples.survey(2 * ROWS, seed=11).with_columns(
     pl.Series("remark", [f"her aunt told {i * 7919 % 997} of {i}" for i in range(2 * ROWS)]),
 )
 ALL = ALL.select(["person_id", "name", *COLUMNS, "remark"])
+ALL = ALL.with_columns(ticket=pl.Series([f"T-{i * 7919 % 900_001:06d}" for i in range(2 * ROWS)]))
+TICKET = ALL["ticket"][:ROWS].str.slice(2).cast(pl.Int64)
 PEOPLE, OTHERS = ALL[:ROWS], ALL[ROWS:]
-SCHEMA = Schema.infer(PEOPLE).replace_columns(Column("remark", Kind.TEXT))
+SCHEMA = (
+    Schema.infer(PEOPLE)
+    .replace_columns(Column("remark", Kind.TEXT))
+    .with_roles(identifier=["person_id", "name", "ticket"])
+)
 MADE = examples.survey(ROWS, seed=12).select(COLUMNS)
 ASKED = {"keys": ["region", "sex", "age"], "targets": ["diagnosis"], "measures": ["identical-matches", "dcr"]}
 
@@ -35,6 +43,15 @@ ASKED = {"keys": ["region", "sex", "age"], "targets": ["diagnosis"], "measures":
 def story(file: pl.DataFrame):
     found = compare(PEOPLE, {"file": file, "made": MADE}, SCHEMA, holdout=OTHERS, **ASKED)
     return found, comparison_story(found)
+
+
+def turned(texts: pl.Series) -> pl.Series:
+    """The first word at the end."""
+    return pl.Series([" ".join([*t.split()[1:], t.split()[0]]) for t in texts])
+
+
+def hashed(texts: pl.Series) -> pl.Series:
+    return pl.Series([hashlib.sha256(t.encode()).hexdigest()[:12] for t in texts])
 
 
 HOSTILE = {
@@ -46,6 +63,20 @@ HOSTILE = {
     "one text": (MADE.with_columns(remark=pl.Series([None] * 499 + [PEOPLE["remark"][7]])), "fewer than 3 units"),
     "columns renamed": (MADE.with_columns(PEOPLE["income"].alias("z")), "row by row ('z')"),
     "columns recoded": (MADE.with_columns((PEOPLE["age"] * 12).alias("z")), "row by row ('z')"),
+    "own words in capitals": (MADE.with_columns(remark=PEOPLE["remark"].str.to_uppercase()), "fewer than 3 units"),
+    "own words and a sign": (MADE.with_columns(remark=PEOPLE["remark"] + " ."), "fewer than 3 units"),
+    "own words cut": (MADE.with_columns(remark=PEOPLE["remark"].str.head(-1)), "fewer than 3 units"),
+    "own words turned": (MADE.with_columns(remark=turned(PEOPLE["remark"])), "fewer than 3 units"),
+    "own words in cipher": (MADE.with_columns(remark=hashed(PEOPLE["remark"])), "cannot be told"),
+    "own words elsewhere": (MADE.with_columns(region=PEOPLE["remark"].str.to_uppercase()), "'region'"),
+    "cipher elsewhere": (MADE.with_columns(region=hashed(PEOPLE["remark"])), "holds texts and has another value"),
+    "small letters": (MADE.with_columns(name=PEOPLE["name"].str.to_lowercase()), "say who people in the data are"),
+    "names reversed": (MADE.with_columns(name=PEOPLE["name"].str.reverse()), "say who people in the data are"),
+    "a sign before names": (MADE.with_columns(name="P/" + PEOPLE["name"]), "say who people in the data are"),
+    "names in cipher": (MADE.with_columns(name=hashed(PEOPLE["name"])), "cannot be told"),
+    "numbers in cipher": (MADE.with_columns(person_id=PEOPLE["person_id"].hash(3) % 10**9), "cannot be told"),
+    "numbers in their order": (MADE.with_columns(person_id=PEOPLE["name"].rank("ordinal")), "cannot be told"),
+    "numbers in decimals": (MADE.with_columns(bmi=24 + TICKET / 10**6), "'bmi'"),
     "an unknown column": (MADE.with_columns(PEOPLE["income"].shuffle(seed=1).alias("z")), "has not ('z')"),
 }  # fmt: skip
 
@@ -65,10 +96,11 @@ def test_what_no_figure_looks_at_keeps_a_file_off_the_short_list(name):
     [
         MADE.with_columns(number=pl.Series(np.arange(ROWS) + 1)),
         MADE.with_columns(kind=pl.lit("synthetic")),
-        MADE.with_columns(remark=pl.Series([f"made up {i}" for i in range(ROWS)])),
+        MADE.with_columns(remark=pl.Series([f"made up {i % 100}" for i in range(ROWS)])),
+        MADE.with_columns(name=pl.Series([f"P{i:04d}" for i in range(ROWS)])),
         MADE.with_columns(person_id=pl.Series(np.arange(ROWS) + 1)),
     ],
-    ids=["row numbers", "a label", "texts made up", "people numbered anew"],
+    ids=["row numbers", "a label", "texts made up", "names numbered anew", "people numbered anew"],
 )
 def test_what_tells_nothing_is_no_leftover(file):
     assert Pair(PEOPLE, file, OTHERS, schema=SCHEMA).leftovers == []

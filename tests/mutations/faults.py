@@ -181,6 +181,36 @@ FAULTS = [
     ),
     Fault(
         "counts/leftovers.py",
+        'doubt = "" if whose or made_here else',
+        'doubt = "" if True else',
+        "tests/evaluation/test_doubts.py -k cipher",
+    ),
+    Fault(
+        "counts/leftovers.py",
+        "plain or (not same and hidden(there, held))",
+        "plain",
+        "tests/evaluation/test_doubts.py -k decimals",
+    ),
+    Fault(
+        "counts/respelt.py",
+        "if _shares(theirs, mine, LONG) or",
+        "if",
+        "tests/evaluation/test_doubts.py -k small",
+    ),
+    Fault(
+        "counts/respelt.py",
+        "return any(_beginnings(some, all_of_them) >= MOST for some, all_of_them in sides)",
+        "return False",
+        "tests/evaluation/test_doubts.py -k reversed",
+    ),
+    Fault(
+        "counts/respelt.py",
+        "np.arange(len(kinds)))) and steps",
+        "np.arange(len(kinds))))",
+        "tests/evaluation/test_doubts.py -k order",
+    ),
+    Fault(
+        "counts/leftovers.py",
         "    if renamed:\n",
         "    if False:\n",
         "tests/evaluation/test_doubts.py -k looks_at",

@@ -2,7 +2,8 @@
 
 Measures compare columns that both files have, without identifiers and free text. Our own methods let neither out; a
 file that somebody else made may hold both, under their own names or under others. A value is looked for in every column
-of the file: one that identifies somebody in the data, or a text that fewer than `Schema.min_units` units have there.
+of the file: one that identifies somebody in the data, or a text that fewer than `Schema.min_units` units have there, as
+it is or spelt otherwise (`counts.respelt`). A column that may hold them and cannot be compared is told too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,15 @@ import numpy as np
 
 from dalenius.core.errors import names
 from dalenius.counts.harmonising import Source
+from dalenius.counts.respelt import (
+    FEWEST,
+    MOST,
+    differs_everywhere,
+    hidden,
+    numbered_anew,
+    numbers_of,
+    respelt,
+)
 from dalenius.data.infer import infer_from_raws
 from dalenius.data.relations import OWNER
 from dalenius.data.schema import Column, Kind, Role
@@ -23,15 +33,13 @@ NAMES = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD)
 """Roles whose values say who somebody is."""
 MANY_DIGITS = 100_000
 """Numbers from here on are looked for in columns of words too; smaller ones are everywhere."""
-MOST = 0.5
-"""Share of the different numbers of a column that must be people's before it is said to hold them."""
-FEWEST = 20
-"""Rows below which columns are the same by chance."""
 SAME = 0.99
 """Share of the rows in which a column must follow another one before it is called the same."""
 
 
-def leftovers(original: Table, protected: Source, common: Table, texts: bool = True) -> list[str]:
+def leftovers(
+    original: Table, protected: Source, common: Table, texts: bool = True, made_here: bool = False
+) -> list[str]:
     """Sentences about columns of a file that hold what identifies people, or what nothing can be said of.
 
     Parameters
@@ -44,6 +52,8 @@ def leftovers(original: Table, protected: Source, common: Table, texts: bool = T
         Its columns that are compared, encoded like the original's.
     texts
         Whether rare texts are looked for.
+    made_here
+        Whether a method of ours has just made the file: its texts and keys are made up, and need no doubt.
 
     Examples
     --------
@@ -60,9 +70,12 @@ def leftovers(original: Table, protected: Source, common: Table, texts: bool = T
         vector = common[name] if name in common else _read(protected, name, original)
         own = original.vectors.get(name)
         whose = [source for source, values in words.items() if _hit(vector, own, name == source, values)]
+        doubt = "" if whose or made_here else _unlike_any(vector, own)
         if whose:
             told.append(_about(original, name, whose))
-            named.add(name)
+        elif doubt:
+            told.append(f"Column {name!r} of the protected file {doubt}")
+        named |= {name} if whose or doubt else set()
     # whose a row is stands beside the tables while they are measured, and never leaves
     known = {*original.names, *named, OWNER}
     new = [name for name in protected.names if name not in known]
@@ -79,6 +92,35 @@ def _about(original: Table, name: str, whose: list[str]) -> str:
         else f"values of {names(whose)}, which say who people in the data are"
     )
     return f"Column {name!r} of the protected file holds {what}: take it out."
+
+
+def _unlike_any(vector: Vector, own: Vector | None) -> str:
+    """Why nothing can be said of a column of names or texts; empty where something can be, or it is compared."""
+    if own is None or own.column.release == "as-is" or numbered_anew(vector):
+        return ""
+    take = "Take it out"
+    if _says_who(own.column):
+        share = len(np.unique(own.values)) / max(len(own.values), 1)  # several rows may be one unit's
+        kinds = len(np.unique(vector.values))
+        if kinds < FEWEST or kinds < MOST * share * len(vector.values):
+            return ""
+        what, take = "says who people are in the original", f"{take}, or number the rows"
+    elif not vector.is_number and differs_everywhere(vector) and _unknown(vector, own):
+        what = "holds texts"
+    else:
+        return ""
+    return (
+        f"{what} and has another value in nearly every row: no figure looks there, and whether these are people's own "
+        f"in other words cannot be told. {take}."
+    )
+
+
+def _unknown(vector: Vector, own: Vector) -> bool:
+    """Whether a column is not compared, or its values are hardly the original's."""
+    if own.column.kind is Kind.TEXT or own.is_number:
+        return True
+    there = _texts(vector)
+    return bool(np.isin(there.astype(str), _texts(own).astype(str)).mean() < MOST)
 
 
 def _says_who(column: Column) -> bool:
@@ -111,12 +153,16 @@ def _hit(vector: Vector, own: Vector | None, same: bool, values: AnyArray) -> bo
         return False
     numbers = values.dtype != object
     if vector.is_number:
-        return numbers and (same or own is None) and _numbered(np.unique(vector.values), values)
+        held = values if numbers else numbers_of(values.tolist())
+        there = np.unique(vector.values)
+        plain = (same or own is None) and len(held) > 0 and _numbered(there, held)
+        return plain or (not same and hidden(there, held))
     there = _texts(vector)
     if numbers:
         values = np.array([f"{v:.15g}" for v in values[np.abs(values) >= MANY_DIGITS]], object)
     mine = np.array([], object) if own is None or same or own.is_number else _texts(own)
-    return bool(set(there.tolist()) & set(values.tolist()) - set(mine.tolist()))
+    strange, known = (list(set(side.tolist()) - set(mine.tolist())) for side in (there, values))
+    return bool(set(strange) & set(known)) or respelt(strange, known)
 
 
 def _numbered(there: AnyArray, values: AnyArray) -> bool:

@@ -257,8 +257,10 @@ class Pair:
         >>> Pair({"a": ["x", "y"]}, {"a": ["x", "y"], "b": ["u", "v"]}).leftovers
         ["The protected file has a column that the original has not ('b'): no figure looks there, ..."]
         """
-        return leftovers(self._whole, self._given, self.protected, texts=not self.sampled)
+        return leftovers(self._whole, self._given, self.protected, not self.sampled, self.made_here)
 
+    made_here = False
+    """Whether one of our methods has just made the file, so that texts and keys in it are made up."""
     sampled = False
     """Whether the rows are some of larger files, so that it is not known how many people hold a value."""
 

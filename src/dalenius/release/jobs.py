@@ -298,6 +298,7 @@ def measured(
     first = plan.scenarios[0]
     grouping = Grouping.fit(original if lens is None else lens.see_own(original))
     pair = Pair(original, made, holdout, keys=first.keys, targets=first.targets, grouping=grouping, lens=lens)
+    pair.made_here = True
     against = doubts(pair)
     copied = list(dict.fromkeys([*(n for n in kept if n in pair.columns), *unchanged(pair)]))
     for scenario in plan.scenarios:

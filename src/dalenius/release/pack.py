@@ -201,6 +201,7 @@ def _evaluation(
         made.original, made.table, made.holdout, keys=list(scenario.keys), targets=list(scenario.targets),
         grouping=grouping, threshold=threshold, lens=made.lens,
     )  # fmt: skip
+    pair.made_here = True
     pair.notes = list(judged.notes[scenario.name])
     own = judged.runs[0][scenario.name]
     figures = {n: _with_range(r, judged, scenario.name).at_threshold(threshold) for n, r in own.items()}

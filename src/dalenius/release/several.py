@@ -134,6 +134,7 @@ def measured_bases(plan: Plan, base: Database, made: Database, holdout: Database
         pair = Pair(
             *sides, keys=list(scenario.keys), targets=list(scenario.targets), grouping=Grouping.fit(sides[0])  # type: ignore[arg-type]
         )  # fmt: skip
+        pair.made_here = True
         evaluation = evaluate_pair(pair, measures=alone, name=plan.title)
         found[scenario.name] = dict(evaluation.results)
         told = [*pair.notes, *(f"{n} was not measured: it {why}" for n, why in evaluation.skipped.items())]
