@@ -31,6 +31,7 @@ ALL = ALL.select(["person_id", "name", *COLUMNS, "remark"])
 ALL = ALL.with_columns(ticket=pl.Series([f"T-{i * 7919 % 900_001:06d}" for i in range(2 * ROWS)]))
 TICKET = ALL["ticket"][:ROWS].str.slice(2).cast(pl.Int64)
 PEOPLE, OTHERS = ALL[:ROWS], ALL[ROWS:]
+SMALL = PEOPLE["name"][7].lower()
 SCHEMA = (
     Schema.infer(PEOPLE)
     .replace_columns(Column("remark", Kind.TEXT))
@@ -71,6 +72,7 @@ HOSTILE = {
     "own words elsewhere": (MADE.with_columns(region=PEOPLE["remark"].str.to_uppercase()), "'region'"),
     "cipher elsewhere": (MADE.with_columns(region=hashed(PEOPLE["remark"])), "holds texts and has another value"),
     "small letters": (MADE.with_columns(name=PEOPLE["name"].str.to_lowercase()), "say who people in the data are"),
+    "one in small letters": (MADE.with_columns(name=pl.Series([None] * 499 + [SMALL])), "say who people in the data"),
     "names reversed": (MADE.with_columns(name=PEOPLE["name"].str.reverse()), "say who people in the data are"),
     "a sign before names": (MADE.with_columns(name="P/" + PEOPLE["name"]), "say who people in the data are"),
     "names in cipher": (MADE.with_columns(name=hashed(PEOPLE["name"])), "cannot be told"),

@@ -126,6 +126,31 @@ def test_a_sign_the_wrong_way_round_is_no_limit(line):
         Rule.parse(line)
 
 
+BEYOND = [
+    *(
+        "dcr <= 7000 %",
+        "membership-distance <= 65",
+        "repU <= holdout + 500 points",
+        "nndr >= 0",
+        "k-anonymity >= 0",
+    ),
+    *("identical-matches surely added <= 150 %", "dcr <= -5 %", "k-marginal >= 1001", "nndr >= 1.5"),
+]
+
+
+@pytest.mark.parametrize("line", BEYOND)
+def test_a_limit_that_no_figure_can_reach_is_a_fault(line):
+    none = line in ("dcr <= -5 %", "k-marginal >= 1001", "nndr >= 1.5")
+    with pytest.raises(OptionError, match=f"lets {'no' if none else 'every'} file pass"):
+        Rule.parse(line)
+
+
+def test_an_unknown_part_is_a_fault():
+    with pytest.raises(OptionError, match="dcr has no part 'foo'"):
+        Rule.parse("dcr(foo) <= 70 %")
+    assert Rule.parse("l(diagnosis) >= 3").part == "diagnosis"
+
+
 def test_a_limit_that_nothing_can_miss_leaves_its_dimension_open():
     lines = ["repU <= 100 %", "dcr <= 100 %", "membership-distance <= 1", "DiSCO added <= 100 points"]
     assert open_dimensions([Rule.parse(line) for line in lines]) == list(DIMENSIONS)

@@ -210,6 +210,36 @@ FAULTS = [
         "tests/evaluation/test_doubts.py -k order",
     ),
     Fault(
+        "release/copies.py",
+        "return whole and not noted and _notes(file.schema_arrow) <= _notes(needed)",
+        "return whole",
+        "tests/release/test_tampering.py -k 'without_any_key_strange and notes'",
+    ),
+    Fault(
+        "release/copies.py",
+        "return whole and not noted",
+        "return not noted",
+        "tests/release/test_tampering.py -k 'without_any_key_strange and between'",
+    ),
+    Fault(
+        "release/verify.py",
+        "there is a signature, which was NOT checked",
+        "signed, which was checked",
+        "tests/release/test_tampering.py -k nobody_checked",
+    ),
+    Fault(
+        "evaluation/policy.py",
+        "if low <= limit <= high and not nothing:",
+        "if True:",
+        "tests/release/test_plan.py -k all_faults",
+    ),
+    Fault(
+        "evaluation/policy.py",
+        'and "targets" not in info.needs and not counted:',
+        "and False:",
+        "tests/evaluation/test_policy.py -k unknown_part",
+    ),
+    Fault(
         "counts/leftovers.py",
         "    if renamed:\n",
         "    if False:\n",

@@ -26,7 +26,8 @@ def test_all_faults_of_a_plan_at_once(tmp_path):
         "input: people.csv\nseed: -1\nholdout_share: 2\nwhat: 1\nreplicates: 0\nchoose: disco\noutput: .\n"
         "formats: [exe]\n"
         "scenarios: {a: {keys: [nobody], targets: [sex]}, b: {keys: [sex], targets: [sex], population_share: 7}}\n"
-        "candidates: {cart: {minbuckets: 3}, nothing: {}}\npolicy: [rubbish, 'repU <= moon', 'mean S_pMSE <= 10 %']\n"
+        "candidates: {cart: {minbuckets: 3}, nothing: {}}\npolicy: [rubbish, 'repU <= moon', 'mean S_pMSE <= 10 %', "
+        "'dcr <= 7000 %', 'l(age) >= 2']\n"
         "measures: [no]\n"
     )
     with pytest.raises(SchemaError) as caught:
@@ -48,6 +49,8 @@ def test_all_faults_of_a_plan_at_once(tmp_path):
         "rubbish",
         "moon",
         "per cent",
+        "lets every file pass",
+        "'age' is a target of no scenario",
         "'no'",
     ):
         assert part in text, part

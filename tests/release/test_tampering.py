@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dalenius.core.errors import FileError
@@ -47,6 +49,25 @@ def real_data(ending: str):
     def change(pack: Path) -> None:
         frame = pl.read_csv(pack.parent / "people.csv")
         (frame.write_csv if ending == "csv" else frame.write_parquet)(pack / f"{DATA}.{ending}")
+
+    return change
+
+
+def noted(where: str):
+    """The real data in the notes of the Parquet file, of one of its columns, or between its parts."""
+
+    def change(pack: Path) -> None:
+        path, secret = pack / f"{DATA}.parquet", (pack.parent / "people.csv").read_bytes()
+        table = pq.read_table(path)
+        if where == "file":
+            table = table.replace_schema_metadata({"note": secret})
+        if where == "column":
+            fields = [table.schema.field(0).with_metadata({"note": secret}), *list(table.schema)[1:]]
+            table = table.cast(pa.schema(fields))
+        pq.write_table(table, path, compression="zstd")
+        if where == "gap":
+            whole, foot = path.read_bytes(), pq.read_metadata(path).serialized_size + 8
+            path.write_bytes(whole[:-foot] + secret + whole[-foot:])
 
     return change
 
@@ -102,6 +123,9 @@ CHANGES = {
     "results emptied": (replaced("internal/results.json", "{}"), "internal/results.json"),
     "the real data as Parquet": (real_data("parquet"), f"{DATA}.parquet"),
     "the real data as CSV": (real_data("csv"), f"{DATA}.csv"),
+    "the real data in the notes of the Parquet file": (noted("file"), f"{DATA}.parquet"),
+    "the real data in the notes of a column": (noted("column"), f"{DATA}.parquet"),
+    "the real data between the parts of the Parquet file": (noted("gap"), f"{DATA}.parquet"),
     "a record taken out": (first_line_gone, f"{DATA}.csv"),
     "two records swapped": (two_lines_swapped, f"{DATA}.csv"),
     "an empty line at the end of the data": (longer, f"{DATA}.csv"),
@@ -221,11 +245,20 @@ def test_the_digest_in_the_minutes_catches_what_the_signature_would(pack):
 @pytest.mark.slow
 def test_what_cannot_be_told_is_said(pack, key):
     found = verify_pack(pack)
-    assert any("whether that is the steward's key was not checked" in remark for remark in found.remarks)
+    assert any("there is a signature, which was NOT checked" in remark for remark in found.remarks)
     (pack / "manifest.sig").unlink()
     found = verify_pack(pack)
     assert found.accepted
     assert any("nobody signed this pack" in r and pack_digest(pack) in r for r in found.remarks)
+
+
+def test_a_signature_that_nobody_checked_is_not_called_one(pack, key):
+    """The hashes rewritten under a signature that fits no more: without the public key nobody can tell."""
+    edit("internal/report.md", "policy", "habit")(pack)
+    forge(pack)
+    said = invoke("verify", str(pack), "--plan", str(pack.parent / "nowhere.yaml")).stderr
+    assert "NOT checked" in " ".join(said.split())
+    assert "signed with" not in said
 
 
 def test_without_any_key_rewritten_hashes_are_caught_by_making_it_again(pack):
@@ -252,6 +285,9 @@ def test_without_any_key_rewritten_hashes_are_caught_by_making_it_again(pack):
         "a public file more",
         "the real data as CSV",
         "the real data as Parquet",
+        "the real data in the notes of the Parquet file",
+        "the real data in the notes of a column",
+        "the real data between the parts of the Parquet file",
         "results emptied",
         "a folder more",
     ],

@@ -106,6 +106,25 @@ def described(name: str) -> MeasureInfo:
     return DATABASE_MEASURES[name].info if name in DATABASE_MEASURES else MEASURES[name].info
 
 
+def _check_limit(text: str, info: MeasureInfo, limit: float, upper: bool, added: bool) -> None:
+    """Raise where no figure can reach a limit, so that the line says something else than who wrote it meant."""
+    low, high = info.bounds
+    if added:
+        low, high = low - high, high - low
+    nothing = not upper and not added and limit <= low and info.better == "higher" and info.family == "risk"
+    if low <= limit <= high and not nothing:
+        return
+    unit = ("points" if added else "%") if info.unit == "%" else ""
+    ends = (
+        f"from {figure(low, unit)} to {figure(high, unit)}"
+        if math.isfinite(high)
+        else f"{figure(low)} or more"
+    )
+    what = f"what is added to {info.name}, or lies between it and a yardstick," if added else info.name
+    lets = "lets every file pass" if nothing or (limit > high) == upper else "lets no file pass"
+    raise OptionError(f"policy line {text!r}: {what} is {ends}, so the line {lets}; write another limit")
+
+
 @dataclass(frozen=True)
 class Rule:
     """One line of a policy.
@@ -165,6 +184,9 @@ class Rule:
             added or words["number"] is None
         ):  # neither what is added nor a yardstick is known by column
             raise OptionError(f"policy line {text!r}: a column in brackets goes with a level and a number")
+        counted = part == LINES and name in PLAIN_LINES
+        if part and info.family == "risk" and "targets" not in info.needs and not counted:
+            raise OptionError(f"policy line {text!r}: {name} has no part {part!r}; take the brackets out")
         surely = words["surely"] is not None
         turned = not upper if added else upper == (info.better == "higher")  # what is added is never good
         if turned and info.better != "centre":
@@ -176,6 +198,7 @@ class Rule:
             )
         if words["number"] is not None:
             limit = float(words["number"])
+            _check_limit(text, info, limit, upper, added)
             return cls(text.strip(), name, upper, limit, None, expected, strict, added, surely, part)
         yardstick = words["yardstick"].strip().lower()
         if yardstick not in YARDSTICKS:
@@ -183,6 +206,7 @@ class Rule:
                 f"policy line {text!r}: {yardstick!r} is not a yardstick; use {', '.join(YARDSTICKS)}"
             )
         more = float(words["more"] or 0) * (-1 if words["way"] == "-" else 1)
+        _check_limit(text, info, more, upper, added=True)  # the distance of two figures, as what is added is
         return cls(text.strip(), name, upper, more, yardstick, expected, strict)
 
     @property

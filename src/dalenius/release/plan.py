@@ -266,7 +266,7 @@ class _Reader(PlanReader[Plan]):
             schema=schema,
             candidates=candidates,
             scenarios=scenarios,
-            policy=tuple(self._policy()),
+            policy=tuple(self._policy(scenarios)),
             holdout=self.file("holdout"),
             holdout_share=self._holdout_share(),
             seed=self.whole("seed", DEFAULT_SEED, 0),
@@ -417,8 +417,9 @@ class _Reader(PlanReader[Plan]):
             scenarios.append(Scenario(str(name), keys, targets, str(facts.get("about") or ""), float(share)))
         return scenarios
 
-    def _policy(self) -> list[Rule]:
+    def _policy(self, scenarios: Sequence[Scenario]) -> list[Rule]:
         rules = []
+        targets = {target for scenario in scenarios for target in scenario.targets}
         for line in self.lines("policy") or self._usual_policy():
             try:
                 rule = Rule.parse(line)
@@ -431,6 +432,8 @@ class _Reader(PlanReader[Plan]):
                     raise OptionError(
                         f"policy line {rule.text!r} is not about files: {rule.measure} is never measured here"
                     )
+                if rule.part and "targets" in described(rule.measure).needs and rule.part not in targets:
+                    raise OptionError(f"policy line {rule.text!r}: {rule.part!r} is a target of no scenario")
                 rules.append(rule)
             except DaleniusError as error:
                 self.faults.append(str(error))

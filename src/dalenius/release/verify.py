@@ -188,8 +188,8 @@ def _check_origin(verified: Verification, where: Path, public_key: Path | None, 
         verified.faults += [fault] if fault else []
     elif said is not None and digest is None:
         verified.remarks.append(
-            f"signed with the key {signed_by(said)}, but whether that is the steward's key was not checked: name the "
-            "public key with --public-key"
+            "there is a signature, which was NOT checked: whether it fits the pack and is the steward's cannot be told "
+            f"without the public key (--public-key). It names the key {signed_by(said)}"
         )
     elif digest is None:
         verified.remarks.append(
