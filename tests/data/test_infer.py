@@ -210,3 +210,30 @@ def test_moments_as_hospitals_write_them_are_moments_and_no_text(pattern: str) -
     moments = [dt.datetime(2025, 1 + i % 12, 1 + i % 28, i % 24, i % 60) for i in range(60)]
     column = Schema.infer({"admitted": [moment.strftime(pattern) for moment in moments]})["admitted"]
     assert (column.kind, column.format) == (Kind.DATETIME, pattern)
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (["eva.weiss@example.org", "tom@praxis.de", "a.b@c.org"], "an e-mail address"),
+        (["030 7654321", "+47 22 12 34 56", "0711/123456"], "a telephone number"),
+        (["DE89 3704 0044 0532 0130 00", "GB29NWBK60161331926819"], "a bank account"),
+        (["none", "called twice", "mail eva.weiss@example.org"], "an e-mail address"),
+    ],
+)
+def test_a_few_addresses_and_accounts_are_people_all_the_same(values, why):
+    """Three physicians have three addresses: each is held by many rows, and goes out with every one of them."""
+    column = Schema.infer({"contact": values * 60, "sex": ["f"] * (60 * len(values))})["contact"]
+    assert column.has(Role.IDENTIFIER)
+    assert why in column.note
+
+
+def test_answers_that_are_few_stay_answers():
+    for values in (
+        ["yes", "no"],
+        ["10-19", "20-29", "30-39"],
+        ["00-14", "15-64"],
+        ["A1", "B2"],
+        ["2020-01", "2020-02"],
+    ):
+        assert not Schema.infer({"phone": values * 60})["phone"].has(Role.IDENTIFIER)

@@ -30,8 +30,11 @@ CALLED = {
     r"|f(ø|oe|o)dselsnummer|cpr([_ .-]?nr)?|pesel|bsn|nino|nhs[_ .-]?(no|nr|number)|passport([_ .-]?(no|nr|number))?"
     r"|national[_ .-]?id(entity)?([_ .-]?(no|nr|number))?",
 }
+FEW = 100
+"""Up to so many different values are answers: an address within one of them goes out with it."""
+MAIL = r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"
 LOOKS = {
-    "an e-mail address": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
+    "an e-mail address": MAIL,
     "a telephone number": r"(\+|00)\d[\d ()/.-]{6,18}\d|\(\d{2,5}\) ?\d[\d /.-]{3,12}\d|0\d{2,4}[ /-]\d[\d -]{4,10}\d"
     r"|\d{3}[-. ]\d{3}[-. ]\d{4}",
     "a bank account": r"[A-Z]{2}\d{2}( ?[A-Z0-9]){11,30}",
@@ -61,16 +64,22 @@ def names_people(name: str, values: Sequence[object]) -> str | None:
     "called like a person's name"
     >>> names_people("phone", ["yes", "no"]) is None
     True
+    >>> names_people("remark", ["none", "write to eva@example.org"])
+    'holds an e-mail address'
     """
     texts = [str(value).strip() for value in values[:PEEK]]
-    if len(texts) <= SEVERAL:
-        return None
     for what, pattern in LOOKS.items():
         alike = [text for text in texts if re.fullmatch(pattern, text)]
         if what == "a bank account":
             alike = [text for text in alike if _adds_up(text)]
-        if len(alike) >= MOSTLY * len(texts):
+        if alike and len(alike) >= MOSTLY * len(
+            texts
+        ):  # also of three physicians: it is they whom one can call
             return f"looks like {what}"
+    if len(texts) <= FEW and any(re.search(MAIL, text) for text in texts):
+        return "holds an e-mail address"
+    if len(texts) <= SEVERAL:
+        return None
     reason = checked_numbers(texts) or _names(texts) or _addresses(texts)
     return f"looks like {reason}" if reason else _called(name)
 
