@@ -2069,6 +2069,42 @@ FAULTS = [
         "tests/outputs/test_fitted_to.py -k residuals",
     ),
     Fault(
+        "outputs/checks.py",
+        "sums = (2 * away < number) & (away > 0)",
+        "sums = (2 * away < number) & (away < 0)",
+        "tests/outputs/test_hidden_pairs.py -k cancel_out_for_all",
+    ),
+    Fault(
+        "outputs/told.py",
+        "found |= _by_base(out, people, [sums], np.zeros(len(people), np.int64), few)",
+        "pass",
+        "tests/outputs/test_hidden_pairs.py -k another_column",
+    ),
+    Fault(
+        "outputs/wraps/scipy.py",
+        'if found.verdict == "pass" or table.size <= 4:',
+        'if found.verdict == "pass" or table.size <= 3:',
+        "tests/outputs/test_few.py -k tests_of_tables",
+    ),
+    Fault(
+        "outputs/wraps/scipy.py",
+        '            if out.status == "pass":\n',
+        "            if out.status:\n",
+        "tests/outputs/test_few.py -k tests_of_tables",
+    ),
+    Fault(
+        "outputs/wraps/scipy.py",
+        "np.column_stack([both[:, 0] - both[:, 1], both])",
+        "both",
+        "tests/outputs/test_hidden_pairs.py -k difference",
+    ),
+    Fault(
+        "outputs/wraps/statsmodels.py",
+        "found += one_but_few(desk, values, unit, _form(facts))",
+        "pass",
+        "tests/outputs/test_hidden_pairs.py -k itself",
+    ),
+    Fault(
         "outputs/wraps/registered.py",
         "[*desk.base[:FIRST], *desk.base[FIRST:][1 - KEPT :], Base(held, unit, ids)]",
         "[Base(held, unit, ids)]",

@@ -66,10 +66,19 @@ def test_tests_of_tables(desk, frame):
     assert desk.last.record.checks["few_in_group"]["verdict"] == "fail"
     desk.stats.fisher_exact([[2, 100], [50, 300]])  # tells the odds ratio of its cells
     assert desk.last.record.checks["min_threshold"]["verdict"] == "fail"
-    desk.stats.fisher_exact([[20, 100], [50, 300]])
-    assert desk.last.status == "pass"
+    desk.stats.chi2_contingency([[2, 100], [50, 300]])
+    assert desk.last.record.checks["min_threshold"]["verdict"] == "fail"
+    desk.stats.fisher_exact([[20, 100], [50, 300]])  # who was counted?
+    assert desk.last.record.checks["table"]["verdict"] == "review"
     desk.stats.chi2_contingency(desk.pandas.crosstab(frame.region, frame.sex))
     assert desk.last.status == "pass"
+    frame["g"] = np.where(frame.person < 16, "a", "b")
+    frame["h"] = np.where((frame.person < 15) | (frame.person > 200), "u", "v")
+    desk.stats.chi2_contingency(frame.groupby(["g", "h"]).size().unstack())
+    assert desk.last.record.checks["min_threshold"]["verdict"] == "fail"
+    frame["h"] = np.where((frame.person < 16) | (frame.person > 200), "u", "v")
+    desk.stats.chi2_contingency(frame.groupby(["g", "h"]).size().unstack(fill_value=0))
+    assert desk.last.record.checks["table"]["verdict"] == "review"  # its table has an empty cell
 
 
 @pytest.mark.parametrize("name", ["describe", "tmax", "iqr"])

@@ -17,6 +17,8 @@ BLOCK = 1 << 18
 """Rows looked at at a time: no second copy of a large column."""
 NEAR = 0.01
 """Values this close together, as a share of the largest deviation, are the same for `others_of`."""
+EQUAL = 1e-9
+"""Sums this close together, as a share of their size, are equal."""
 
 
 def others_of(query: Query, cell: Codes, figures: Floats, few: int) -> Floats:
@@ -47,6 +49,34 @@ def others_of(query: Query, cell: Codes, figures: Floats, few: int) -> Floats:
         away = np.abs(value - np.median(value))
         far = at[away > NEAR * away.max()]
         found[c] = len(far) if query.unit is None else len(np.unique(query.unit[far]))
+    return found
+
+
+def totals_apart(query: Query, cell: Codes, figures: Floats) -> Floats:
+    """Units whose total in the cell is another than that of most, where units have several rows; NaN elsewhere.
+
+    A column with what everybody lacks to a round sum beneath it is about those of whom it was left out.
+
+    Examples
+    --------
+    >>> value = np.array([3.0, 5, 4, 7, 6, 5])
+    >>> from dataclasses import replace
+    >>> query = Query("sum", rows=6, value=value, unit=np.array([0, 1, 2, 0, 2, 1]), ids=range(3))
+    >>> totals_apart(query, query.cell, np.array([[6.0, 3]])).tolist()
+    [0.0]
+    >>> totals_apart(replace(query, value=value + [0, 0, 0, 0, 0, 1.0]), query.cell, np.array([[6.0, 3]])).tolist()
+    [1.0]
+    """
+    assert query.value is not None
+    rows, units = figures.T
+    found = np.full(len(rows), np.nan)
+    if query.unit is None or not (rows > units).any():
+        return found
+    for c, at in rows_by_cell(cell, query.value, rows > units):
+        _, owner = np.unique(query.unit[at], return_inverse=True)
+        total = np.bincount(owner.ravel(), query.value[at])
+        usual = np.median(total)
+        found[c] = int((np.abs(total - usual) > EQUAL * max(abs(usual), np.abs(query.value[at]).max())).sum())
     return found
 
 

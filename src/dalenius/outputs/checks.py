@@ -186,11 +186,15 @@ def few_others(evidence: Evidence, policy: Policy) -> Finding:
     """Most in the cell share one value, or nearly, and few have another: the figure tells what these few have.
 
     The mean of a 0/1 column is a count, and a column that is constant but for few people is about them alone. Where
-    people have several records one may hold the common value and others too, so that a person looks.
+    people have several records one may hold the common value and others too, so that a person looks; but if the sum of
+    their records is the same for all but few, it is about these.
     """
-    flagged = _apart(evidence, policy) & policy.all_same
-    once = evidence.figures["rows"] == evidence.figures["units"]
-    told: Verdict = "fail" if (flagged & once).any() else "review"
+    figures, number = evidence.figures, evidence.figures["units"]
+    once = figures["rows"] == number
+    away = figures.get("totals_apart", np.full(number.shape, np.nan))
+    sums = (2 * away < number) & (away > 0) & (away < policy.threshold) & policy.all_same
+    flagged = (_apart(evidence, policy) & policy.all_same) | sums
+    told: Verdict = "fail" if (flagged & (once | sums)).any() else "review"
     words = f"fewer than {policy.threshold} people or units have another value than all others"
     return finding("few_others", evidence, flagged, words, verdict=told, limit=policy.threshold)
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from dalenius.core.plain import plain
 from dalenius.outputs._kernels import COLUMNS, by_record, by_unit
-from dalenius.outputs.behind import deviations, modal_of, others_of, owners_of
+from dalenius.outputs.behind import deviations, modal_of, others_of, owners_of, totals_apart
 from dalenius.outputs.position import fewest_between
 from dalenius.outputs.query import SMALL, Bools, Floats, Ints, Query
 
@@ -162,6 +162,7 @@ def _behind(query: Query, cell: Any, out: Floats, few: int, largest: int) -> dic
     found = {
         "others": others_of(query, cell, out[:, [places[n] for n in ("rows", "sum", "low", "high")]], few)
     }
+    found["totals_apart"] = totals_apart(query, cell, out[:, [places["rows"], places["units"]]])
     if "power" in query.facts:
         away = deviations(cell, query.value, out[:, [places["rows"], places["sum"]]], query.facts["power"])
         own, top = _figures(replace(query, value=away), cell, len(out), largest)

@@ -130,7 +130,17 @@ def _made(out: Output, numbers: Ints, columns: Floats | None, few: int) -> Made:
     query, found = out.query, Made()
     assert query.value is not None
     values = [query.value] if columns is None else list(columns.T)
+    people, owner = np.unique(numbers, return_inverse=True)
+    if query.cells == 1 and columns is None and len(people) < len(numbers):  # or sums of people's rows
+        sums = np.bincount(owner.ravel(), np.nan_to_num(query.value))
+        found |= _by_base(out, people, [sums], np.zeros(len(people), np.int64), few)
     few = -(-few * len(numbers) // max(len(np.unique(numbers)), 1))  # rows of so many people
+    return found | _by_base(out, numbers, values, query.cell, few)
+
+
+def _by_base(out: Output, numbers: Ints, values: Sequence[Floats], cell: Codes, few: int) -> Made:
+    """What columns are made of, by all data that came."""
+    found = Made()
     for base in out.desk.base:  # a column that came later may be made of one that came before
         rows = base.places(out.desk.memory, numbers)
         known = np.flatnonzero(rows >= 0)
@@ -138,7 +148,7 @@ def _made(out: Output, numbers: Ints, columns: Floats | None, few: int) -> Made:
             continue
         held = {name: np.asarray(c)[rows[known]] for name, c in list(base.columns.items())[:MOST_COLUMNS]}
         for value in values:
-            found |= _known(query.variable, value[known], held, few, query.cell[known])
+            found |= _known(out.query.variable, value[known], held, few, cell[known])
     return found
 
 

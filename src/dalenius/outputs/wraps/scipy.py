@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import scipy.stats
 
+from dalenius.outputs.checks import CHECKS, Finding, finding
 from dalenius.outputs.design import marks
 from dalenius.outputs.evidence import Evidence
 from dalenius.outputs.judge import examined, judge
@@ -18,7 +19,7 @@ from dalenius.outputs.query import Dimension, Query
 from dalenius.outputs.register import register
 from dalenius.outputs.wraps.columns import units
 from dalenius.outputs.wraps.sources import name_of, noted, units_of
-from dalenius.outputs.wraps.statsmodels import made_of_few, together
+from dalenius.outputs.wraps.statsmodels import made_of_few, one_but_few, together
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -117,10 +118,26 @@ def _paired(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, r
     people = int(there.sum()) if unit is None else len(np.unique(np.asarray(unit)[there]))
     query = Query(
         "hypothesis test", rows=len(columns), value=value, variable=" + ".join(columns.columns), unit=unit, ids=ids,
-        facts={"dof": people - 1, "people_of_a_group": people}, command=f"{name}({', '.join(columns.columns)})",
+        facts={"dof": people - 1, "people_of_a_group": people, **_difference(columns, there)}, command=f"{name}({', '.join(columns.columns)})",
     )  # fmt: skip
     parts = [(f"column {c!r}", columns[c].to_numpy(), unit) for c in columns.columns]
-    _taken(desk, query, parts, told, result, notes)
+    _taken(
+        desk,
+        query,
+        parts,
+        told,
+        result,
+        notes,
+        one_but_few(desk, columns.to_numpy(), unit, evidence_of(query)),
+    )
+
+
+def _difference(columns: pd.DataFrame, there: Any) -> dict[str, Any]:
+    """The columns of a paired test of two, and first what they differ by, which is what it is about."""
+    if columns.shape[1] != 2:
+        return {}
+    both = columns.to_numpy()
+    return {"columns": np.where(there[:, None], np.column_stack([both[:, 0] - both[:, 1], both]), np.nan)}
 
 
 def _groups(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, result: Any) -> None:
@@ -151,16 +168,20 @@ def _groups(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, r
 
 def _taken(
     desk: Desk, query: Query, parts: Sequence[tuple[str, Any, Any]], told: pl.DataFrame, result: Any,
-    notes: Sequence[str],
+    notes: Sequence[str], more: Sequence[Finding] = (),
 ) -> None:  # fmt: skip
     """Check a test by its groups, and that no sample of it is about few."""
-    cells = query.frame()
-    evidence = Evidence(
-        cells, query.shape, {}, np.zeros((len(cells), 2)), np.zeros(len(cells), np.bool_), dict(query.facts)
-    )
+    evidence = evidence_of(query)
     judged = judge(query, desk.policy, evidence).with_findings(*noted(notes, evidence))
     found = [f for name, value, unit in parts for f in made_of_few(desk, [(name, value)], unit)]
-    desk.take(query, judged=judged.with_findings(*found[:1]), frame=told, shown=result)
+    desk.take(query, judged=judged.with_findings(*found[:1], *more), frame=told, shown=result)
+
+
+def evidence_of(query: Query) -> Evidence:
+    """Evidence of a test: what its form tells."""
+    cells = query.frame()
+    facts = {k: v for k, v in query.facts.items() if k != "columns"}
+    return Evidence(cells, query.shape, {}, np.zeros((len(cells), 2)), np.zeros(len(cells), np.bool_), facts)
 
 
 def _counts(desk: Desk, name: str, given: Sequence[Any], told: pl.DataFrame, result: Any) -> None:
@@ -181,4 +202,27 @@ def _counts(desk: Desk, name: str, given: Sequence[Any], told: pl.DataFrame, res
         facts,
     )
     judged = examined([register().lookup(n) for n in names], evidence, desk.policy)
+    judged = judged.with_findings(*_small_cells(desk, table, evidence), *_known_table(desk, table, evidence))
     desk.take(query, judged=judged, frame=told, shown=result)
+
+
+def _small_cells(desk: Desk, table: Any, evidence: Evidence) -> list[Finding]:
+    """Small cells of a tested table: those of four follow from the statistic and the totals, those of more may."""
+    found = CHECKS["min_threshold"](evidence, desk.policy)
+    if found.verdict == "pass" or table.size <= 4:
+        return [found]
+    words = f"the table has cells of fewer than {desk.policy.threshold}, which may follow from the statistic"
+    return [finding("min_threshold", evidence, found.flagged, words, verdict="review")]
+
+
+def _known_table(desk: Desk, table: Any, evidence: Evidence) -> list[Finding]:
+    """Whether the desk made a table that is tested, and what it found there."""
+    asked = np.sort(table[table > 0])
+    words = "the desk did not make the table that is tested, so nobody knows who is counted in it"
+    for out in desk.outputs:
+        counted = out.judged.evidence.figures.get("rows", np.zeros(0))[: out.judged.evidence.inner]
+        if np.array_equal(np.sort(counted[counted > 0]), asked):
+            if out.status == "pass":
+                return []
+            words = "the table that is tested did not pass"
+    return [finding("table", evidence, np.ones(1, np.bool_), words, verdict="review")]

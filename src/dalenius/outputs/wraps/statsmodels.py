@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dalenius.outputs.checks import CHECKS, Finding, finding
 from dalenius.outputs.design import Design, marks
 from dalenius.outputs.evidence import Evidence, collect
 from dalenius.outputs.judge import Judged, judge
+from dalenius.outputs.made import MOST_COLUMNS, exact_but_few
 from dalenius.outputs.output import Output
 from dalenius.outputs.query import Dimension, Floats, Ints, Query
 from dalenius.outputs.wraps.columns import units
@@ -346,5 +348,17 @@ def together(
     )  # fmt: skip
     judged = judge(query, desk.policy, _form(facts)).with_findings(*noted(notes, _form(facts)))
     found = made_of_few(desk, [(f"column {n!r}", values[:, i]) for i, n in enumerate(names)], unit)
+    found += one_but_few(desk, values, unit, _form(facts))
     query = replace(query, facts={**facts, "columns": np.where(complete[:, None], values, np.nan)})
     return desk.take(query, judged=judged.with_findings(*found), frame=told, shown=shown)
+
+
+def one_but_few(desk: Desk, values: Floats, whose: Any, evidence: Evidence) -> list[Finding]:
+    """Where a column is another, multiplied or moved, but for few people, what they tell together is about these."""
+    people = len(values) if whose is None else len(np.unique(whose))
+    few = -(-desk.policy.threshold * len(values) // max(people, 1))
+    for one, two in combinations(range(min(values.shape[1], MOST_COLUMNS)), 2):
+        if exact_but_few(values[:, one], values[:, [two]], few):
+            words = f"a column is another but for fewer than {desk.policy.threshold} people or units"
+            return [finding("residuals", evidence, np.ones(1, np.bool_), words)]
+    return []
