@@ -2093,12 +2093,6 @@ FAULTS = [
         "tests/outputs/test_few.py -k tests_of_tables",
     ),
     Fault(
-        "outputs/wraps/scipy.py",
-        "np.column_stack([both[:, 0] - both[:, 1], both])",
-        "both",
-        "tests/outputs/test_hidden_pairs.py -k difference",
-    ),
-    Fault(
         "outputs/wraps/statsmodels.py",
         "found += one_but_few(desk, values, unit, _form(facts))",
         "pass",

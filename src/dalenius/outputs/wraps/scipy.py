@@ -118,7 +118,7 @@ def _paired(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, r
     people = int(there.sum()) if unit is None else len(np.unique(np.asarray(unit)[there]))
     query = Query(
         "hypothesis test", rows=len(columns), value=value, variable=" + ".join(columns.columns), unit=unit, ids=ids,
-        facts={"dof": people - 1, "people_of_a_group": people, **_difference(columns, there)}, command=f"{name}({', '.join(columns.columns)})",
+        facts={"dof": people - 1, "people_of_a_group": people}, command=f"{name}({', '.join(columns.columns)})",
     )  # fmt: skip
     parts = [(f"column {c!r}", columns[c].to_numpy(), unit) for c in columns.columns]
     _taken(
@@ -130,14 +130,6 @@ def _paired(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, r
         notes,
         one_but_few(desk, columns.to_numpy(), unit, evidence_of(query)),
     )
-
-
-def _difference(columns: pd.DataFrame, there: Any) -> dict[str, Any]:
-    """The columns of a paired test of two, and first what they differ by, which is what it is about."""
-    if columns.shape[1] != 2:
-        return {}
-    both = columns.to_numpy()
-    return {"columns": np.where(there[:, None], np.column_stack([both[:, 0] - both[:, 1], both]), np.nan)}
 
 
 def _groups(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, result: Any) -> None:
@@ -180,8 +172,8 @@ def _taken(
 def evidence_of(query: Query) -> Evidence:
     """Evidence of a test: what its form tells."""
     cells = query.frame()
-    facts = {k: v for k, v in query.facts.items() if k != "columns"}
-    return Evidence(cells, query.shape, {}, np.zeros((len(cells), 2)), np.zeros(len(cells), np.bool_), facts)
+    nothing = np.zeros((len(cells), 2)), np.zeros(len(cells), np.bool_)
+    return Evidence(cells, query.shape, {}, *nothing, dict(query.facts))
 
 
 def _counts(desk: Desk, name: str, given: Sequence[Any], told: pl.DataFrame, result: Any) -> None:
