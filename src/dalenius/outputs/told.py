@@ -132,7 +132,7 @@ def _made(out: Output, numbers: Ints, columns: Floats | None, few: int) -> Made:
     values = [query.value] if columns is None else list(columns.T)
     people, owner = np.unique(numbers, return_inverse=True)
     if query.cells == 1 and columns is None and len(people) < len(numbers):  # or sums of people's rows
-        sums = np.bincount(owner.ravel(), np.nan_to_num(query.value))
+        sums = np.asarray(np.bincount(owner.ravel(), np.nan_to_num(query.value)), np.float64)
         found |= _by_base(out, people, [sums], np.zeros(len(people), np.int64), few)
     few = -(-few * len(numbers) // max(len(np.unique(numbers)), 1))  # rows of so many people
     return found | _by_base(out, numbers, values, query.cell, few)
