@@ -116,7 +116,7 @@ candidates:
   coarse: {method: recipe, steps: [{do: recode, column: age, width: 80}, {do: drop-column, column: education}]}
   cart: {}
 measures: [two-way-utility]
-policy: [k >= 1]
+policy: [mean S_pMSE <= 1000000]
 """
     for place, (more, wanted) in enumerate((("", "cart"), ("choose: two-way-utility\n", "coarse"))):
         (tmp_path / "plan.yaml").write_text(f"{plan}{more}output: out{place}\n")

@@ -113,6 +113,10 @@ def test_kind_words_need_the_copying_measures(tmp_path):
         assert "not people" not in text
         assert "not real people" not in text
         assert "do not exist" not in text
+    limits = (plan.output / "public" / "limits.md").read_text()
+    assert "some are real people was not ruled out" in limits
+    assert "by chance" not in limits
+    assert "no record is meant" not in limits
     assert (
         "No limit was set against copying, attribution, singling out or membership"
         in (plan.output / "internal" / "report.md").read_text()
@@ -136,6 +140,8 @@ def test_a_private_file_is_called_made_up_only_under_limits_against_copying(tmp_
         write_pack(release)
         page = (plan.output / "public" / "report.md").read_text()
         assert ("made-up" in page) == ("do not exist" in page) == kind
+        limits = (plan.output / "public" / "limits.md").read_text()
+        assert ("are not real people" in limits) == ("not ruled out" not in limits) == kind
 
 
 def test_the_short_list_looks_at_every_dimension():

@@ -86,6 +86,19 @@ def test_users_of_the_data_are_told_of_close_calls_without_the_limits(released):
     assert not re.search(r"\d", " ".join(decided))
 
 
+def test_a_close_call_about_copying_leaves_no_flat_word_that_nobody_is_real(released, monkeypatch):
+    monkeypatch.setattr("dalenius.release.outcome.copies_nobody", lambda _: True)
+    rule = Rule.parse("near-copies surely added <= 5 points")
+    opened = released.open(released.chosen.candidate)
+    for high, made_up in ((3.0, True), (9.0, False)):
+        found = Result("near-copies", 22.0, "", unit="%", outside=20.0, added_interval=Interval(0.0, high))
+        chosen = replace(released.chosen, findings=(judge(rule, "one", 1.0, [found]),))
+        story = public_story(released, chosen, opened.original, opened.table)
+        told = " ".join([*story.decided, *story.released])
+        assert ("not people" in told) == ("do not exist" in told) == ("not ruled out" not in told) == made_up
+        assert ("chance may have decided" in told) != made_up
+
+
 def test_a_line_says_what_was_measured_beside_what_is_sure():
     rule = Rule.parse("DiSCO surely added <= 5 points")
     for high, shown in ((6.5, "surely 3.5 points of 7 points against 5 points, met"),

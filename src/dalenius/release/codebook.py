@@ -86,14 +86,11 @@ def _line(text: str) -> str:
 
 def limits_text(title: str, method: Method, uses: list[str], made_up: bool, kept: Sequence[str] = ()) -> str:
     """Statement of limits: what the file may be used for, and what not."""
-    who = (
-        "The records in this file are not real people. They were"
-        if made_up
-        else "The records in this file were"
-    )
+    made = f"made after real data by a computer program ({method.info.title}) so that the whole looks like the original"
     said = (
-        f"{who} made after real data by a computer program ({method.info.title}) so that the whole looks like the "
-        "original while no record is meant to stand for a person."
+        f"The records in this file are not real people. They were {made} while no record is meant to stand for anybody."
+        if made_up
+        else f"The records in this file were {made}. That some are real people was not ruled out."
     )
     if kept:
         said = (
@@ -107,7 +104,7 @@ def limits_text(title: str, method: Method, uses: list[str], made_up: bool, kept
         "",
         said,
         "",
-        "- Do not try to find a person in it. A record that seems to fit somebody may fit by chance.",
+        f"- Do not try to find a person in it.{' A record that seems to fit somebody may fit by chance.' * made_up}",
         "- Results from this file are approximate. Intervals and tests computed from it as if it "
         "were a survey are too sure of "
         "themselves.",

@@ -118,12 +118,14 @@ class Judged:
         """Whether every record is the program's, and the measures of copying agree each time that nobody's comes out.
 
         A masked record is somebody's, and so is one whose columns were taken over row by row, were it one of them.
+        Where chance may have decided that a limit against copying is met, nothing is said for sure.
         """
         return (
             not self.reference
             and not self.candidate.info.masks
             and not self.kept
             and not self.doubts
+            and not any(f.crossed and described(f.rule.measure).dimension == "copying" for f in self.findings)
             and all(copies_nobody(figures) for run in self.runs for figures in run.values())
         )
 

@@ -37,6 +37,7 @@ from dalenius.release.plan import FORMATS, Plan, Scenario
 from dalenius.release.several import bases, job_tables, read_tables, seen_by, whole_base
 from dalenius.release.signing import signature
 from dalenius.release.tell import (
+    called_made_up,
     internal_story,
     private_story,
     public_story,
@@ -274,10 +275,9 @@ def _write_public(
     write_text(folder / "report.html", page)
     write_text(folder / "report.md", render_markdown(shown, bare, title=plan.title, public=True, story=story))
     write_text(folder / "report.json", as_json(_public_facts(plan.title, release_title(chosen), story, best)))
-    write_text(
-        folder / "limits.md",
-        limits_text(plan.title, chosen.candidate.build(), story.uses, chosen.made_up, chosen.kept),
-    )
+    kept = chosen.candidate.kept if private else chosen.kept  # what was seen of the real data stays inside
+    words = limits_text(plan.title, chosen.candidate.build(), story.uses, called_made_up(plan, chosen), kept)
+    write_text(folder / "limits.md", words)
     write_text(folder / CHECKSUMS, checksums(folder))
 
 

@@ -153,6 +153,16 @@ def _attack(release: Release, reveal: bool = False) -> AttackStory | None:
     )
 
 
+def called_made_up(plan: Plan, chosen: Judged) -> bool:
+    """Whether public pages call the records made up: one switch for all of them.
+
+    What was measured against the real data is told by no page about a file with a privacy budget, not even by a word.
+    """
+    if not chosen.candidate.private:
+        return chosen.made_up
+    return not {"copying", "membership"} & set(open_dimensions(plan.policy)) and not chosen.candidate.kept
+
+
 def private_story(release: Release, chosen: Judged, released: Table, paid: Sequence[Result]) -> Story:
     """The first page about a file with a privacy budget: what was paid for, or is in the file itself, and nothing else.
 
@@ -164,7 +174,7 @@ def private_story(release: Release, chosen: Judged, released: Table, paid: Seque
     choice = [OPEN_CHOICE] if len(release.judged) > 1 or plan.policy else []
     if plan.choice_epsilon:
         choice = [PAID_CHOICE.format(len(plan.candidates), plan.choice_epsilon)]
-    looked = not {"copying", "membership"} & set(open_dimensions(plan.policy)) and not chosen.candidate.kept
+    looked = called_made_up(plan, chosen)
     facts = f"with {len(released.names)} facts about each"
     return Story(
         decided=[
