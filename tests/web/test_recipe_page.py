@@ -138,7 +138,7 @@ def test_each_system_beside_cart_and_a_recipe_on_one_map(tmp_path, browsing):
         for name in ("copies", "near", "dcr", "membership", "DiSCO", "repU", "S_pMSE"):
             page.uncheck(f'input[name="p-{name}-on"]')
         page.click("text=Further lines, for experts")
-        page.fill("#further", "k >= 1")
+        page.fill("#further", "mean S_pMSE <= 1000000")
         page.click("#run")
         page.wait_for_selector("#verdict")
         seen.drawn()
