@@ -392,13 +392,51 @@ def test_hardly_any_records(rows):
     ({"formula": "pay ~ age * sex"}, "write it as 'response ~ first"),
     ({"formula": "pay"}, "write it as"),
     ({"formula": "pay ~ age + age"}, "may stand in it once"),
-    ({"kernel": "uniform"}, "uniform kernel"),
-    ({"bandwidth": 0.0}, "h is 0.0"),
+    ({"kernel": "uniform"}, "kernel is 'uniform'"),
+    ({"bandwidth": 0.0}, "bandwidth is 0; use a number above 0"),
 ])  # fmt: skip
 def test_options_that_cannot_be(options, message):
     options = {"formula": "pay ~ age", "epsilon": 1.0, **options}
     with pytest.raises(OptionError, match=message):
         dp.regress(people(50), options.pop("formula"), schema=SCHEMA, **options)
+
+
+@pytest.mark.parametrize("options", [
+    {"bandwidth": 0.0}, {"bandwidth": math.nan}, {"bandwidth": math.inf}, {"bandwidth": 1e-300}, {"bandwidth": 1e9},
+    {"kernel": "magic"}, {"kernel": "uniform"},
+])  # fmt: skip
+def test_a_fit_that_is_refused_costs_nothing(options):
+    ledger = dp.Budget(1.0)
+    with pytest.raises(OptionError, match=f"^{next(iter(options))} is"):
+        dp.regress(people(50), "pay ~ age", epsilon=0.5, schema=SCHEMA, ledger=ledger, **options)
+    assert ledger.left == 1.0
+
+
+def test_estimates_outside_their_interval_are_told():
+    for seed in range(6):
+        fit = dp.regress(people(2000, seed), "pay ~ age + sex", epsilon=0.3, schema=SCHEMA)
+        off = fit.table.filter(~pl.col("estimate").is_between("low", "high")).height
+        assert (f"{off} of 3 estimates lie outside" in fit.sentence) == (off > 0)
+
+
+def test_the_smallest_and_largest_bandwidths_work():
+    for bandwidth in (0.01, 100.0):
+        fit = dp.regress(people(500), "pay ~ age", epsilon=1.0, schema=SCHEMA, bandwidth=bandwidth)
+        assert np.isfinite(fit.table["estimate"].to_numpy()).all()
+
+
+def test_columns_outside_the_formula_are_never_counted():
+    """What is declared of them may be wrong: nothing of the data may come out by an error."""
+    columns = {column.name: column for column in SCHEMA.columns}
+    odd = Schema(
+        (
+            columns["age"],
+            columns["pay"],
+            Column("sex", Kind.CATEGORICAL, levels=("f",)),
+            Column("ill", Kind.DATETIME),
+        )
+    )
+    assert dp.regress(people(50), "pay ~ age", epsilon=1.0, schema=odd).table.height == 2
 
 
 def test_columns_that_cannot_be():

@@ -424,7 +424,7 @@ def typed(value: Level) -> tuple[str, Level]:
 
 def _blind(column: Column) -> Column:
     listed = column.kind.is_number or column.kind is Kind.BOOLEAN or column.levels is not None
-    if column.domain != "declared" or column.outside is not None or not listed:
+    if column.outside is not None or not listed:
         return column
     return replace(column, outside="nearest" if column.kind.is_number else "missing")
 

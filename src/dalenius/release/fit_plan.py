@@ -109,7 +109,8 @@ class FitCandidate:
                 str(self.options.get("mechanism", "opm")),
                 float(self.options.get("delta", 0.0)),
             )
-            check_options(self.family, mechanism, delta, neighbours, self.taus)
+            bandwidth, kernel = self.options.get("bandwidth"), str(self.options.get("kernel", "logistic"))
+            check_options(self.family, mechanism, delta, neighbours, self.taus, bandwidth, kernel)
             self.budget("add-remove", None, "record")
         except DaleniusError as error:
             return [str(error)]

@@ -20,6 +20,7 @@ from dalenius.data.atomic import private_folder, write_text
 from dalenius.data.lock import locked
 from dalenius.dp import Budget, Spend, open_ledger, regress
 from dalenius.dp.contributions import bound_units
+from dalenius.dp.regression.fit import check_bandwidth
 from dalenius.dp.regression.lines import exact_lines
 from dalenius.dp.regression.measures import fit_results
 from dalenius.evaluation.policy import Finding, judge
@@ -152,6 +153,9 @@ def check_fits(plan: FitPlan, held: Budget | None) -> None:
     wanted = [c for c in plan.candidates if _made(plan, c) is None and not _ruled_out(plan, c)]
     for family in dict.fromkeys(candidate.family for candidate in wanted):
         plan.design(family)
+    for candidate in wanted:
+        if candidate.family == "quantile":
+            check_bandwidth(candidate.options.get("bandwidth"), plan.whole("quantile"))
     bound_units(plan.table(), plan.contribution)
     if held is None:
         return

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import polars as pl
@@ -23,7 +24,7 @@ from dalenius.dp.regression.design import Design, design_of, parse
 from dalenius.dp.regression.gradient_norm import Box, drawn_fit
 from dalenius.dp.regression.lines import drawn_lines
 from dalenius.dp.regression.perturbed import noise_scale, perturbed_fit, ridge_needed
-from dalenius.dp.regression.smoothing import Check, KernelName, LogLoss, Loss
+from dalenius.dp.regression.smoothing import KERNELS, Check, KernelName, LogLoss, Loss
 
 if TYPE_CHECKING:
     import altair
@@ -34,6 +35,8 @@ Family = Literal["quantile", "linear", "logistic"]
 Mechanism = Literal["opm", "kng", "agd", "sgd"]
 BANDWIDTH = 0.04
 """Bandwidth by default, in halves of the declared range of the response: a fiftieth of the range."""
+FINEST = 1e-4
+"""Smallest bandwidth, as a share of the declared range of the response."""
 INTERVAL_SHARE = 0.3
 """Share of the budget that intervals cost."""
 MIDDLE = 0.1
@@ -109,7 +112,7 @@ def regress(
     >>> fit.table["term"].to_list(), abs(fit.table["estimate"][1] - 5) < 1
     (['intercept', 'age'], True)
     """
-    check_options(family, mechanism, delta, neighbours, taus)
+    check_options(family, mechanism, delta, neighbours, taus, bandwidth, kernel)
     response, predictors = parse(formula)
     asked = Query.of(
         f"{family} regression of {response} on {', '.join(predictors) or 'nothing'}", frame,
@@ -121,6 +124,10 @@ def regress(
         raise DataError(
             f"{asked.table.rows} records cannot carry {len(design.terms)} coefficients; use fewer predictors"
         )
+    if mechanism == "sgd" and asked.budget.records != 1:
+        raise OptionError("contribution is above 1; sgd is accounted for one record of a unit")
+    if family == "quantile":
+        check_bandwidth(bandwidth, 2 * design.reach)
     reach = Reach(design.row, 1.0, neighbours, asked.budget.records)
     asked.pay()
     ranged = with_intervals and (family == "linear" or mechanism == "opm")
@@ -135,7 +142,10 @@ def regress(
     return _result(asked, [_table(design, *fit) for fit in fits], levels, mechanism, family, lines)
 
 
-def check_options(family: str, mechanism: str, delta: float, neighbours: str, taus: Sequence[float]) -> None:
+def check_options(
+    family: str, mechanism: str, delta: float, neighbours: str, taus: Sequence[float],
+    bandwidth: float | None = None, kernel: str = "logistic",
+) -> None:  # fmt: skip
     """All faults of the options at once."""
     faults = []
     if family not in ("quantile", "linear", "logistic"):
@@ -151,8 +161,31 @@ def check_options(family: str, mechanism: str, delta: float, neighbours: str, ta
     if family == "quantile" and not taus:
         faults.append("taus is empty; name at least one quantile, such as 0.5")
     faults += [f"tau is {tau}; use a number above 0 and below 1" for tau in taus if not 0 < tau < 1]
+    if bandwidth is not None and not 0 < bandwidth < math.inf:
+        faults.append(f"bandwidth is {bandwidth:g}; use a number above 0")
+    if kernel not in KERNELS:
+        faults.append(f"kernel is {kernel!r}; use one of {', '.join(KERNELS)}")
+    elif family == "quantile" and mechanism == "opm" and not Check(kernel=cast("KernelName", kernel)).smooth:
+        faults.append(f"kernel is {kernel!r}; opm needs a smoother one: use logistic or gaussian")
     if faults:
         raise OptionError("; ".join(faults))
+
+
+def check_bandwidth(bandwidth: float | None, whole: float) -> None:
+    """Refuse a bandwidth that does not suit the declared range of the response: to be called before anything is paid.
+
+    Examples
+    --------
+    >>> check_bandwidth(1e9, 100.0)
+    Traceback (most recent call last):
+    ...
+    dalenius.core.errors.OptionError: bandwidth is 1e+09; the response's declared range is 100: use 0.01 to 100
+    """
+    if bandwidth is not None and not FINEST * whole <= bandwidth <= whole:
+        raise OptionError(
+            f"bandwidth is {bandwidth:g}; the response's declared range is {whole:g}: "
+            f"use {FINEST * whole:g} to {whole:g}"
+        )
 
 
 def _linear(asked: Query, design: Design, reach: Reach, ranged: bool) -> Coefficients:
@@ -243,10 +276,22 @@ def _result(
         f"A private {asked.what} ({how}): {table.height} coefficients"
         + (", with 95 % intervals made from what is released. " if ranged else ", without intervals. ")
         + (f"{TAILS} " if tails else "")
+        + (_outside(table) if ranged else "")
         + asked.guarantee
     )
     return Regression(
         "regression", float("nan"), said, table=table, counts=WHOLE, chart=lambda: _chart(table), lines=lines
+    )
+
+
+def _outside(table: pl.DataFrame) -> str:
+    """A sentence where estimates lie outside their own intervals."""
+    off = table.filter(~pl.col("estimate").is_between("low", "high")).height
+    if not off:
+        return ""
+    return (
+        f"{off} of {table.height} estimates lie outside their own interval: the fit is pulled towards the middle of "
+        "the declared bounds, and the interval makes up for that; go by the interval. "
     )
 
 
