@@ -52,7 +52,7 @@ def test_a_recipe_cart_and_a_private_file_on_one_map(tmp_path, browsing):
         faults += seen.faults()
         assert seen.fits()
         page.screenshot(path=tmp_path / "setup.png", full_page=True)
-        for name in ("copies", "near", "dcr", "membership", "DiSCO", "repU", "S_pMSE"):
+        for name in ("copies", "near", "parts", "dcr", "membership", "DiSCO", "repU", "S_pMSE"):
             page.uncheck(f'input[name="p-{name}-on"]')
         page.click("text=Further lines, for experts")
         page.fill("#further", "k >= 3")
@@ -135,7 +135,7 @@ def test_each_system_beside_cart_and_a_recipe_on_one_map(tmp_path, browsing):
         faults += seen.faults()
         assert seen.fits()
         page.screenshot(path=tmp_path / "setup.png", full_page=True)
-        for name in ("copies", "near", "dcr", "membership", "DiSCO", "repU", "S_pMSE"):
+        for name in ("copies", "near", "parts", "dcr", "membership", "DiSCO", "repU", "S_pMSE"):
             page.uncheck(f'input[name="p-{name}-on"]')
         page.click("text=Further lines, for experts")
         page.fill("#further", "mean S_pMSE <= 1000000")
