@@ -24,6 +24,36 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "synth/base.py",
+        "kept = self.kept(table) if prepare else Kept()",
+        "kept = Kept()",
+        "tests/preparation/test_keeping.py -k fitting_a_frame",
+    ),
+    Fault(
+        "synth/sequential/synthesizers.py",
+        "return named | set(defined_by_rules(self, table))",
+        "return named",
+        "tests/synth/sequential/test_engine.py -k every_rule",
+    ),
+    Fault(
+        "synth/sequential/order.py",
+        "            needs.setdefault(name, []).extend(first.intersection(names))",
+        "            pass",
+        "src/dalenius/synth/sequential/order.py",
+    ),
+    Fault(
+        "data/steps/lengths.py",
+        "- (within < into)",
+        "- (within <= into)",
+        "tests/preparation/test_keeping.py -k time_between",
+    ),
+    Fault(
+        "preparation/orders.py",
+        "(SLIPS if own.column.kind is Kind.DATETIME else 0)",
+        "0",
+        "tests/preparation/test_keeping.py -k slips",
+    ),
+    Fault(
         "risk/attack/linkability.py",
         "        if units.codes is not None:\n            order, owned",
         "        if False:\n            order, owned",

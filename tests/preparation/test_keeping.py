@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ from tests.cli.test_commands import run, runner
 import dalenius
 from dalenius.cli import app
 from dalenius.preparation.keeping import Kept
-from dalenius.synth import METHODS, Candidate, load_model, save_model
+from dalenius.synth import METHODS, Candidate, load_model, make_synthesizer, save_model
 
 
 def clinic(rows: int = 1200, seed: int = 5) -> pl.DataFrame:
@@ -71,6 +72,79 @@ def test_the_file_itself_keeps_everything() -> None:
 @pytest.mark.parametrize("method", ["cart", "independent", "syndiffix", "parametric"])
 def test_by_default_every_row_keeps_what_the_original_keeps(method: str) -> None:
     assert broken(dalenius.synthesize(clinic(), method, seed=3)) == {}
+
+
+def test_fitting_a_frame_keeps_the_same_as_making_one(tmp_path: Path) -> None:
+    model = make_synthesizer("cart").fit(clinic(), seed=3)
+    assert broken(model.sample(seed=3).to_frame()) == {}
+    assert any(note.startswith("kept by construction: ") and "bmi" in note for note in model.notes)
+    save_model(model, tmp_path / "a.model")
+    assert broken(load_model(tmp_path / "a.model").sample(300, seed=4).to_frame()) == {}
+    assert {"order", "bmi"} <= set(
+        broken(make_synthesizer("cart").fit(clinic(), seed=3, prepare=False).sample(seed=3).to_frame())
+    )
+
+
+def test_fitting_leaves_a_column_that_an_option_names() -> None:
+    """``keep`` takes the body mass index over as it is: it is not computed from drawn weights."""
+    frame = clinic(600)
+    made = make_synthesizer("cart", keep=["bmi"]).fit(frame, seed=1).sample(seed=1).to_frame()
+    assert sorted(made["bmi"]) == sorted(frame["bmi"])
+
+
+@pytest.mark.parametrize(
+    ("unit", "more", "words"),
+    [("days", 0, "days from admitted to discharged"), ("days", 1, "1 + days from admitted to discharged"),
+     ("years", 0, "years from born to admitted"), ("hours", 0, "hours from admitted to discharged")],
+)  # fmt: skip
+def test_time_between_two_dates_is_counted_again(unit: str, more: int, words: str) -> None:
+    frame = _stays(unit, more)
+    assert words in str(Kept.of(dalenius.Table.from_frame(frame)))
+    made = dalenius.synthesize(frame, "independent", seed=2)
+    assert made["long"].to_list() == _long(made, unit, more)
+    assert made["long"].n_unique() > 3
+
+
+def test_a_few_slips_do_not_turn_an_order_off() -> None:
+    frame = _stays("days", 0).drop("long")
+    dirty, more = (
+        frame.with_columns(
+            discharged=pl.when(pl.int_range(pl.len()) < slips)
+            .then(pl.col("admitted") - dt.timedelta(days=3))
+            .otherwise("discharged")
+        )
+        for slips in (2, 30)
+    )
+    (order,) = [f for f in dalenius.check(dirty).findings if f.columns == ("discharged", "admitted")]
+    assert "but for 2 rows" in order.evidence
+    made = dalenius.synthesize(dirty, "cart", seed=2)
+    assert (made["discharged"] >= made["admitted"]).all()
+    assert "discharged" not in Kept.of(dalenius.Table.from_frame(more)).changed
+
+
+def _stays(unit: str, more: int, rows: int = 800) -> pl.DataFrame:
+    rng = np.random.default_rng(9)
+    came, born = rng.integers(0, 700, rows), rng.integers(0, 30_000, rows)
+    day = dt.date(2020, 1, 1)
+    frame = pl.DataFrame(
+        {
+            "born": [dt.date(1935, 1, 1) + dt.timedelta(int(d)) for d in born],
+            "admitted": [day + dt.timedelta(int(d)) for d in came],
+            "discharged": [day + dt.timedelta(int(d)) for d in came + rng.poisson(4, rows)],
+        }
+    )
+    return frame.with_columns(long=pl.Series(_long(frame, unit, more)))
+
+
+def _long(frame: pl.DataFrame, unit: str, more: int) -> list[int]:
+    if unit == "years":
+        return [
+            b.year - a.year - ((b.month, b.day) < (a.month, a.day))
+            for a, b in zip(frame["born"], frame["admitted"], strict=True)
+        ]
+    each = {"days": 1, "hours": 24}[unit]
+    stays = zip(frame["admitted"], frame["discharged"], strict=True)
+    return [more + each * (b - a).days for a, b in stays]
 
 
 def test_without_it_rows_break() -> None:

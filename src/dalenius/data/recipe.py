@@ -25,7 +25,7 @@ from dalenius.data.table import Table
 
 KINDS = {
     "codes": ("missing-code",),
-    "derived": ("derived-grouping", "derived-formula", "dependence"),
+    "derived": ("derived-grouping", "derived-formula", "derived-length", "dependence"),
     "sequence": ("order",),
     "gaps": ("unasked",),
     "types": ("number-as-text",),

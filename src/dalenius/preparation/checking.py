@@ -12,6 +12,7 @@ from dalenius.preparation.codes import level_problems, missing_codes
 from dalenius.preparation.derived import dependences, formulas, groupings
 from dalenius.preparation.finding import Finding, Findings
 from dalenius.preparation.keeping import Kept
+from dalenius.preparation.lengths import date_lengths
 from dalenius.preparation.orders import orders, unasked
 from dalenius.preparation.shapes import heaping, outliers
 
@@ -55,6 +56,7 @@ def check(data: Any, schema: Schema | None = None) -> Findings:
         *codes,
         *groupings(table),
         *formulas(table),
+        *date_lengths(table),
         *dependences(table),
         *orders(table),
         *unasked(table),

@@ -17,11 +17,21 @@ from dalenius.data.places import place_columns
 from dalenius.data.recipe import Recipe
 from dalenius.data.rules import rules_for
 from dalenius.data.schema import Column, Role, Schema
-from dalenius.data.steps import DropDerived, DropGrouping, DropSettled, KeepGap, KeepOrder, KeepPlace, Step
+from dalenius.data.steps import (
+    DropDerived,
+    DropGrouping,
+    DropLength,
+    DropSettled,
+    KeepGap,
+    KeepOrder,
+    KeepPlace,
+    Step,
+)
 from dalenius.data.steps.reversible import KindWord
 from dalenius.data.table import Table
 from dalenius.preparation.derived import dependences, formulas, groupings
 from dalenius.preparation.finding import Finding, Findings
+from dalenius.preparation.lengths import date_lengths
 from dalenius.preparation.orders import orders, unasked
 from dalenius.preparation.places import places
 
@@ -90,6 +100,11 @@ class Kept:
 
     def __str__(self) -> str:
         return "; ".join(self.words)
+
+    @property
+    def told(self) -> str:
+        """What is kept, as a note for people."""
+        return f"kept by construction: {self}"
 
     def answered(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings, with nothing to be done about those that are answered here."""
@@ -160,7 +175,7 @@ def _placed(table: Table, untouched: Collection[str]) -> list[Step]:
 
 def _follow(table: Table) -> list[Finding]:
     """Columns that others give."""
-    return [*groupings(table), *formulas(table), *dependences(table)]
+    return [*groupings(table), *formulas(table), *date_lengths(table), *dependences(table)]
 
 
 def _closed(table: Table) -> set[str]:
@@ -191,6 +206,8 @@ def _words(step: Step) -> str:
             return step.rule.replace("`", "").replace(" == ", " = ").replace(" * ", " × ")
         case DropGrouping():
             return f"{step.column} groups {step.source}"
+        case DropLength():
+            return f"{step.column} = {step.words}"
         case DropSettled():
             return f"{step.column} follows from {step.source}"
         case KeepOrder():

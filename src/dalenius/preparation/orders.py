@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalenius.core.errors import counted
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import MISSING, SPECIAL, VALUE, AnyArray, BoolArray, Vector, states
@@ -15,6 +16,8 @@ KNOWN = 0.99
 """Share of the later column's values beside which the earlier one must be known."""
 CHANCE = 0.02
 """Independent columns must break the order in this share of rows, or it says nothing."""
+SLIPS = 0.005
+"""Share of rows in which a date may lie before the one it follows: slips of the pen, which no made file repeats."""
 UNASKED, ASKED = 0.995, 0.5
 """Share of gaps from which on a question counts as not asked, and up to which others count as asked."""
 MANY = 30
@@ -45,7 +48,7 @@ def _follows(own: Vector, other: Vector) -> bool:
     if both.sum() < max(MIN_ROWS, KNOWN * own.present.sum()):
         return False
     a, b = own.data[both], other.data[both]
-    if np.any(a < b) or np.all(a == b):
+    if np.mean(a < b) > (SLIPS if own.column.kind is Kind.DATETIME else 0) or np.all(a == b):
         return False
     return float(np.mean(np.searchsorted(np.sort(a), b, side="left")) / len(a)) >= CHANCE
 
@@ -54,6 +57,7 @@ def _order(table: Table, name: str, other: str) -> Finding:
     own, before = table[name], table[other]
     both = own.present & before.present
     apart = own.data[both] - before.data[both]
+    slips, rows = int((apart < 0).sum()), int(both.sum())
     whole = own.column.kind is not Kind.CONTINUOUS
     unit = float(np.gcd.reduce(apart)) if whole else 1.0
     places = [v.column.decimals for v in (own, before)]
@@ -63,8 +67,9 @@ def _order(table: Table, name: str, other: str) -> Finding:
         "decimals": decimals,
     }  # fmt: skip
     text = f"never {'before' if own.column.kind is Kind.DATETIME else 'below'} {other!r}"
+    text += f", but for {counted(slips, 'row')}, put on the same day" if slips else ""
     todo = f"synthesize its distance from {other!r}, or put the rule '{name} >= {other}' into the schema"
-    return Finding("order", (name, other), "info", text, int(both.sum()), 1.0, todo, remedy)
+    return Finding("order", (name, other), "info", text, rows, 1 - slips / rows, todo, remedy)
 
 
 def unasked(table: Table) -> list[Finding]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from time import perf_counter
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
@@ -197,6 +197,16 @@ class Method(ABC):
         """What the method itself promises, before anything is measured, for people who get a file."""
         return self.info.promise
 
+    def kept(self, table: Table, *, blind: bool = False) -> Kept:
+        """What follows from other columns and is to be made from them afterwards; ``blind`` looks at rules alone."""
+        if self.info.copies_rows or self.info.masks:  # whole rows keep everything by themselves
+            return Kept()
+        return Kept.of(table, self.untouched(table), blind=blind or self.private)
+
+    def untouched(self, table: Table) -> set[str]:
+        """Columns that are drawn even if they follow from others: options name them."""
+        return _texts(_changed_options(self))
+
     @abstractmethod
     def make(
         self, table: Table, copies: int = 1, *, rows: int | None = None, seed: Seed = DEFAULT_SEED, first: int = 0,
@@ -233,9 +243,32 @@ class Synthesizer(Method):
         """Whether a fit draws the model's parameters too, so that each copy needs a fit of its own."""
         return False
 
-    def fit(self, table: Any, *, seed: Seed = None) -> Model:
-        """Learn from a `Table`, or any frame. Identifiers and unit columns are never synthesized, and left out."""
+    def fit(self, table: Any, *, seed: Seed = None, prepare: bool = True) -> Model:
+        """Learn from a `Table`, or any frame. Identifiers and unit columns are never synthesized, and left out.
+
+        Parameters
+        ----------
+        prepare
+            Keep by construction what follows from other columns, as `synthesize` does; see `Candidate`.
+
+        Examples
+        --------
+        >>> from dalenius.synth import make_synthesizer
+        >>> pay = {"net": [10.0, 20.0, 35.0, 40.0] * 60, "tax": [1.0, 2.0, 3.0, 4.0, 6.0] * 48}
+        >>> pay["gross"] = [a + b for a, b in zip(pay["net"], pay["tax"])]
+        >>> made = make_synthesizer("independent").fit(pay, seed=1).sample(50, seed=1).to_frame()
+        >>> all(made["net"][i] + made["tax"][i] == made["gross"][i] for i in range(50))
+        True
+        """
         table = Table.from_frame(table)
+        kept = self.kept(table) if prepare else Kept()
+        model = self.learn(kept.apply(table), seed)
+        model.preparation = kept
+        model.notes = [*([kept.told] if kept else []), *model.notes]
+        return model
+
+    def learn(self, table: Table, seed: Seed) -> Model:
+        """Learn from a table that is prepared already, or is to be learnt from as it stands."""
         wrong = self.faults_for(table)
         if wrong:
             raise DataError.from_faults(self.info.name, wrong)
@@ -305,7 +338,7 @@ class Synthesizer(Method):
             if not models or self.draws_parameters:
                 start = perf_counter()
                 own = copy if self.draws_parameters else 0
-                models.append(method.fit(table, seed=sequence(root, "fit", own)))
+                models.append(method.learn(table, sequence(root, "fit", own)))
                 fitting += perf_counter() - start
             tables.append(draw(models[-1], rows, root, copy))
         model = models[0]
@@ -370,6 +403,30 @@ def make_synthesizer(method: str, **options: Any) -> Synthesizer:
     if not isinstance(made, Synthesizer):
         raise OptionError(f"{method} makes a file at once and fits no model; use synthesize or Candidate")
     return made
+
+
+def _changed_options(method: Method) -> list[Any]:
+    """Values of the options that may name columns and are not their defaults."""
+    return [
+        value
+        for option in fields(method)  # type: ignore[arg-type]  # every method is a dataclass
+        for value in [getattr(method, option.name)]
+        if isinstance(value, (str, Mapping, list, tuple, set))
+        and value != (option.default if option.default_factory is MISSING else option.default_factory())
+    ]
+
+
+def _texts(options: Any) -> set[str]:
+    """Every text in the options: columns that they name stay as they are."""
+    if isinstance(options, str):
+        return {options, *options.split(",")}
+    if isinstance(options, Mapping):
+        return {text for pair in options.items() for part in pair for text in _texts(part)}
+    return (
+        {text for part in options for text in _texts(part)}
+        if isinstance(options, (list, tuple, set))
+        else set()
+    )
 
 
 def absent(option: str, wanted: Iterable[str], table: Table) -> list[str]:

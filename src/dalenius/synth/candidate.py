@@ -207,7 +207,7 @@ class Candidate:
         if table is None or gone:
             return wrong
         try:
-            return [*wrong, *method.faults_for(self._prepared(table, blind=True)[0])]
+            return [*wrong, *method.faults_for(self._prepared(table, method, blind=True)[0])]
         except DaleniusError as error:
             return [*wrong, *error.faults]
 
@@ -217,7 +217,8 @@ class Candidate:
 
     def cost(self, table: Table) -> Cost:
         """Expected time and memory of one copy."""
-        return self.build().cost(releasable(self._prepared(table, blind=True)[0]).shape)
+        method = self.build()
+        return method.cost(releasable(self._prepared(table, method, blind=True)[0]).shape)
 
     def make(
         self, table: Any, copies: int = 1, *, seed: Seed = DEFAULT_SEED, first: int = 0,
@@ -247,7 +248,7 @@ class Candidate:
         if not force:
             self.cost(data).check(self.method)
         method = self.build()
-        prepared, kept, notes = self._prepared(data, blind=method.private)
+        prepared, kept, notes = self._prepared(data, method)
         made = method.make(prepared, copies, rows=self.rows, seed=seed, first=first, progress=progress)
         if made.model is not None:
             made.model.preparation = kept
@@ -269,38 +270,24 @@ class Candidate:
         """One protected version of a table."""
         return self.make(table, seed=seed).table
 
-    def _prepared(self, table: Table, *, blind: bool) -> tuple[Table, Kept, list[str]]:
+    def _prepared(
+        self, table: Table, method: Method, *, blind: bool = False
+    ) -> tuple[Table, Kept, list[str]]:
         """The columns to protect, with whose rows they are; what is made again afterwards; notes.
 
-        ``blind`` looks at rules alone: under a budget, and where a forecast is all that is asked for.
+        ``blind`` looks at rules alone, as under a budget: where a forecast is all that is asked for.
         """
         table = self.owned(table)
         chosen = table if self.columns is None else choose_columns(table, self.columns)
         notes = _loose(table, chosen)
-        kept = Kept()
-        info = METHODS[self.method].info
-        if self.prepare and not (info.copies_rows or info.masks):  # whole rows keep everything by themselves
-            kept = Kept.of(chosen, _spoken_of(self.options), blind=blind)
+        kept = method.kept(chosen, blind=blind) if self.prepare else Kept()
         if kept:
-            notes.append(f"kept by construction: {kept}")
+            notes.append(kept.told)
         chosen = kept.apply(chosen)
         left_out = [name for name in chosen.names if name not in releasable(chosen).names]
         if left_out:
             notes.append(f"left out of the file: {', '.join(left_out)}")
         return chosen, kept, notes
-
-
-def _spoken_of(options: Any) -> set[str]:
-    """Every text in the options: columns that they name stay as they are."""
-    if isinstance(options, str):
-        return {options, *options.split(",")}
-    if isinstance(options, Mapping):
-        return {text for pair in options.items() for part in pair for text in _spoken_of(part)}
-    return (
-        {text for part in options for text in _spoken_of(part)}
-        if isinstance(options, (list, tuple, set))
-        else set()
-    )
 
 
 def _fixed(part: str, value: Any) -> Any:

@@ -34,7 +34,7 @@ def draw_like(model: Model, frame: Any, seed: Seed) -> Conditioned:
     Examples
     --------
     >>> from dalenius.synth import make_synthesizer
-    >>> people = {"sex": ["f", "m"] * 40, "pay": [10, 30] * 40}
+    >>> people = {"sex": ["f", "m"] * 40, "pay": [10, 30] * 38 + [20, 20] * 2}
     >>> model = make_synthesizer("cart").fit(people, seed=1)
     >>> drawn = draw_like(model, {"sex": ["m", "f", None], "pay": [None, None, 10]}, seed=1)
     >>> drawn.table.to_frame()

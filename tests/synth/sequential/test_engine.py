@@ -42,7 +42,9 @@ def test_same_seed_same_rows_with_one_and_two_threads_and_after_saving(kind, tmp
 
 
 def test_every_rule_of_the_survey_is_kept_when_given_and_broken_when_not():
+    """``age`` follows from the date of birth, and twenty other rules speak of it."""
     table = people()
+    assert sum(violations(Candidate("cart").make(table, seed=1).table.to_frame()).values()) == 0
     with_rules = CartSynthesizer().fit(table, seed=1).sample(seed=2).to_frame()
     assert sum(violations(with_rules).values()) == 0
     without = CartSynthesizer(rules=()).fit(table, seed=1).sample(seed=2).to_frame()

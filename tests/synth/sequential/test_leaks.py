@@ -47,7 +47,7 @@ def test_observed_values_come_out_only_where_the_schema_says_so():
     schema = Schema((Column("x", Kind.CONTINUOUS, release="as-is"), Column("y", Kind.CONTINUOUS)))
     out = (
         CartSynthesizer(smoothing="none")
-        .fit(Table.from_frame(frame, schema), seed=1)
+        .fit(Table.from_frame(frame, schema), seed=1, prepare=False)
         .sample(seed=2)
         .to_frame()
     )

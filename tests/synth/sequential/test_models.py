@@ -208,11 +208,15 @@ def test_equal_weights_give_the_unweighted_synthesis_draw_for_draw():
 
 def test_weights_and_separation_are_remarked_upon(tmp_path):
     table, _ = informative(1)
-    assert "design effect 1." in CartSynthesizer(weighting="pseudo").fit(table, seed=1).notes[0]
+    assert (
+        "design effect 1." in CartSynthesizer(weighting="pseudo").fit(table, seed=1, prepare=False).notes[0]
+    )
     w = table["w"]
     steep = np.where(np.arange(len(w.data)) == 0, 100 * w.data.max(), w.data)
     notes = (
-        CartSynthesizer(weighting="pseudo").fit(table.with_vectors(type(w)(w.column, steep)), seed=1).notes
+        CartSynthesizer(weighting="pseudo")
+        .fit(table.with_vectors(type(w)(w.column, steep)), seed=1, prepare=False)
+        .notes
     )
     assert "50 times the median" in notes[1]
     rng = np.random.default_rng(2)

@@ -1,5 +1,6 @@
 """Steps: changes of a file as plain data, for cleaning before synthesis and for masking."""
 
+from dalenius.data.steps.lengths import DropLength
 from dalenius.data.steps.places import KeepPlace
 from dalenius.data.steps.recoding import CoarsenDate, Collapse, MergeLevels, Recode, Recoding, Round, TopCode
 from dalenius.data.steps.reversible import (
@@ -26,6 +27,7 @@ __all__ = [
     "DropConstant",
     "DropDerived",
     "DropGrouping",
+    "DropLength",
     "DropSettled",
     "KeepGap",
     "KeepOrder",

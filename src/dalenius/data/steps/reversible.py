@@ -24,7 +24,7 @@ KindWord = Literal["categorical", "ordered", "integer", "continuous", "boolean",
 
 
 @dataclass(frozen=True)
-class _Drop(ColumnStep):
+class Drop(ColumnStep):
     """A column is dropped; where it is not there, nothing is to be done."""
 
     def faults(self, table: Table) -> list[str]:
@@ -79,7 +79,7 @@ class ReadAsNumber(ColumnStep):
 
 @step
 @dataclass(frozen=True)
-class DropDerived(_Drop):
+class DropDerived(Drop):
     """A column that a formula gives is dropped and computed again."""
 
     do: ClassVar[str] = "drop-derived"
@@ -100,7 +100,7 @@ class DropDerived(_Drop):
 
 @step
 @dataclass(frozen=True)
-class DropGrouping(_Drop):
+class DropGrouping(Drop):
     """A column that cuts a number into intervals is dropped and cut again."""
 
     do: ClassVar[str] = "drop-grouping"
@@ -121,7 +121,7 @@ class DropGrouping(_Drop):
 
     def undo(self, table: Table) -> Table:
         """Cut the number; empty where it is empty."""
-        source = _number_column(table, self.source, self.do)
+        source = number_column(table, self.source, self.do)
         codes = np.searchsorted(np.array(self.cuts), source.data, side="right")
         column = Column(self.column, Kind(self.kind), levels=self.levels)
         state = np.where(source.present, 0, MISSING).astype(np.uint8)
@@ -131,7 +131,7 @@ class DropGrouping(_Drop):
 
 @step
 @dataclass(frozen=True)
-class DropSettled(_Drop):
+class DropSettled(Drop):
     """A column that another one settles (county by town) is dropped and read off it again."""
 
     do: ClassVar[str] = "drop-settled"
@@ -182,9 +182,9 @@ class KeepOrder(ColumnStep):
 
     def _change(self, table: Table) -> Table:
         """The distance; empty where the other column is."""
-        own, other = (_number_column(table, name, self.do) for name in (self.column, self.after))
+        own, other = (number_column(table, name, self.do) for name in (self.column, self.after))
         known = own.present & other.present
-        apart = np.where(known, own.data - other.data, 0)
+        apart = np.where(known, np.maximum(own.data - other.data, 0), 0)
         whole = Kind(self.kind) is not Kind.CONTINUOUS
         data = apart // np.int64(self.unit) if whole else np.round(apart, 12)
         state = np.where(known, 0, np.where(own.present, MISSING, states(own))).astype(np.uint8)
@@ -194,7 +194,7 @@ class KeepOrder(ColumnStep):
 
     def undo(self, table: Table) -> Table:
         """The other column and the distance."""
-        own, other = (_number_column(table, name, self.do) for name in (self.column, self.after))
+        own, other = (number_column(table, name, self.do) for name in (self.column, self.after))
         known = own.present & other.present
         far = np.where(known, np.maximum(own.data, 0), 0)
         whole = Kind(self.kind) is not Kind.CONTINUOUS
@@ -252,7 +252,7 @@ class KeepGap(ColumnStep):
 
 @step
 @dataclass(frozen=True)
-class DropConstant(_Drop):
+class DropConstant(Drop):
     """A column with one value is dropped and filled again."""
 
     do: ClassVar[str] = "drop-constant"
@@ -271,7 +271,7 @@ class DropConstant(_Drop):
 
 @step
 @dataclass(frozen=True)
-class DropColumn(_Drop):
+class DropColumn(Drop):
     """A column that must not or cannot be synthesized is dropped for good."""
 
     do: ClassVar[str] = "drop-column"
@@ -290,7 +290,8 @@ class MoveLast(ColumnStep):
         return table.select([*(name for name in table.names if name != self.column), self.column])
 
 
-def _number_column(table: Table, name: str, step: str) -> Vector:
+def number_column(table: Table, name: str, step: str) -> Vector:
+    """The column a step needs as numbers; an error names it where it holds none."""
     vector = table[name]
     if not vector.is_number:
         raise DataError(f"recipe: column {name!r} is {vector.column.kind}; step {step!r} needs numbers")

@@ -79,7 +79,8 @@ class LogLinear(JointSynthesizer):
     Examples
     --------
     >>> from dalenius.data import Table
-    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "smokes": [True, False] * 50, "old": ["y", "n"] * 50})
+    >>> smokes, old = [True] * 40 + [False] * 60, ["y"] * 50 + ["n"] * 50
+    >>> table = Table.from_frame({"sex": ["f", "m"] * 50, "smokes": smokes, "old": old})
     >>> model = LogLinear().fit(table)
     >>> model.notes[0]
     'fitted in full: 3 margins, 8 cells'

@@ -76,7 +76,7 @@ class BayesNetwork(JointSynthesizer):
     Examples
     --------
     >>> from dalenius.data import Table
-    >>> sex, tall, old = ["f", "m"] * 200, ["no", "yes"] * 200, ["y", "y", "n", "n"] * 100
+    >>> sex, tall, old = ["f", "m"] * 200, ["no", "yes"] * 190 + ["yes", "no"] * 10, ["y", "y", "n", "n"] * 100
     >>> table = Table.from_frame({"sex": sex, "tall": tall, "old": old})
     >>> model = BayesNetwork().fit(table)
     >>> model.edges

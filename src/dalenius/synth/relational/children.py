@@ -104,7 +104,7 @@ class Children:
             table = table.with_vectors(*more)
             given += [v.column.name for v in more]
         model = Beside.fit(table, given, trees, sequence(seed, "children"))
-        said = (f"kept by construction: {kept}",) if kept else ()
+        said = (kept.told,) if kept else ()
         return cls(model, kept, single, tuple(own.names), (*said, *held.notes))
 
     def draw(self, parents: Table, numbers: IntArray, seed: Seed) -> tuple[Table, IntArray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -53,20 +53,33 @@ def by_dependence(table: Table, names: Sequence[str]) -> list[str]:
     return [names[i] for i in order]
 
 
-def after_conditions(names: Sequence[str], rules: Sequence[Rule]) -> list[str]:
+def after_conditions(
+    names: Sequence[str], rules: Sequence[Rule], passive: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
     """The order, changed only as far as needed to draw what a rule's condition reads before what the rule sets.
+
+    A ``passive`` column is computed from those it needs and cannot be drawn again: all of a rule that speaks of it
+    comes after what it needs.
 
     Examples
     --------
     >>> from dalenius.data.rules import parse_rules
     >>> after_conditions(["hours", "age", "job"], parse_rules(["job == 'none' -> hours == 0"]))
     ['job', 'hours', 'age']
+    >>> rules = parse_rules(["age == 2024 - born", "job == 'none' -> age > 60"])
+    >>> after_conditions(["job", "born"], rules, {"age": ["born"]})
+    ['born', 'job']
     """
     needs: dict[str, list[str]] = {}
     for rule in rules:
         assignment = rule.as_assignment()
         if assignment is not None and assignment.column in names:
             needs.setdefault(assignment.column, []).extend(n for n in assignment.needs if n in names)
+    made_of = passive or {}
+    for rule in rules:
+        first = {n for name in rule.columns for n in _sources(name, made_of) if name in made_of}
+        for name in set(rule.columns).intersection(names) - first:
+            needs.setdefault(name, []).extend(first.intersection(names))
     order: list[str] = []
     visiting: set[str] = set()
 
@@ -81,6 +94,13 @@ def after_conditions(names: Sequence[str], rules: Sequence[Rule]) -> list[str]:
     for name in names:
         place(name)
     return order
+
+
+def _sources(name: str, made_of: Mapping[str, Sequence[str]]) -> set[str]:
+    """The drawn columns that a column is made of, itself where it is drawn."""
+    if name not in made_of:
+        return {name}
+    return {source for other in made_of[name] for source in _sources(other, made_of)}
 
 
 def _information(table: Table, names: Sequence[str]) -> npt.NDArray[np.float64]:

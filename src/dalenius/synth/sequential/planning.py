@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalenius.core.errors import DaleniusError
-from dalenius.data.derived import Derived
+from dalenius.data.derived import Derivation, Derived
+from dalenius.data.exit import releasable
 from dalenius.data.rules import Rule, parse_rules, rules_for
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
@@ -38,6 +39,8 @@ STRATUM_ROWS = 200
 def make_plan(options: Sequential, table: Table) -> Plan:
     """Settle visit sequence, predictors, methods and rules for one table."""
     rules = _rules(options, table)
+    ruled = defined_by_rules(options, table)
+    options = replace(options, passive={**ruled, **options.passive})
     visit = visit_sequence(options, table, parse_rules(rules))
     modelled = [name for name in visit if name not in options.keep and name not in options.passive]
     recipes = {name: _recipe(options, table, visit, visit.index(name), rules) for name in modelled}
@@ -56,8 +59,14 @@ def make_plan(options: Sequential, table: Table) -> Plan:
     }
     return Plan(
         tuple(visit), recipes, kept, rules, dict(options.passive), None, events, pairs,
-        notes=(*_pooled(options, table), *_too_late(options, visit)),
+        notes=(*_computed(ruled), *_pooled(options, table), *_too_late(options, visit)),
     )  # fmt: skip
+
+
+def _computed(ruled: Mapping[str, str]) -> tuple[str, ...]:
+    """A remark on what rules define and others speak of."""
+    made = "; ".join(f"{name} = {text}" for name, text in ruled.items())
+    return (f"computed while drawing, so that rules on it are kept: {made}",) if ruled else ()
 
 
 def _pooled(options: Sequential, table: Table) -> tuple[str, ...]:
@@ -103,7 +112,8 @@ def visit_sequence(options: Sequential, table: Table, rules: Sequence[Rule] = ()
         rest = by_cardinality(table, rest)
     elif options.visit == "dependence":
         rest = by_dependence(table, rest)
-    order = first + (after_conditions(rest, rules) if isinstance(options.visit, str) else rest)
+    passive = {name: Derived.parse(name, text).needs for name, text in options.passive.items()}
+    order = first + (after_conditions(rest, rules, passive) if isinstance(options.visit, str) else rest)
     weight = weight_column(options, table)
     if isinstance(options.visit, str):
         for time, event in options.event.items():
@@ -113,10 +123,35 @@ def visit_sequence(options: Sequential, table: Table, rules: Sequence[Rule] = ()
         if weight in rest:  # the design acts through it: first, or given all others
             order.remove(weight)
             order.insert(len(first) if options.weighting == "predictor" else len(order), weight)
-    for name, expression in options.passive.items():  # as soon as what it is computed from is there
-        needed = [order.index(n) for n in Derived.parse(name, expression).needs if n in order]
+    for name, needs in passive.items():  # as soon as what it is computed from is there
+        needed = [order.index(n) for n in needs if n in order]
         order.insert(max(needed, default=-1) + 1, name)
     return order
+
+
+def defined_by_rules(options: Sequential, table: Table) -> dict[str, str]:
+    """Columns that one rule defines and others speak of, with their expressions.
+
+    They are computed as soon as what they are made of is drawn (passively), so that the other rules can be kept where
+    later columns are drawn: a column that is computed after everything breaks them.
+    """
+    rules = parse_rules(_rules(options, table))
+    derivation = Derivation.of(table, rules)
+    definitions = {step.rule.text for step in derivation.steps}
+    needed = {name for rule in rules if rule.text not in definitions for name in rule.columns}
+    there = set(releasable(table).names) - {
+        *options.keep,
+        *options.strata,
+        *options.methods,
+        *options.passive,
+    }
+    chosen: dict[str, str] = {}
+    for step in reversed(derivation.steps):
+        if step.name in needed & there and set(step.needs) <= set(releasable(table).names):
+            left, right = (side.strip() for side in step.rule.text.split("==", 1))
+            chosen[step.name] = right if left.strip("`") == step.name else left
+            needed |= set(step.needs)
+    return dict(reversed(chosen.items()))
 
 
 def _rules(options: Sequential, table: Table) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from dalenius.core.cost import Cost, Shape
+from dalenius.core.errors import DaleniusError
 from dalenius.core.option import Option, faults
 from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
@@ -28,7 +29,7 @@ from dalenius.synth.sequential.fitted import (
     Tuning,
 )
 from dalenius.synth.sequential.model import SequentialModel
-from dalenius.synth.sequential.planning import is_free_text, make_plan, option_faults
+from dalenius.synth.sequential.planning import defined_by_rules, is_free_text, make_plan, option_faults
 from dalenius.synth.sequential.surveys import weight_column, weighted
 from dalenius.synth.sequential.weights import Weighting
 
@@ -159,6 +160,14 @@ class Sequential(Synthesizer):
     def telling(self, progress: Progress) -> Sequential:
         """The same method, telling of each column."""
         return replace(self, progress=lambda name, done, of: progress(f"{name}, {done} of {of} columns done"))
+
+    def untouched(self, table: Table) -> set[str]:
+        """Those that options name, and those that are computed on the way, for the sake of other rules."""
+        named = super().untouched(table)
+        try:
+            return named | set(defined_by_rules(self, table))
+        except DaleniusError:  # a rule that cannot be read is told with all other faults
+            return named
 
     def as_is(self, table: Table) -> list[str]:
         """Kept columns, and those of the sampling design where they are used but not drawn."""
