@@ -15,7 +15,7 @@ import pytest
 from dalenius.core.errors import OptionError
 from dalenius.core.result import Interval, Result
 from dalenius.counts.pair import Pair
-from dalenius.data import Table, examples
+from dalenius.data import Schema, Table, examples
 from dalenius.data.steps import Recode
 from dalenius.evaluation import Comparison, compare, evaluate
 from dalenius.evaluation.columns import column_bars
@@ -276,3 +276,15 @@ def test_a_public_report_draws_neither_figures_nor_protected_tables(comparison):
     assert drawn(comparison, True, tables={"People": table}) == drawn(bare, True)
     assert drawn(comparison, False) > drawn(bare, False)
     assert drawn(comparison, False, tables={"People": table}) > drawn(comparison, False)
+
+
+def test_people_with_several_records_are_counted_once() -> None:
+    visits = {
+        "patient": [f"p{i % 20}" for i in range(60)],
+        "ward": ["x", "y", "z"] * 20,
+        "age": [*range(20, 80)],
+    }
+    schema = Schema.infer(visits).with_roles(entity="patient")
+    story = comparison_story(compare(visits, {"file": {n: visits[n] for n in ("ward", "age")}}, schema))
+    assert "data about 20 real people" in story.released[0]
+    assert "A file of 60 records" in story.released[0]

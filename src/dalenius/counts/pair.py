@@ -198,6 +198,12 @@ class Pair:
         self.units, self.holdout_units = _owners(whole, full, unit, strangers)
 
     @property
+    def people(self) -> int:
+        """How many people the original is about, as `Table.people` counts them."""
+        entities = self.units.column in self.schema.by_role(Role.ENTITY)
+        return self.units.count if entities else self.original.rows
+
+    @property
     def real(self) -> str:
         """What figures "of the original" are of, in words: seen through a mask it tells less than it does itself."""
         return "the original masked in the same way" if self.lens else "the original itself"

@@ -20,7 +20,7 @@ from dalenius.data.declared import encode_declared
 from dalenius.data.decode import build_frame
 from dalenius.data.encode import encode
 from dalenius.data.frames import Backend, Origin, Raw, open_frame
-from dalenius.data.schema import Column, Kind, Schema, unrelated
+from dalenius.data.schema import Column, Kind, Role, Schema, unrelated
 from dalenius.data.units import Units, units_of
 from dalenius.data.vector import BoolArray, IntArray, Vector
 
@@ -161,6 +161,18 @@ class Table:
     def units(self) -> Units:
         """Who owns the rows: entities where the schema names them, otherwise households, otherwise each row itself."""
         return units_of(self)
+
+    @property
+    def people(self) -> int:
+        """How many people the rows are about: owners where the schema names entities, otherwise as many as rows.
+
+        Examples
+        --------
+        >>> visits = {"patient": ["a", "a", "b"], "ward": ["x", "y", "x"]}
+        >>> Table.from_frame(visits, Schema.infer(visits).with_roles(entity="patient")).people
+        2
+        """
+        return self.units.count if self.schema.by_role(Role.ENTITY) else self.rows
 
     @property
     def shape(self) -> Shape:

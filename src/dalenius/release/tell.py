@@ -246,12 +246,14 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
     dropped = [name for name in original.names if name not in released.names]
     kept = [name for name in chosen.kept if name in released.names]
     facts = f"with {len(released.names)} facts about each"
+    several = original.people < original.rows
+    about = f"of {released.rows:,} records of" if several else f"about {released.rows:,}"
     lines = [
         _tables_line(chosen)
         if chosen.rows
-        else f"A file about {released.rows:,} people who do not exist, {facts}."
+        else f"A file {about} people who do not exist, {facts}."
         if chosen.made_up
-        else f"A file of {released.rows:,} real people, {facts}."
+        else f"A file {about} real people, {facts}."
         if method.info.masks
         else f"A file of {released.rows:,} lines, {facts}. Each line holds facts of a real person."
         if kept
@@ -261,9 +263,9 @@ def _released(plan: Plan, chosen: Judged, original: Table, released: Table) -> l
             if method.info.masks
             else "A computer program made them after the pattern of real tables that hang together. "
             if chosen.rows
-            else f"A computer program made the rest of them after the pattern of {original.rows:,} real people. "
+            else f"A computer program made the rest of them after the pattern of {original.people:,} real people. "
             if kept
-            else f"A computer program made them after the pattern of {original.rows:,} real people{_aside(plan)}. "
+            else f"A computer program made them after the pattern of {original.people:,} real people{_aside(plan)}. "
         )
         + (method.info.plain or method.info.meaning),
         *([f"What was changed: {'; '.join(chosen.outline)}."] if chosen.outline else []),

@@ -63,7 +63,7 @@ def comparison_story(comparison: Comparison) -> Story:
     """
     evaluations = comparison.evaluations
     some = next(iter(evaluations.values()))
-    keys, targets, people = some.pair.keys, some.pair.targets, some.pair.original.rows
+    keys, targets, people = some.pair.keys, some.pair.targets, some.pair.people
     lines = verdict(comparison)
     if len(evaluations) == 1:
         # how the file was made is not known here: that its records are nobody's is not for this page to say
