@@ -254,7 +254,7 @@ class Synthesizer(Method):
         Examples
         --------
         >>> from dalenius.synth import make_synthesizer
-        >>> pay = {"net": [10.0, 20.0, 35.0, 40.0] * 60, "tax": [1.0, 2.0, 3.0, 4.0, 6.0] * 48}
+        >>> pay = {"net": [900 + i % 170 for i in range(400)], "tax": [100 + i % 37 for i in range(400)]}
         >>> pay["gross"] = [a + b for a, b in zip(pay["net"], pay["tax"])]
         >>> made = make_synthesizer("independent").fit(pay, seed=1).sample(50, seed=1).to_frame()
         >>> all(made["net"][i] + made["tax"][i] == made["gross"][i] for i in range(50))
