@@ -24,6 +24,12 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "web/workspace.py",
+        "                write(opened.table, data, sheet=sheet)",
+        "                pass",
+        "tests/web/test_setup.py -k sheet",
+    ),
+    Fault(
         "synth/base.py",
         "kept = self.kept(table) if prepare else Kept()",
         "kept = Kept()",

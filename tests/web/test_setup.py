@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from dalenius.data import Table
-from dalenius.data.files import read
+from dalenius.data.files import excel_sheets, read
+from dalenius.data.files.excel import write_sheets
 from dalenius.data.schema import Schema
 from dalenius.release.template import sensible_methods
 
@@ -57,6 +58,29 @@ def opened(tmp_path_factory):
     )
     assert page.status_code == 200
     return page, frame
+
+
+def test_a_sheet_is_chosen_and_the_others_are_told(tmp_path):
+    book = tmp_path / "book.xlsx"
+    notes, people = {"note": ["x", "y"]}, {"age": [31, 45, 52], "sex": ["f", "m", "f"]}
+    write_sheets({"notes": Table.from_frame(notes), "people": Table.from_frame(people)}, book)
+    client = TestClient(make_app(tmp_path / "space", "secret", 8123), base_url=BASE)
+    client.get("/enter?token=secret")
+
+    def opened(sheet: str, name: str = "book.xlsx", sent: bytes | None = None):
+        sent = book.read_bytes() if sent is None else sent
+        return client.post("/open", files={"file": (name, sent)}, data={"sheet": sheet}, headers=SAME)
+
+    first = opened("")
+    assert "3 records" not in first.text
+    assert "sheet &#39;notes&#39; read; there is also &#39;people&#39;" in first.text
+    second = opened("people")
+    assert "3 records, 2 columns" in second.text
+    (kept,) = (tmp_path / "space").glob(f"runs/{second.url.path.rpartition('/')[2]}/data.xlsx")
+    assert excel_sheets(kept) == ["people"]
+    assert "people" in opened("nowhere").text
+    assert opened("nowhere").status_code == 400
+    assert "only a workbook has sheets" in opened("people", "a.csv", b"a,b\n1,2\n").text
 
 
 def form(text: str) -> dict[str, str]:

@@ -51,7 +51,7 @@ def routes(shell: Shell) -> APIRouter:
     @router.post("/open")
     async def upload(request: Request) -> Response:
         async with request.form(max_files=1, max_fields=4) as form:
-            run = await _received(shell, form.get("file"))
+            run = await _received(shell, form.get("file"), str(form.get("sheet") or "").strip())
         return RedirectResponse(f"/run/{run.name}", 303)
 
     @router.post("/run/{name}/delete")
@@ -62,7 +62,7 @@ def routes(shell: Shell) -> APIRouter:
     return router
 
 
-async def _received(shell: Shell, sent: Any) -> Run:
+async def _received(shell: Shell, sent: Any, sheet: str) -> Run:
     """A file that was sent, looked at before it is read, as a new run; its name is only ever shown."""
     if sent is None or isinstance(sent, str) or not sent.filename:
         raise DaleniusError("choose a file first")
@@ -74,4 +74,4 @@ async def _received(shell: Shell, sent: Any) -> Run:
             while block := await sent.read(MEGABYTE):
                 stream.write(block)
         inspect(path, shell.limit)
-        return shell.place.open(path, shown)
+        return shell.place.open(path, shown, sheet)

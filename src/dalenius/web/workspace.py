@@ -23,7 +23,7 @@ import psutil
 
 from dalenius.core.errors import DataError
 from dalenius.data.atomic import PRIVATE_FILE, private_folder, write_text
-from dalenius.data.files import read
+from dalenius.data.files import open_file, read, takes, write
 from dalenius.data.relations import Database
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
@@ -184,8 +184,11 @@ class Workspace:
             return None
         return Run(folder)
 
-    def open(self, source: Path, title: str) -> Run:
-        """A new run from a data file, which is moved into the workspace under a name of ours."""
+    def open(self, source: Path, title: str, sheet: str = "") -> Run:
+        """A new run from a data file, which is moved into the workspace under a name of ours.
+
+        Of a workbook only the named sheet is kept, so that whatever reads the run's file reads that one.
+        """
         ending = source.suffix.lower()
         if ending not in ENDINGS:
             raise DataError(f"the page reads {', '.join(ENDINGS)} files")
@@ -194,11 +197,16 @@ class Workspace:
             data = folder / f"data{ending}"
             shutil.move(source, data)
             data.chmod(PRIVATE_FILE)
-            table = read(data)
-            if not table.rows:
+            if sheet and "sheet" not in takes(data):
+                raise DataError("only a workbook has sheets; leave the name of the sheet out")
+            opened = open_file(data, **({"sheet": sheet} if sheet else {}))
+            if not opened.table.rows:
                 raise DataError("the file has no rows")
-            table.schema.to_yaml(folder / "schema.yaml")
-            write_text(folder / "run.json", json.dumps(_facts(data, title, table)))
+            if sheet:
+                write(opened.table, data, sheet=sheet)
+            opened.table.schema.to_yaml(folder / "schema.yaml")
+            facts = {**_facts(data, title, opened.table), "told": list(opened.told)}
+            write_text(folder / "run.json", json.dumps(facts))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
