@@ -199,7 +199,7 @@ class Workspace:
             data.chmod(PRIVATE_FILE)
             if sheet and "sheet" not in takes(data):
                 raise DataError("only a workbook has sheets; leave the name of the sheet out")
-            opened = open_file(data, **({"sheet": sheet} if sheet else {}))
+            opened = open_file(data, None, **({"sheet": sheet} if sheet else {}))
             if not opened.table.rows:
                 raise DataError("the file has no rows")
             if sheet:
