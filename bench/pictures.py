@@ -1,4 +1,4 @@
-"""Pictures of the pages on masking systems and graphs: ``python bench/pictures.py [spectral …]`` draws them anew."""
+"""Pictures of the pages on masking systems, graphs, groups: ``python bench/pictures.py [spectral …]`` draws them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import numpy as np
 import polars as pl
 import vl_convert
 
+from dalenius import Pair, synthesize
 from dalenius.core.plain import plain
 from dalenius.core.style import ORIGINAL, PROTECTED, RISK, configured
+from dalenius.data import examples
 from dalenius.data.table import Table
+from dalenius.evaluation import subgroups
 from dalenius.mask.geo.donut import Donut
 from dalenius.mask.geo.grid import Grid
 from dalenius.mask.lattice.generalise import Generalise
@@ -211,9 +214,20 @@ def graphs() -> None:
     save(audit.result.chart(), "graphs")
 
 
+def groups() -> None:
+    """Utility and risk by group, of the example survey made anew."""
+    columns = ["region", "sex", "age", "education", "income", "smoker", "health", "diagnosis"]
+    people = examples.survey(6000, seed=1).select(columns)
+    made = synthesize(people[:4000], "cart", seed=1)
+    keys, targets = ["region", "sex", "age"], ["diagnosis"]
+    chart = subgroups(Pair(people[:4000], made, people[4000:], keys=keys, targets=targets)).chart
+    assert chart is not None
+    save(chart(), "utility-groups")
+
+
 DRAWN = {
     "spectral": spectral, "robin-hood": robin_hood, "geography": geography, "safepub": safepub, "series": series,
-    "simulation": simulation, "graphs": graphs,
+    "simulation": simulation, "graphs": graphs, "groups": groups,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -133,7 +133,9 @@ class _Wearer:
     """Takes on the attributes of a function."""
 
 
-MEASURES: Registry[Measure[...]] = Registry("measure", "measures", rooms=("dalenius.mask",))
+MEASURES: Registry[Measure[...]] = Registry(
+    "measure", "measures", rooms=("dalenius.mask", "dalenius.evaluation")
+)
 
 MASKED = ("detail-lost", "detail-utility")
 """Of a masked file also this is measured unasked, and what needs its links."""

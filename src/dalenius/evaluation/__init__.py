@@ -5,6 +5,7 @@ from dalenius.evaluation.comparing import HEADLINES, Comparison, averaged, compa
 from dalenius.evaluation.measuring import Evaluation, evaluate, evaluate_files, evaluate_pair
 from dalenius.evaluation.plotting import compare_plot
 from dalenius.evaluation.policy import DEFAULT_POLICY, Rule, copies_nobody, refusals
+from dalenius.evaluation.subgroups import subgroup_table, subgroups
 from dalenius.evaluation.sweeping import sweep
 
 __all__ = [
@@ -24,5 +25,7 @@ __all__ = [
     "evaluate_files",
     "evaluate_pair",
     "refusals",
+    "subgroup_table",
+    "subgroups",
     "sweep",
 ]

@@ -3,10 +3,12 @@
 from dalenius.core.plugins import import_all
 from dalenius.counts.all_tables import all_tables
 from dalenius.utility.analyses import (
+    equal_opportunity,
     learning_table,
     model_agreement,
     model_prediction,
     model_table,
+    opportunity_table,
     prediction_table,
     train_on_protected,
 )
@@ -65,6 +67,7 @@ __all__ = [
     "detection_auc",
     "diagnostic",
     "diagnostic_table",
+    "equal_opportunity",
     "family_k_marginal",
     "family_pmse",
     "gap_table",
@@ -81,6 +84,7 @@ __all__ = [
     "model_prediction",
     "model_table",
     "one_way_utility",
+    "opportunity_table",
     "pair_trends",
     "pair_trends_table",
     "prediction_table",

@@ -60,7 +60,7 @@ def learning_table(
     for learner in learners:
         one_of("learner", learner, LEARNERS)
     train, test = real_rows(pair, seed)
-    other = _sample(pair.protected, ROWS, seed, "protected")
+    other = at_most(pair.protected, ROWS, seed, "protected")
     rows = []
     with threadpool_limits(1):
         for target in targets if targets is not None else default_targets(pair):
@@ -83,7 +83,7 @@ def _scores(
         return []
     made = _predict(pair, other, test, target, others, learner)
     number = pair.original[target].is_number
-    truth = _response(pair, test, target)
+    truth = response_of(pair, test, target)
     guesses = (real, _guess(pair, other, test, target) if made is None else made)
     rows = []
     for group, chosen in _groups(test, subgroup):
@@ -117,21 +117,35 @@ def real_rows(pair: Pair, seed: Seed) -> tuple[Table, Table]:
     (70, 30)
     """
     if pair.holdout is not None and pair.holdout.rows >= 50:
-        return _sample(pair.original, ROWS, seed, "train"), _sample(pair.holdout, ROWS, seed, "test")
+        return at_most(pair.original, ROWS, seed, "train"), at_most(pair.holdout, ROWS, seed, "test")
     order = generator(seed, "split").permutation(pair.original.rows)
     cut = max(1, int(0.7 * len(order)))
     train, test = np.sort(order[:cut][:ROWS]), np.sort(order[cut:][:ROWS])
     return pair.original.take(train), pair.original.take(test if len(test) else train)
 
 
-def _sample(table: Table, rows: int, seed: Seed, name: str) -> Table:
+def at_most(table: Table, rows: int, seed: Seed, name: str) -> Table:
+    """The table, or so many of its rows drawn at random.
+
+    Examples
+    --------
+    >>> at_most(Table.from_frame({"a": list(range(100))}), 20, 1, "train").rows
+    20
+    """
     if table.rows <= rows:
         return table
     return table.take(np.sort(generator(seed, "sample", name).permutation(table.rows)[:rows]))
 
 
-def _matrix(pair: Pair, table: Table, columns: Sequence[str]) -> AnyArray:
-    """Numbers as they are (gaps by the original's median and a flag), categories one by one or, when many, as codes."""
+def feature_matrix(pair: Pair, table: Table, columns: Sequence[str]) -> AnyArray:
+    """Numbers as they are (gaps by the original's median and a flag), categories one by one or, when many, as codes.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "y", "x"]}, {"a": ["x"]})
+    >>> feature_matrix(pair, pair.original, ["a"]).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    """
     parts: list[AnyArray] = []
     for name in columns:
         vector = table[name]
@@ -158,12 +172,16 @@ def _predict(
 ) -> AnyArray | None:
     """Prediction for the test rows; None where there is nothing to learn."""
     number = pair.original[target].is_number
-    y = _response(pair, train, target)
+    y = response_of(pair, train, target)
     known = np.isfinite(y) if number else y >= 0
     if known.sum() < 10 or len(np.unique(y[known])) < 2:
         return None
     return _learnt(
-        learner, number, _matrix(pair, train, others)[known], y[known], _matrix(pair, test, others)
+        learner,
+        number,
+        feature_matrix(pair, train, others)[known],
+        y[known],
+        feature_matrix(pair, test, others),
     )
 
 
@@ -186,7 +204,7 @@ def _learnt(learner: Learner, number: bool, x: AnyArray, y: AnyArray, test: AnyA
 
 def _guess(pair: Pair, train: Table, test: Table, target: str) -> AnyArray:
     """The same for every test row: the mean, or the commonest category, of what the file has."""
-    y = _response(pair, train, target)
+    y = response_of(pair, train, target)
     if pair.original[target].is_number:
         known = y[np.isfinite(y)]
         return np.full(test.rows, known.mean() if len(known) else 0.0)
@@ -194,8 +212,15 @@ def _guess(pair: Pair, train: Table, test: Table, target: str) -> AnyArray:
     return np.full(test.rows, np.bincount(known).argmax() if len(known) else -1)
 
 
-def _response(pair: Pair, table: Table, target: str) -> AnyArray:
-    """Values of the target, NaN or −1 where there is none."""
+def response_of(pair: Pair, table: Table, target: str) -> AnyArray:
+    """Values of the target, NaN or −1 where there is none.
+
+    Examples
+    --------
+    >>> pair = Pair({"a": ["x", "y", None]}, {"a": ["x"]})
+    >>> response_of(pair, pair.original, "a").tolist()
+    [0, 1, -1]
+    """
     vector = table[target]
     if vector.is_number:
         return vector.floats()
