@@ -219,6 +219,9 @@ def test_moments_as_hospitals_write_them_are_moments_and_no_text(pattern: str) -
         (["030 7654321", "+47 22 12 34 56", "0711/123456"], "a telephone number"),
         (["DE89 3704 0044 0532 0130 00", "GB29NWBK60161331926819"], "a bank account"),
         (["none", "called twice", "mail eva.weiss@example.org"], "an e-mail address"),
+        (["Dr. Anna Weiss", "Thomas Kranz", "Prof. Dr. Eva Maria Ott"], "a person's name"),
+        (["Weiss, Anna", "Kranz, Thomas"], "a person's name"),
+        (["192.168.0.17", "10.0.0.3", "8.8.8.8"], "an internet address"),
     ],
 )
 def test_a_few_addresses_and_accounts_are_people_all_the_same(values, why):
@@ -232,6 +235,11 @@ def test_answers_that_are_few_stay_answers():
     for values in (
         ["yes", "no"],
         ["10-19", "20-29", "30-39"],
+        ["San Diego", "Santa Ana", "Los Angeles", "San Jose"],
+        ["Never Married", "Single Parent"],
+        ["Heart Failure", "Atrial Fibrillation", "Type Two Diabetes"],
+        ["1.2.3", "1.2.4"],
+        ["300.1.1.1", "10.0.0.999"],
         ["00-14", "15-64"],
         ["A1", "B2"],
         ["2020-01", "2020-02"],

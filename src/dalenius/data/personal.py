@@ -32,17 +32,20 @@ CALLED = {
 }
 FEW = 100
 """Up to so many different values are answers: an address within one of them goes out with it."""
+BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 MAIL = r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"
 LOOKS = {
     "an e-mail address": MAIL,
     "a telephone number": r"(\+|00)\d[\d ()/.-]{6,18}\d|\(\d{2,5}\) ?\d[\d /.-]{3,12}\d|0\d{2,4}[ /-]\d[\d -]{4,10}\d"
     r"|\d{3}[-. ]\d{3}[-. ]\d{4}",
     "a bank account": r"[A-Z]{2}\d{2}( ?[A-Z0-9]){11,30}",
+    "an internet address": rf"(?:{BYTE}\.){{3}}{BYTE}|(?:[0-9a-fA-F]{{1,4}}:){{7}}[0-9a-fA-F]{{1,4}}",
     "a personal number": r"\d{3}-\d{2}-\d{4}|[0-3]\d[01]\d{3}-\d{4}",
 }
 WORD = r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*\.?"
 FULL_NAME = rf"{WORD}(?: {WORD}){{1,3}}|{WORD}(?: {WORD})?, ?{WORD}(?: {WORD})?"
 """Two to four words, or a surname, a comma and given names."""
+TITLE = r"(?i)^((dr|prof|mr|mrs|ms|miss|herr|frau|mme|m)\b\.? *)+"
 KNOWN = 0.3
 """Share of full names with a given name that is known; of single words twice as many."""
 WAYS = (
@@ -79,7 +82,7 @@ def names_people(name: str, values: Sequence[object]) -> str | None:
     if len(texts) <= FEW and any(re.search(MAIL, text) for text in texts):
         return "holds an e-mail address"
     if len(texts) <= SEVERAL:
-        return None
+        return "looks like a person's name" if _few_names(texts) else None
     reason = checked_numbers(texts) or _names(texts) or _addresses(texts)
     return f"looks like {reason}" if reason else _called(name)
 
@@ -118,6 +121,14 @@ def _names(texts: Sequence[str]) -> str | None:
     if single >= MOSTLY * len(texts) and known >= 2 * KNOWN * len(texts):
         return "a person's name"
     return None
+
+
+def _few_names(texts: Sequence[str]) -> bool:
+    """Full names of a few people (physicians of a ward): nearly all begin with a given name, so no towns or streets."""
+    plain = [re.sub(TITLE, "", text) for text in texts]
+    full = [text for text in plain if re.fullmatch(FULL_NAME, text) and text[0].isupper()]
+    given = [text.rpartition(",")[2].split()[0].lower() in GIVEN for text in full]
+    return len(texts) > 1 and len(full) >= MOSTLY * len(texts) and sum(given) >= 2 * KNOWN * len(texts)
 
 
 def _addresses(texts: Sequence[str]) -> str | None:
