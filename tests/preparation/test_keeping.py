@@ -122,6 +122,20 @@ def test_a_few_slips_do_not_turn_an_order_off() -> None:
     assert "discharged" not in Kept.of(dalenius.Table.from_frame(more)).changed
 
 
+def test_two_columns_kept_together_one_way_are_not_to_be_dropped_the_other() -> None:
+    """Months abroad are -8 for those who were never abroad: nobody is asked to drop the question of whether they were."""
+    rng = np.random.default_rng(4)
+    abroad = rng.choice(["no", "yes"], 600, p=[0.8, 0.2])
+    months = np.where(abroad == "no", -8, rng.integers(1, 30, 600))
+    months[np.flatnonzero(abroad == "no")[0]] = (
+        0  # one went home at once: the answer looks like a group of the months
+    )
+    findings = dalenius.check({"abroad": abroad, "months": months}).findings
+    both = {f.kind: f.suggestion for f in findings if set(f.columns) == {"abroad", "months"}}
+    assert set(both) == {"derived-grouping", "unasked"}
+    assert all(said.startswith("nothing") for said in both.values())
+
+
 def _stays(unit: str, more: int, rows: int = 800) -> pl.DataFrame:
     rng = np.random.default_rng(9)
     came, born = rng.integers(0, 700, rows), rng.integers(0, 30_000, rows)

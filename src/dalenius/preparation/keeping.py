@@ -36,6 +36,7 @@ from dalenius.preparation.orders import orders, unasked
 from dalenius.preparation.places import places
 
 NOTHING = "nothing: 'dalenius synth' keeps it"
+FOLLOWING = ("derived-grouping", "derived-formula", "derived-length", "dependence")
 UNTOUCHED = (*NEVER_RELEASED, Role.WEIGHT, Role.PSU, Role.FPC)
 
 
@@ -107,11 +108,16 @@ class Kept:
         return f"kept by construction: {self}"
 
     def answered(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings, with nothing to be done about those that are answered here."""
+        """The findings, with nothing to be done about those that are answered here.
+
+        Two columns that are kept together one way need not be dropped the other way.
+        """
         answers = {(step.do, step.named[0]) for step in self.recipe.steps}
+        together = {frozenset((step.named[0], *step.needs)) for step in self.recipe.steps}
         return [
             replace(f, severity="info", suggestion=NOTHING)
-            if f.remedy is not None and (f.remedy["do"], f.remedy["column"]) in answers
+            if (f.remedy is not None and (f.remedy["do"], f.remedy["column"]) in answers)
+            or (f.kind in FOLLOWING and frozenset(f.columns) in together)
             else f
             for f in findings
         ]
