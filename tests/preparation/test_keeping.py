@@ -123,7 +123,7 @@ def test_a_few_slips_do_not_turn_an_order_off() -> None:
 
 
 def test_two_columns_kept_together_one_way_are_not_to_be_dropped_the_other() -> None:
-    """Months abroad are -8 for those who were never abroad: nobody is asked to drop the question of whether they were."""
+    """Months abroad are -8 for those who were never abroad; nobody is asked to drop the question whether they were."""
     rng = np.random.default_rng(4)
     abroad = rng.choice(["no", "yes"], 600, p=[0.8, 0.2])
     months = np.where(abroad == "no", -8, rng.integers(1, 30, 600))
