@@ -54,6 +54,19 @@ def test_limits_decide_the_exit_code(files):
     assert run(*without, "--must", "model-membership <= 1").exit_code == 1  # what is not measured is not met
 
 
+def test_records_in_an_attribute_of_the_file_are_found(files):
+    train = people(300, 1)
+    x = np.column_stack([train[f"x{i}"] for i in range(6)])
+    line = ("--must", "model-stored-records <= 0 %", "-q")
+    for number, kept in enumerate((None, x, np.tanh(x), x.tobytes().hex(), x.tolist())):
+        model = fit(LogisticRegression(), train)
+        if kept is not None:
+            model.notes_ = kept
+        skops_io.dump(model, files / f"kept-{number}.skops")
+        done = run("check", files / f"kept-{number}.skops", files / "train.csv", "-p", "y", *line)
+        assert done.exit_code == (kept is not None), done.output
+
+
 def test_json_names_no_row(files):
     done = run(
         "check", files / "logistic.skops", files / "train.csv", "-p", "y", "--holdout", files / "others.csv", "--json",

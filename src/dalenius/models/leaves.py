@@ -13,6 +13,7 @@ import numpy as np
 
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 from dalenius.models.case import ModelCase
+from dalenius.models.files import BoosterModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +81,7 @@ def _trees(case: ModelCase) -> Iterator[tuple[IntArray, IntArray | None]]:
     if not has_trees(last):
         return
     matrix = before_last(case)
-    if hasattr(last, "booster"):
+    if isinstance(last, BoosterModel):
         yield from ((column, None) for column in last.apply(matrix).T)
     elif hasattr(last, "get_booster") or hasattr(last, "booster_"):  # XGBoost's and LightGBM's own estimators
         found = last.apply(matrix) if hasattr(last, "get_booster") else last.predict(matrix, pred_leaf=True)
@@ -98,8 +99,12 @@ def _trees(case: ModelCase) -> Iterator[tuple[IntArray, IntArray | None]]:
 
 def has_trees(model: Any) -> bool:
     """Whether a model is made of trees."""
-    marks = ("booster", "get_booster", "booster_", "_predictors", "tree_")
-    return any(hasattr(model, mark) for mark in marks) or any(True for _ in trees_of(model))
+    marks = ("get_booster", "booster_", "_predictors", "tree_")
+    return (
+        isinstance(model, BoosterModel)
+        or any(hasattr(model, mark) for mark in marks)
+        or any(True for _ in trees_of(model))
+    )
 
 
 def trees_of(model: Any) -> Iterator[tuple[Any, AnyArray | None]]:
@@ -125,7 +130,9 @@ def before_last(case: ModelCase) -> Any:
             held = part.transform(held)
     if hasattr(held, "toarray"):
         held = held.toarray()
-    return held if hasattr(case.fitted.last, "booster") else np.asarray(held)
+    # XGBoost asks for the names it was given
+    named = isinstance(case.fitted.last, BoosterModel) or hasattr(case.fitted.last, "get_booster")
+    return held if named else np.asarray(held)
 
 
 def _histogram_trees(model: Any, matrix: AnyArray) -> Iterator[tuple[IntArray, IntArray | None]]:

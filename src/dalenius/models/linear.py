@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.core.errors import DataError
 from dalenius.data.vector import AnyArray
 from dalenius.models.case import ModelCase
 from dalenius.models.coefficients import CoefficientModel
@@ -51,7 +52,7 @@ def linear_part(case: ModelCase) -> LinearPart | None:
     >>> bool(np.allclose([part.weights[0][0], part.weights[1][0]], model.coef_))
     True
     """
-    if not _claims(case.fitted.last):
+    if not claims(case.fitted.last):
         return None
     logistic = case.task == "classification"
     if logistic and len(case.fitted.classes or ()) != 2:
@@ -65,7 +66,10 @@ def linear_part(case: ModelCase) -> LinearPart | None:
             moved[place] = value
             tried.append(moved)
         spans.append(len(tried))
-    values = predictor(case, np.array(tried))
+    try:
+        values = predictor(case, np.array(tried))
+    except DataError:  # an encoder of numbers takes no number that it has not met
+        return None
     if values is None or not np.isfinite(values).all():
         return None
     weights, start, total = [], 1, values[0]
@@ -90,7 +94,8 @@ def predictor(case: ModelCase, matrix: AnyArray) -> AnyArray | None:
     return None if margins is None else margins[:, -1]
 
 
-def _claims(last: Any) -> bool:
+def claims(last: Any) -> bool:
+    """Whether a part of a model looks linear."""
     if isinstance(last, CoefficientModel):
         return True
     return hasattr(last, "coef_") and not hasattr(last, "coefs_")

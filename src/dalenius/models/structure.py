@@ -16,7 +16,7 @@ from dalenius.models.case import ModelCase
 from dalenius.models.coefficients import CoefficientModel
 from dalenius.models.fitted import TorchModel
 from dalenius.models.leaves import Leaves, before_last, leaves_of, trees_of
-from dalenius.models.linear import linear_part
+from dalenius.models.linear import claims, linear_part
 from dalenius.models.measures import MODEL_MEASURES
 from dalenius.models.rare import rare_values
 from dalenius.models.stored import Stored, stored_records
@@ -37,7 +37,7 @@ def structure(case: ModelCase, *, threshold: int = THRESHOLD) -> dict[str, Resul
     100.0
     """
     leaves = leaves_of(case, threshold)
-    stored = stored_records(case)
+    stored = stored_records(case, threshold)
     found = [
         _stored(case, stored),
         *_leaves(case, leaves, threshold),
@@ -61,13 +61,21 @@ def _stored(case: ModelCase, stored: Stored) -> Result:
     else:
         text = "No training record stands in the model as it is."
     # k-nearest neighbours and the like keep the outcome beside the records; alone it is a value for everybody
-    if stored.for_everybody:
-        text += f" It holds a value for every training record (in {', '.join(stored.for_everybody[:3])})."
+    if stored.for_everybody and not share:
+        text += (
+            f" It holds a value for every training record (in {', '.join(stored.for_everybody[:3])}): leave it out "
+            "before the model leaves. Not trusted."
+        )
+    if stored.strange:
+        text += (
+            f" {counted(len(stored.strange), 'part')} of it ({', '.join(stored.strange[:3])}) could hold records in a "
+            "form that cannot be looked through. Not trusted."
+        )
     beside = {} if outside is None else {"strangers": outside}
     return Result(
         "model-stored-records", share, text, "%", yardsticks=beside or {"none": 0.0}, outside=outside, counts=WHOLE,
         values={"parts with a value for every record": float(len(stored.for_everybody))},
-        interval=None,
+        interval=None, trusted=share > 0 or not (stored.for_everybody or stored.strange),
     )  # fmt: skip
 
 
@@ -162,7 +170,12 @@ def _plain_parameters(last: Any) -> int | None:
         getattr(last, name, None)
         for name in ("theta_", "var_", "feature_log_prob_", "class_log_prior_", "means_")
     ]
-    sizes = [np.size(held) for held in bayes if held is not None]
+    # naive Bayes of categories has an array for each column
+    sizes = [
+        sum(map(np.size, held)) if isinstance(held, list) else np.size(held)
+        for held in bayes
+        if held is not None
+    ]
     if sizes and not any(True for _ in trees_of(last)):
         return int(sum(sizes))
     return None
@@ -172,7 +185,8 @@ def _saturated(case: ModelCase, threshold: int) -> Result:
     def told(value: float, text: str) -> Result:
         return Result("model-saturated-cells", value, text, "%", yardsticks={"none": 0.0}, counts=WHOLE)
 
-    if linear_part(case) is None:
+    coded = claims(case.fitted.last) and any(_keeps_levels(part) for part in case.fitted.steps[:-1])
+    if linear_part(case) is None and not coded:
         return told(0.0, f"{case.fitted.kind} is no linear model, which alone can be a table in disguise.")
     design = _with_ones(before_last(case) if case.fitted.steps[:-1] else _dummies(case))
     distinct, which = distinct_patterns(design)
@@ -190,15 +204,20 @@ def _saturated(case: ModelCase, threshold: int) -> Result:
     )
 
 
+def _keeps_levels(part: Any) -> bool:
+    """Whether a part turns each column into one for each of its values, numbers too: linear in these."""
+    return type(part).__name__ == "OneHotEncoder"
+
+
 def _rare(case: ModelCase, threshold: int) -> Result:
     found = rare_values(case, threshold)
     count = sum(found.values())
     text = (
         f"{counted(count, 'value')} that fewer than {threshold} people have stand in the model "
         f"(columns {names(list(found))}): "
-        "group rare categories, and scale by something else than the ends."
+        "group rare categories, round or top-code numbers, use fewer cuts, and scale by something else than the ends."
         if count
-        else f"No category or end of a scale in the model belongs to fewer than {threshold} people."
+        else f"No category, cut or end of a scale in the model belongs to fewer than {threshold} people."
     )
     return Result("model-rare-values", float(count), text, yardsticks={"none": 0.0}, counts=WHOLE)
 
