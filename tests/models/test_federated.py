@@ -431,6 +431,42 @@ def test_a_client_without_a_seed_draws_anew(files):
     assert len(set(made)) > 1
 
 
+def test_nobody_votes_twice(files, tmp_path):
+    run("agree", files / "schema.yaml", "--class", "ill", "-o", files / "agreed.json")
+    run("client", files / "h1.csv", files / "agreed.json", "-o", files / "once.json")
+    done = run("merge", files / "agreed.json", *[files / "once.json"] * 2, "-o", tmp_path / "never.json")
+    assert done.exit_code == 2
+    assert "two messages are the same" in " ".join(done.output.split())
+    assert not (tmp_path / "never.json").exists()
+    (tmp_path / "h1.csv").write_bytes((files / "h1.csv").read_bytes())
+    for others, words in ((files / "h1.csv", "named twice"), (tmp_path / "h1.csv", "have the same records")):
+        done = run("play", files / "h1.csv", others, "--class", "ill", "--schema", files / "schema.yaml")
+        assert done.exit_code == 2
+        assert words in " ".join(done.output.split())
+    with pytest.raises(DataError, match="holder 1 and holder 2 have the same records"):
+        federate([people(100, 1), people(100, 1)], AGREED)
+
+
+def test_holders_with_files_of_the_same_name_all_vote(files, tmp_path):
+    (tmp_path / "h1.csv").write_bytes((files / "h2.csv").read_bytes())
+    done = run(
+        "play", files / "h1.csv", tmp_path / "h1.csv", "--class", "ill", "--schema", files / "schema.yaml", "--json",
+        "-q",
+    )  # fmt: skip
+    assert len(json.loads(done.output)["scores"]) == 2, done.output
+
+
+def test_holders_with_the_same_tree_each_have_a_vote():
+    """A leaf for everybody is the same tree at every holder; their messages are not the same."""
+    same = {**people(60, 1), "ill": ["no"] * 60}
+    other = {**people(60, 2), "ill": ["no"] * 60}
+    messages = [
+        json.dumps(client_message(d, AGREED, seed=s)) for s, d in ((1, same), (2, other), (None, same))
+    ]
+    assert len({json.dumps(json.loads(m)["tree"]) for m in messages}) == 1
+    merge_messages(messages, AGREED)
+
+
 def test_the_whole_round_from_one_file(files):
     done = run(
         "play", files / "h1.csv", "--class", "ill", "--schema", files / "schema.yaml", "--deal", 3, "--json", "-q",

@@ -26,6 +26,7 @@ from dalenius.models.graphs import (
     inject,
     link_audit,
     link_teller,
+    read_graph,
     similar_nodes,
     train_network,
 )
@@ -217,9 +218,49 @@ def test_bad_input_names_what_to_do(call, words):
 
 
 def test_loops_and_doubles_are_noted():
-    graph = Graph.of([(0, 1), (1, 0), (1, 1)], np.zeros((2, 1)))
+    with pytest.warns(UserWarning, match="itself left out"):
+        graph = Graph.of([(0, 1), (0, 1), (1, 1)], np.zeros((2, 1)))
     assert len(graph.edges) == 1
     assert len(graph.notes) == 2
+    with pytest.warns(UserWarning, match="1 edge given in both directions and others in one"):
+        assert len(Graph.of([(0, 1), (1, 0), (1, 2)], np.zeros((3, 1))).edges) == 2
+    assert Graph.of([(0, 1), (1, 0), (1, 2), (2, 1)], np.zeros((3, 1)), strict=True).notes == ()
+
+
+LINKS = "from,to\n" + "\n".join(f"p{i},p{i + 1}" for i in range(20)) + "\n"
+PEOPLE = "person,group,f\n" + "\n".join(f"p{i},{'ab'[i % 2]},{i % 3}" for i in range(22)) + "\n"
+PLAN = """links: links.csv
+people: people.csv
+id: person
+class: group
+asked: 5
+candidates: {graph-service: {epochs: 2}}
+"""
+UNFIT = [
+    (LINKS + "p7,p7\n", PEOPLE, ("'from', 'to'", "1 edge from a node to itself", "leave them out")),
+    (LINKS + "p1,p0\n", PEOPLE, ("'from', 'to'", "both directions", "give each edge once")),
+    (LINKS + "p0,p1\n", PEOPLE, ("'from', 'to'", "named more than once", "name each edge once")),
+    (LINKS, PEOPLE + "p3,a,1\n", ("'person'", "more than once", "keep one row for each")),
+    (LINKS, PEOPLE + ",a,1\n", ("'person'", "without an identifier", "give them one")),
+]
+
+
+@pytest.mark.parametrize(("links", "people", "words"), UNFIT)
+def test_a_file_that_is_no_simple_graph_is_refused_at_every_door(tmp_path, links, people, words):
+    (tmp_path / "links.csv").write_text(links)
+    (tmp_path / "people.csv").write_text(people)
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    with pytest.raises(DataError) as fault:
+        read_graph(tmp_path / "links.csv", tmp_path / "people.csv", identifier="person", label="group")
+    typed = run(tmp_path / "links.csv", tmp_path / "people.csv", "--id", "person", "--class", "group")
+    planned = CliRunner().invoke(app, ["release", str(tmp_path / "plan.yaml")])
+    assert [typed.exit_code, planned.exit_code] == [2, 2]
+    for told in (str(fault.value), typed.output, planned.output):
+        flat = " ".join(told.split())
+        assert all(word in flat for word in words), flat
+        assert "p3" not in flat
+        assert "p7" not in flat
+    assert not (tmp_path / "release").exists()
 
 
 @pytest.fixture(scope="module")

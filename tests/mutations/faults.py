@@ -2535,6 +2535,48 @@ FAULTS = [
         "tests/tables/test_unions.py -k take_their_own_cells_out",
     ),
     Fault(
+        "models/graphs/graph.py",
+        "if people[identifier].cast(pl.String).is_duplicated().any():",
+        "if False:",
+        "tests/models/test_graphs.py -k every_door",
+    ),
+    Fault(
+        "models/graphs/graph.py",
+        "label: str | None, strict: bool = True",
+        "label: str | None, strict: bool = False",
+        "tests/models/test_graphs.py -k every_door",
+    ),
+    Fault(
+        "models/graphs/graph.py",
+        "(both if both < len(distinct) else 0,",
+        "(0,",
+        "tests/models/test_graphs.py -k every_door",
+    ),
+    Fault(
+        "models/federated/federate.py",
+        "    if len(set(messages)) < len(messages):",
+        "    if False:",
+        "tests/models/test_federated.py -k votes_twice",
+    ),
+    Fault(
+        "models/federated/federate.py",
+        "    _no_file_twice(names, tables)\n",
+        "",
+        "tests/models/test_federated.py -k votes_twice",
+    ),
+    Fault(
+        "models/federated/client.py",
+        'int(sequence(seed, "message").generate_state(1, np.uint64)[0] >> 11)',
+        "0",
+        "tests/models/test_federated.py -k each_have_a_vote",
+    ),
+    Fault(
+        "cli/_federate.py",
+        "str(p) if alike else p.name",
+        "p.name",
+        "tests/models/test_federated.py -k same_name",
+    ),
+    Fault(
         "models/graphs/service.py",
         "        self.releases = self.before\n",
         "",

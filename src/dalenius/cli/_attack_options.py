@@ -28,7 +28,7 @@ Area = Annotated[str | None, typer.Option("--area", help="Column of the area, fo
 Pid = Annotated[str, typer.Option("--pid", help="Column of the names in the outside file and the truth.")]
 SmallGroup = Annotated[int, typer.Option("--small-group", help="Groups of fewer people are small.", min=1)]
 Must = Annotated[
-    list[str] | None, typer.Option("--must", help="A limit, such as 'proved-unique <= 0 %'; repeatable.")
+    list[str] | None, typer.Option("--must", help="A limit (such as 'proved-unique <= 0 %'); repeatable.")
 ]
 Relax = Annotated[
     bool, typer.Option("--relax", help="Change figures that contradict each other as little as possible.")

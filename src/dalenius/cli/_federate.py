@@ -211,7 +211,10 @@ def play(
         smallest=smallest,
         protect_label=protect_label,
     )
-    holders = {path.name: table for path, table in zip(files, [first, *others], strict=True)}
+    if len({path.resolve() for path in files}) < len(files):
+        raise OptionError("a file is named twice; name the file of each holder once")
+    alike = len({path.name for path in files}) < len(files)
+    holders = {str(p) if alike else p.name: t for p, t in zip(files, [first, *others], strict=True)}
     if deal is not None:
         if len(files) > 1:
             raise OptionError("--deal takes one file; several files are several holders")

@@ -15,7 +15,9 @@ from dalenius.models.federated import Agreement
 SchemaArgument = Annotated[
     Path, typer.Argument(help="Schema that declares ends of numbers and levels (YAML).")
 ]
-AgreementFile = Annotated[Path, typer.Argument(help="What the holders agreed on (`dalenius models agree`).")]
+AgreementFile = Annotated[
+    Path, typer.Argument(help="What the holders agreed on (`dalenius models federate agree`).")
+]
 Own = Annotated[Path, typer.Argument(help="The holder's own file.")]
 Messages = Annotated[list[Path], typer.Argument(help="One message of each holder.")]
 Holders = Annotated[list[Path], typer.Argument(help="One file of each holder; or one to be dealt out.")]

@@ -40,6 +40,10 @@ GraphEpsilon = Annotated[
     ),
 ]
 
+Must = Annotated[
+    list[str] | None, typer.Option("--must", help="A limit (such as 'model-links <= 0.2'); repeatable.")
+]
+
 
 def graph_of(edges: Path, nodes: Path, identifier: str, label: str) -> Graph:
     """The graph of two files."""

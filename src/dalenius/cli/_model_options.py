@@ -40,6 +40,14 @@ Skip = Annotated[
     typer.Option("--skip", help="Attacks to leave out: loss, shadow, lira, attribute; by commas."),
 ]
 
+Must = Annotated[
+    list[str] | None, typer.Option("--must", help="A limit (such as 'model-membership <= 0.6'); repeatable.")
+]
+MustExplain = Annotated[
+    list[str] | None,
+    typer.Option("--must", help="A limit (such as 'model-explanations <= 10 %'); repeatable."),
+]
+
 
 def open_case(
     model: Path, train: Path, holdout: Path | None, predicts: str | None, features: list[str] | None, link: Any,

@@ -162,8 +162,10 @@ class _Reader(PlanReader[LearntPlan]):
         known = SHARED | OWN[kind]
         self.faults += [f"unknown entry {n!r} in a plan of {kind}s" for n in self.content if n not in known]
         files = self._graph() if kind == "graph-service" else self._holders()
-        names = [path.name for path in files.values()]
-        if len(set(names)) < len(names):
+        names, places = [path.name for path in files.values()], {path.resolve() for path in files.values()}
+        if len(places) < len(files):
+            self.faults.append("a file of the plan is named twice; name each once")
+        elif len(set(names)) < len(names):
             self.faults.append("two files of the plan have the same name; rename one")
         made = self.candidates(
             kind, lambda body, name: LearntCandidate.from_mapping(body, name, kind), LearntCandidate.faults

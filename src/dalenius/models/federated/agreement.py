@@ -114,7 +114,7 @@ class Agreement:
             return cls(held, str(data["target"]), tuple(map(str, data["classes"])), int(data["depth"]),
                        float(data["theta"]), int(data["smallest"]), bool(data["protect_label"]))  # fmt: skip
         except (KeyError, TypeError, ValueError):
-            raise DataError("this is no agreement; `dalenius models agree` writes one") from None
+            raise DataError("this is no agreement; `dalenius models federate agree` writes one") from None
 
     def values(self, table: Table) -> AnyArray:
         """Columns as numbers: numbers as they are, categories by their place in the list, NaN for what is missing."""

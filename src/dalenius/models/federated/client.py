@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.errors import DataError
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, sequence
 from dalenius.data.keyed import keyed
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, IntArray
@@ -71,6 +71,8 @@ def client_message(
             name: None if math.isinf(c.epsilon) else round(c.epsilon, 6) for name, c in changed.items()
         },
         "changed": {name: round(c.share, 4) for name, c in changed.items()},
+        # tells two holders with the same tree apart; from the seed alone, so that it says nothing about records
+        "number": int(sequence(seed, "message").generate_state(1, np.uint64)[0] >> 11),
     }
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from dalenius.core.errors import DataError
 from dalenius.core.random import Seed, generator, sequence
 from dalenius.core.result import figure
+from dalenius.data.keyed import keyed
 from dalenius.data.table import Table
 from dalenius.models.federated.agreement import Agreement
 from dalenius.models.federated.client import client_message
@@ -83,6 +84,11 @@ def merge_messages(
     >>> tree
     Leaf(label=1, counts=None)
     """
+    if len(set(messages)) < len(messages):
+        raise DataError(
+            "two messages are the same, and nobody votes twice; give the message of each holder once (two holders with "
+            "the same tree: one of them makes it again with another seed)"
+        )
     trees, costs = [], []
     for number, text in enumerate(messages, 1):
         try:
@@ -123,6 +129,7 @@ def federate(
     if not files:
         raise DataError("there is no holder; give one file each")
     tables = [f if isinstance(f, Table) else Table.from_frame(f) for f in files]
+    _no_file_twice(names, tables)
     messages, kept = [], []
     for i, table in enumerate(tables):
         order = generator(seed, "set-aside", i).permutation(table.rows)
@@ -137,6 +144,17 @@ def federate(
         [_scored(tree, agreement, name, table) for name, table in zip(names, kept, strict=True) if table.rows]
     )
     return Federated(agreement, tree, tuple(messages), costs, scores if scores.height else None)
+
+
+def _no_file_twice(names: Sequence[str], tables: Sequence[Table]) -> None:
+    """Holders with the very same records are one holder who would vote twice."""
+    first: dict[tuple[int, ...], str] = {}
+    for name, table in zip(names, tables, strict=True):
+        same = first.setdefault(tuple(keyed(0, table).generate_state(8).tolist()), name)
+        if same != name:
+            raise DataError(
+                f"{same} and {name} have the same records, and nobody votes twice; give each file once"
+            )
 
 
 def _scored(tree: Tree, agreement: Agreement, name: str, table: Table) -> dict[str, Any]:

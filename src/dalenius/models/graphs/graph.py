@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,7 +59,10 @@ class Graph:
         cls, edges: AnyArray, features: Any, labels: Sequence[int] | AnyArray | None = None, *, strict: bool = False,
         names: Sequence[str] = (),
     ) -> Graph:  # fmt: skip
-        """Make a graph; loops and edges named twice are left out with a note, or are an error if ``strict``."""
+        """Make a graph; what does not belong in one is left out with a warning, or is an error if ``strict``.
+
+        That are loops, edges named twice, and some edges in both directions while others are given in one.
+        """
         held = features.tocsr() if sp.issparse(features) else np.asarray(features, np.float64)
         if held.ndim != 2:
             raise DataError("features are one row a node and one column a feature")
@@ -69,18 +73,11 @@ class Graph:
             )
         nodes = held.shape[0]
         given = np.asarray(edges, np.int64).reshape(-1, 2)
-        loops = given[:, 0] == given[:, 1]
-        plain = np.sort(given[~loops], axis=1)
-        distinct = np.unique(plain, axis=0)
-        notes = []
-        if loops.any():
-            notes.append(f"{counted(int(loops.sum()), 'edge')} from a node to itself left out")
-        if len(distinct) < len(plain):
-            notes.append(f"{counted(len(plain) - len(distinct), 'edge')} named more than once counted once")
-        if strict and notes:
-            raise DataError(
-                "; ".join(notes).replace(" left out", "").replace(" counted once", "") + "; mend the file"
-            )
+        notes, faults, distinct = _simple(given)
+        if strict and faults:
+            raise DataError("; ".join(faults))
+        if notes:
+            warnings.warn("; ".join(notes), stacklevel=2)
         pair_numbers(distinct, nodes)  # says which nodes do not exist
         own = None if labels is None else np.asarray(labels)
         if own is not None and (
@@ -147,6 +144,22 @@ class Graph:
         return Graph(edges, more, labels, self.names, self.notes)
 
 
+def _simple(given: IntArray) -> tuple[list[str], list[str], IntArray]:
+    """Notes on what does not belong in a simple graph, the same as faults with what to do, and each edge once."""
+    loops = given[:, 0] == given[:, 1]
+    arrows, again = np.unique(given[~loops], axis=0, return_counts=True)
+    distinct, ways = np.unique(np.sort(arrows, axis=1), axis=0, return_counts=True)
+    own, more, both = int(loops.sum()), int((again - 1).sum()), int((ways == 2).sum())
+    found = [
+        (own, f"{counted(own, 'edge')} from a node to itself", "left out", "leave them out"),
+        (more, f"{counted(more, 'edge')} named more than once", "counted once", "name each edge once"),
+        (both if both < len(distinct) else 0, f"{counted(both, 'edge')} given in both directions and others in one",
+         "counted once", "give each edge once, or all of them in both directions"),
+    ]  # fmt: skip
+    told = [(text, done, remedy) for number, text, done, remedy in found if number]
+    return [f"{t} {done}" for t, done, _ in told], [f"{t}; {remedy}" for t, _, remedy in told], distinct
+
+
 def block_graph(
     nodes: int, seed: int, *, inside: float = 0.02, between: float = 0.004, features: int = 64
 ) -> Graph:
@@ -168,11 +181,13 @@ def block_graph(
 
 
 def read_graph(
-    edges: str | Path, nodes: str | Path, *, identifier: str, label: str | None, strict: bool = False
+    edges: str | Path, nodes: str | Path, *, identifier: str, label: str | None, strict: bool = True
 ) -> Graph:
     """Read a graph from two files: edges as two columns of identifiers, nodes with their features.
 
-    Numbers and yes-or-no columns are features as they are; every category becomes a feature of its own.
+    Numbers and yes-or-no columns are features as they are; every category becomes a feature of its own. A node that is
+    listed twice, an edge from a node to itself and edges of which only some are given in both directions are errors;
+    with ``strict=False`` edges are mended with a warning.
     """
     links, people = read(edges).to_frame("polars"), read(nodes).to_frame("polars")
     missing = [c for c in (identifier, label) if c is not None and c not in people.columns]
@@ -180,7 +195,14 @@ def read_graph(
         raise DataError(f"{Path(nodes).name} has no column {names(missing)}; it has {names(people.columns)}")
     if links.width < 2:
         raise DataError(f"{Path(edges).name} needs two columns of identifiers, from and to")
-    people = people.unique(subset=[identifier], keep="first", maintain_order=True)
+    if people[identifier].null_count():
+        raise DataError(
+            f"column {identifier!r} of {Path(nodes).name}: nodes without an identifier; give them one"
+        )
+    if people[identifier].cast(pl.String).is_duplicated().any():
+        raise DataError(
+            f"column {identifier!r} of {Path(nodes).name} lists a node more than once; keep one row for each"
+        )
     known = {str(x): i for i, x in enumerate(people[identifier])}
     ends = [[known.get(str(x), -1) for x in links[:, i]] for i in (0, 1)]
     pairs = np.array(ends, np.int64).T
@@ -203,7 +225,10 @@ def read_graph(
             f"{Path(nodes).name} has no features beside {names([identifier, *([label] if label else [])])}"
         )
     held, called = _features(people.select(columns))
-    return Graph.of(pairs, held, labels, strict=strict, names=called)
+    try:
+        return Graph.of(pairs, held, labels, strict=strict, names=called)
+    except DataError as fault:
+        raise DataError(f"columns {names(links.columns[:2])} of {Path(edges).name}: {fault}") from None
 
 
 def _features(people: pl.DataFrame) -> tuple[AnyArray, list[str]]:
