@@ -25,8 +25,10 @@ from dalenius.data import Schema as Schema
 from dalenius.data import Table as Table
 from dalenius.data import examples as examples
 from dalenius.data import join_panel as join_panel
+from dalenius.data import join_spells as join_spells
 from dalenius.data import read as read
 from dalenius.data import split_panel as split_panel
+from dalenius.data import split_spells as split_spells
 from dalenius.data import write as write
 from dalenius.evaluation import Benchmark as Benchmark
 from dalenius.evaluation import Comparison as Comparison

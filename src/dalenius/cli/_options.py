@@ -53,7 +53,10 @@ Entity = Annotated[
 ]
 Panel = Annotated[
     str | None,
-    typer.Option("--panel", help="PERSON:WAVE: people have several rows, which stay together and in order."),
+    typer.Option(
+        "--panel",
+        help="PERSON:WAVE (or PERSON:START:END, spells): people have several rows, which stay in order.",
+    ),
 ]
 Replicates = Annotated[int, typer.Option("--replicates", help="Files made by each candidate.", min=1)]
 HoldoutShare = Annotated[

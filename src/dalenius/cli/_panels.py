@@ -13,17 +13,31 @@ from dalenius.cli._options import Reading
 from dalenius.core.errors import OptionError
 from dalenius.data.panel import join_panel, split_panel
 from dalenius.data.relations import Database
+from dalenius.data.spells import join_spells, lasting, split_spells
 from dalenius.data.table import Table
 
 
-def columns_of(panel: str) -> tuple[str, str]:
-    """The columns that ``PERSON:WAVE`` names."""
-    person, mark, wave = panel.partition(":")
-    if not (person and mark and wave):
+def columns_of(panel: str) -> list[str]:
+    """The columns that ``PERSON:WAVE`` or ``PERSON:START:END`` names."""
+    named = panel.split(":")
+    if len(named) not in (2, 3) or not all(named):
         raise OptionError(
-            f"--panel {panel}: write PERSON:WAVE, the column of the person and that of the wave"
+            f"--panel {panel}: write PERSON:WAVE, the column of the person and that of the wave, or PERSON:START:END "
+            "where rows are spells"
         )
-    return person, wave
+    return named
+
+
+def apart(table: Table, panel: str) -> Database:
+    """People and their waves, or their spells."""
+    person, start, *end = columns_of(panel)
+    return split_spells(table, person, start, end[0]) if end else split_panel(table, person, start)
+
+
+def together(base: Database, columns: list[str]) -> Table:
+    """One table again, of waves or of spells."""
+    spells = lasting(base[base.links[0].child]) is not None
+    return join_spells(base, columns) if spells else join_panel(base, columns)
 
 
 def panel_tables(
@@ -32,13 +46,13 @@ def panel_tables(
 ) -> tuple[str, list[Table]]:  # fmt: skip
     """Synthetic panels, each as one table, and the method that made them."""
     chosen = method_of_several(method, options, refused)
-    base = split_panel(loaded.table, *columns_of(panel))
+    base = apart(loaded.table, panel)
     _tell(base, terminal)
     with terminal.progress(f"making {chosen.info.title}") as tell:
         made = chosen.make(base, copies, seed=seed, progress=tell)
     for line in made.notes:
         terminal.note(line)
-    return chosen.info.name, [join_panel(one, loaded.table.names) for one in made]
+    return chosen.info.name, [together(one, loaded.table.names) for one in made]
 
 
 def evaluate_panels(
@@ -51,7 +65,7 @@ def evaluate_panels(
     first = load(original, schema, terminal, reading).table
     files = [Path(protected[0].rpartition("=")[2]), *([holdout] if holdout is not None else [])]
     tables = [first, *(load_like(path, first, terminal, reading).table for path in files)]
-    bases = [split_panel(table, *columns_of(panel)) for table in tables]
+    bases = [apart(table, panel) for table in tables]
     _tell(bases[0], terminal)
     third = bases[2] if len(bases) > 2 else None
     measure_databases(bases[0], bases[1], third, measures, report, threshold, terminal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -39,18 +40,38 @@ def split_panel(frame: Any, person: str, wave: str, schema: Schema | None = None
     gone = [name for name in (person, wave) if name not in table]
     if gone:
         raise DataError(no_column(gone, table.names))
-    owners, when = owner_codes(table[person]), _moments(table[wave])
+    return split_table(table, person, wave)
+
+
+def split_table(table: Table, person: str, wave: str, changing: Collection[str] = ()) -> Database:
+    """People and rows in order; columns of ``changing`` belong to the rows even where they differ for nobody.
+
+    Examples
+    --------
+    >>> table = Table.from_frame({"who": [1, 1], "t": [1, 2], "x": [5, 5]})
+    >>> split_table(table, "who", "t", ["x"])["waves"].names
+    ['who', 't', 'x']
+    """
+    owners, when = owner_codes(table[person]), in_moments(table[wave])
     _check(table, person, wave, owners, when)
     rows = np.lexsort((when.data, owners))
     starts = np.flatnonzero(np.append(True, np.diff(owners[rows]) != 0)[: len(rows)])
     others = [name for name in table.names if name not in (person, wave)]
-    fixed = [name for name in others if _constant(table[name].take(rows), starts)]
+    fixed = [n for n in others if n not in changing and _constant(table[n].take(rows), starts)]
     key = replace(table[person].column, roles=(Role.IDENTIFIER,))
     held = table.with_vectors(replace(table[person], column=key), when)
     people = held.select([person, *fixed]).take(rows[starts])
     waves = held.select([person, wave, *(name for name in others if name not in fixed)]).take(rows)
+    waves = _with_rules(waves, table.schema, people)
     link = Link(PEOPLE, person, WAVES, person)
     return Database({PEOPLE: people, WAVES: waves}, {PEOPLE: person}, (link,), {WAVES: wave}).checked()
+
+
+def _with_rules(waves: Table, schema: Schema, people: Table) -> Table:
+    """Waves with every rule that is not about people alone: a rule may bind what never changes to what does."""
+    own = people.schema.rules
+    rules = tuple(rule for rule in schema.rules if rule not in own)
+    return replace(waves, schema=replace(waves.schema, rules=rules))
 
 
 def join_panel(base: Database, columns: list[str] | None = None) -> Table:
@@ -68,11 +89,21 @@ def join_panel(base: Database, columns: list[str] | None = None) -> Table:
     mine = waves.take(rows)
     beside = [v.take(places[rows]) for n, v in base[PEOPLE].vectors.items() if n != link.parent_key]
     whole = mine.with_vectors(*beside)
+    above, own = base[PEOPLE].origin, whole.origin
+    types, objects = {**above.dtypes, **own.dtypes}, {**above.objects, **own.objects}
+    # a date among people is one in the whole
+    whole = replace(whole, origin=replace(own, dtypes=types, objects=objects))
     return whole if columns is None else whole.select([name for name in columns if name in whole])
 
 
-def _moments(vector: Vector) -> Vector:
-    """A wave as a number: a scale of whole numbers is one."""
+def in_moments(vector: Vector) -> Vector:
+    """A wave as a number: a scale of whole numbers is one.
+
+    Examples
+    --------
+    >>> in_moments(Table.from_frame({"t": [1, 2, 2]})["t"]).data.tolist()
+    [1, 2, 2]
+    """
     if vector.is_number:
         return vector
     levels = vector.column.levels or ()

@@ -11,6 +11,7 @@ from dalenius.core.result import WHOLE, Result, figure
 from dalenius.counts.database_pair import BEFORE, DatabasePair, database_measure, in_order
 from dalenius.data.relations import Database, Link
 from dalenius.data.schema import Kind
+from dalenius.data.spells import lasting
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.utility.distributions import ks_distance
 from dalenius.utility.relations import held_figure
@@ -80,7 +81,7 @@ def transitions(pair: DatabasePair) -> Result:
 @database_measure(
     name="spell-lengths", title="Lengths of spells", family="utility", better="lower", bounds=(0, 1),
     meaning="How far apart the distributions of the lengths of spells are (rows one after the other with the same "
-    "category; Kolmogorov–Smirnov), averaged over categories by their spells: 0 is the same.",
+    "category, or from start to end; Kolmogorov–Smirnov), averaged over categories by their spells: 0 is the same.",
     reference="Kolmogorov–Smirnov distance, of spells", needs=frozenset({"an order"}),
 )  # fmt: skip
 def spell_lengths(pair: DatabasePair) -> Result:
@@ -116,15 +117,60 @@ def spell_lengths(pair: DatabasePair) -> Result:
 
 
 def _spells(base: Database, link: Link, order: str, name: str) -> dict[str, AnyArray]:
-    """How many rows in a row each spell of each category has."""
+    """How many rows in a row each spell of each category has, or how long it lasts where that is a column."""
     rows = in_order(base, link, order)
     categories = base[link.child][name].categories
+    lasts = lasting(base[link.child])
+    if lasts is not None:
+        length = base[link.child][lasts]
+        known = rows[length.present[rows]]
+        kinds = categories.codes[known].astype(np.int64)
+        return {str(categories.labels[c]): length.data[known][kinds == c] for c in np.unique(kinds)}
     owners, codes = base.places(link)[rows], categories.codes[rows].astype(np.int64)
     if not len(rows):
         return {}
     starts = np.flatnonzero(np.append(True, (owners[1:] != owners[:-1]) | (codes[1:] != codes[:-1])))
     lengths, kinds = np.diff(np.append(starts, len(rows))), codes[starts]
     return {str(categories.labels[code]): lengths[kinds == code] for code in np.unique(kinds)}
+
+
+@database_measure(
+    name="last-states", title="How histories end", family="utility", better="lower", bounds=(0, 1),
+    meaning="How far apart the distributions of each category in a person's last row are (half the sum of the "
+    "differences of shares), on average: 0 is the same.",
+    reference="total variation distance, of last rows", needs=frozenset({"an order"}), sees_dependence=False,
+)  # fmt: skip
+def last_states(pair: DatabasePair) -> Result:
+    """Distance of the states in which histories end, over all columns.
+
+    Examples
+    --------
+    >>> from dalenius.data import examples
+    >>> base = examples.visits(200)
+    >>> last_states(DatabasePair(base, base)).value
+    0.0
+    """
+    rows: list[dict[str, object]] = []
+    for link in _ordered(pair):
+        for name in _shared(pair, link, numbers=False):
+            first, second = (
+                _last(base, link, pair.original.order[link.child], name) for base in pair.sides[:2]
+            )
+            levels = {*first, *second}
+            distance = sum(abs(first.get(k, 0.0) - second.get(k, 0.0)) for k in levels) / 2
+            rows.append({"table": link.child, "column": name, "distance": float(distance)})
+    said = "States in which histories end are {} apart (0 is the same, 1 is nothing in common)."
+    return _result("last-states", pair, rows, "distance", said, last_states)
+
+
+def _last(base: Database, link: Link, order: str, name: str) -> dict[str, float]:
+    """Shares of the categories of a column in the last rows of all parents."""
+    rows = in_order(base, link, order)
+    owners = base.places(link)[rows]
+    categories = base[link.child][name].categories
+    codes = categories.codes[rows[np.append(owners[1:] != owners[:-1], True)[: len(rows)]]]
+    kinds, times = np.unique(codes, return_counts=True)
+    return {str(categories.labels[c]): n / len(codes) for c, n in zip(kinds, times, strict=True)}
 
 
 @database_measure(

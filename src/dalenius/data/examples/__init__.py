@@ -13,6 +13,7 @@ Examples
 from dalenius.data.examples.codes import DIAGNOSES, INDUSTRIES, OCCUPATIONS
 from dalenius.data.examples.columns import COMPANY_COLUMNS, POPULATION_COLUMNS
 from dalenius.data.examples.companies import companies
+from dalenius.data.examples.histories import histories
 from dalenius.data.examples.labour import panel
 from dalenius.data.examples.population import population, population_chunks
 from dalenius.data.examples.registers import REGISTER_RULES, benefit_registers
@@ -34,6 +35,7 @@ __all__ = [
     "REGISTER_RULES",
     "benefit_registers",
     "companies",
+    "histories",
     "panel",
     "population",
     "population_chunks",

@@ -2,13 +2,17 @@
 
 Whether there is a first event is drawn with the parent. Each event is then drawn given the parent, its place, the event
 before and the time since the parent's own dates; after each comes the answer whether it was the last. A date that no
-original passes (never before birth, never after death) is not passed here either.
+original passes (never before birth, never after death) is not passed here either, and an event that breaks a rule of
+the schema, alone or beside its parent, is drawn again. Where events are spells the gap counts from the end of the spell
+before; a spell that is still going on, or in a state that nobody left, is the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +20,9 @@ from dalenius.core.errors import DataError
 from dalenius.core.random import Seed, sequence
 from dalenius.data.exit import guard
 from dalenius.data.relations import OWNER
+from dalenius.data.rules import Rule, parse_rules
 from dalenius.data.schema import Column, Kind
+from dalenius.data.spells import ends_of, lasting, step_of, step_within
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, BoolArray, IntArray, Vector, emptied
 from dalenius.synth.relational.beside import Beside, fitted, loose, stack
@@ -33,11 +39,15 @@ from dalenius.synth.relational.children import (
 from dalenius.synth.sequential.synthesizers import CartSynthesizer
 
 GAP, FIRST, LAST, SINCE, WHEN = "(gap)", "(first)", "(last)", "(since) ", "(wave before)"
-UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1)
-"""Steps of time in microseconds: the largest that all dates are multiples of."""
 WAVES = 60
 """So few different dates are waves of a panel: which one it is matters, and so does all of a person's past."""
 TRIES = 6
+AGAIN = 30
+"""The same where an event breaks a rule: what few events keep is found by more draws."""
+MANY = 0.05
+"""Share of parents whose last spell ends on one day, from which on it is the day the study ended."""
+SURE = 10
+"""Events of a level that must all be last before it counts as one that nobody leaves."""
 ENOUGH = 50
 """Events that must keep a bound before it counts as one."""
 
@@ -58,6 +68,14 @@ class Events:
         Events after which a sequence ends whatever is drawn.
     latest
         The last date that a few parents reach: nothing comes after it.
+    rules
+        What must hold for an event, alone or beside its parent's columns.
+    lasts
+        Column that says how long a spell lasts (`split_spells`); None where events are moments.
+    until
+        The last date on which spells of a few parents end: longer ones are cut there, or go on where some do.
+    terminal
+        Levels, by column, after which no original event came.
     """
 
     model: Beside
@@ -70,6 +88,11 @@ class Events:
     latest: int
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    lasts: str | None = None
+    until: int = 0
+    open: bool = False
+    terminal: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -83,7 +106,12 @@ class Events:
         rows = rows[places[rows] >= 0]
         above = parents.drop([OWNER])
         owners, dates = places[rows], when.data[rows].astype(np.int64)
+        own, lasts = children.take(rows), lasting(children)
+        ends = dates if lasts is None else ends_of(own, order, lasts)[0]
         first = np.append(True, owners[1:] != owners[:-1])[: len(owners)]
+        last = np.append(first[1:], True)[: len(first)]
+        least, until = children.schema.min_units, _largest(ends[last], children.schema.min_units)
+        some_go_on = lasts is not None and not own[lasts].present.all()
         moments = {n: above[n].take(owners) for n in above.names if above[n].column.kind is when.column.kind}
         floors = tuple(n for n, v in moments.items() if _bound(dates, v, 1))
         ceilings = tuple(n for n, v in moments.items() if _bound(dates, v, -1))
@@ -91,38 +119,29 @@ class Events:
         anchor = max(whole, key=lambda n: float(above[n].data.mean()), default=None)
         if anchor is not None and not _nearer(dates[first], moments[anchor].data[first]):
             anchor = None
-        unit = _unit(when.column, [dates, *(v.values for v in moments.values())])
-        before = np.where(first, moments[anchor].data if anchor else dates, np.roll(dates, 1)).astype(
-            np.int64
-        )
-        wide = cls._columns(
-            children.take(rows).drop([order]), first, before, dates, anchor, unit, when.column
-        )
+        unit = step_of(when.column, [dates, *(v.values for v in moments.values())])[1]
+        since = moments[anchor].data if anchor else dates
+        before = np.where(first, since, np.roll(ends, 1)).astype(np.int64)
+        if lasts is not None and not some_go_on:
+            own = own.with_vectors(_ended_by_the_study(own[lasts], last & (ends == until), int(first.sum())))
+        wide = cls._columns(own.drop([order]), first, before, dates, anchor, unit, when.column)
         beside = [v.take(owners) for v in above.vectors.values()]
         table = loose([*beside, *wide.vectors.values()], len(rows), children.schema)
         table = replace(table, schema=replace(table.schema, rules=()))
         held = guard(table, seed=seed)
         done = cls._seen(held.table, above, first, before, moments, unit, anchor is None)
-        if len(np.unique(dates)) <= WAVES:
+        if lasts is not None or len(np.unique(dates)) <= WAVES:
             done = done.with_vectors(*cls._past(done, above, first, before, unit))
-        given = [
-            n for n in done.names if n in above or n.startswith((BEFORE, SINCE, MEAN)) or n in (PLACE, WHEN)
-        ]
-        drawn = [n for n in done.names if n not in given and n != OWNER]
-        ordered = (
-            [n for n in (GAP, FIRST) if n in drawn]
-            + [n for n in drawn if n not in (GAP, FIRST, LAST)]
-            + [LAST]
-        )
+        given, ordered = _roles(done, above)
         model = Beside.fit(done.select([*given, *ordered]), given, trees, sequence(seed, "events"))
-        sizes = np.sort(np.diff(np.append(np.flatnonzero(first), len(rows))))
-        least = min(children.schema.min_units, len(sizes))
-        most = int(sizes[-least]) if least else 0
-        ends = np.sort(dates[np.append(first[1:], True)[: len(first)]])
-        latest = int(ends[-least]) if least else 0
-        own = [n for n in children.names if n != OWNER]
+        sizes = np.diff(np.append(np.flatnonzero(first), len(rows)))
+        names = [n for n in children.names if n != OWNER]
+        known = {*names, *map(plain_name, above.names)}
+        rules = tuple(rule.text for rule in parse_rules(children.schema.rules) if rule.can_read(known))
         return cls(
-            model, when.column, unit, anchor, floors, ceilings, most, latest, tuple(own), tuple(held.notes)
+            model, when.column, unit, anchor, floors, ceilings, _largest(sizes, least), _largest(dates[last], least),
+            tuple(names), tuple(held.notes), rules, lasts, until, some_go_on,
+            _never_left(held.table, names, last, least),
         )  # fmt: skip
 
     @staticmethod
@@ -193,16 +212,16 @@ class Events:
         for place in range(self.most):
             if not len(rows):
                 break
-            event, date, good = self._event(
+            event, good = self._event(
                 parents, rows, before, total, date, place, sequence(seed, "event", place)
             )
             total = None if total is None else {name: values[good] for name, values in total.items()}
-            event, date, rows = event.take(good), date[good], rows[good]
+            event, rows = self._cut(event.take(good)), rows[good]
             drawn.append(event)
             whose.append(rows)
-            on = np.flatnonzero(~_true(event[LAST]))
+            on = np.flatnonzero(~self._over(event))
             total = {name: values[on] for name, values in added(total, event).items()}
-            before, date, rows = event.take(on), date[on], rows[on]
+            before, date, rows = event.take(on), self._end(event)[on], rows[on]
         owners = np.concatenate(whose)
         order = np.argsort(owners, kind="stable")
         made = stack(drawn).take(order)
@@ -211,14 +230,14 @@ class Events:
     def _event(
         self, parents: Table, rows: IntArray, before: Table | None, total: Mapping[str, AnyArray] | None,
         date: IntArray, place: int, seed: Seed,
-    ) -> tuple[Table, IntArray, BoolArray]:  # fmt: skip
+    ) -> tuple[Table, BoolArray]:  # fmt: skip
         """One event of each row, drawn again while it passes a bound; rows that still pass one end here."""
         given = {name: vector.take(rows) for name, vector in parents.vectors.items()}
         given |= self._before(given, before, total, date, place, len(rows))
         event = self.model.draw(given, len(rows), seed)
         when = self._date(event, date, place)
-        for turn in range(TRIES):
-            bad = np.flatnonzero(self._broken(when, given))
+        for turn in range(AGAIN if self.rules else TRIES):
+            bad = np.flatnonzero(self._broken(event, when, given))
             if not len(bad):
                 break
             again = self.model.draw(
@@ -226,8 +245,44 @@ class Events:
             )
             event = _put(event, bad, again)
             when = self._date(event, date, place)
-        dated = Vector(replace(self.order, bounds=None), when)
-        return event.with_vectors(dated), when, ~self._broken(when, given)
+        good = ~self._broken(event, when, given)
+        return event.with_vectors(self._dated(when)), good
+
+    def _cut(self, event: Table) -> Table:
+        """Spells that would pass the last date, or that the study ended, end there; where some go on, they do."""
+        if self.lasts is None or not event.rows:
+            return event
+        length = event[self.lasts]
+        ends, known = ends_of(event, self.order.name, self.lasts)
+        beyond = ~known | (ends > self.until)
+        if self.open:
+            return event.with_vectors(emptied(length, beyond))
+        start = event[self.order.name]
+        left = np.maximum(self.until - start.data.astype(np.int64), 0) // step_within(
+            start.column, self.lasts
+        )
+        return event.with_vectors(Vector(length.column, np.where(beyond, left, length.data)))
+
+    def _end(self, event: Table) -> IntArray:
+        """From when on the next event counts its gap."""
+        if self.lasts is None:
+            return event[self.order.name].data.astype(np.int64)
+        return ends_of(event, self.order.name, self.lasts)[0]
+
+    def _over(self, event: Table) -> BoolArray:
+        """Rows whose sequence ends here: it was drawn so, the spell is still going on, or nobody left such a state."""
+        over = _true(event[LAST])
+        if self.lasts is not None:
+            ends, known = ends_of(event, self.order.name, self.lasts)
+            over |= ~known | (ends >= self.until)
+        for name, levels in self.terminal.items():
+            vector = event[name]
+            final = np.array([level in levels for level in vector.levels] or [False])
+            over |= vector.present & final[vector.data]
+        return over
+
+    def _dated(self, when: IntArray) -> Vector:
+        return Vector(replace(self.order, bounds=None), when)
 
     def _before(
         self, parents: Mapping[str, Vector], before: Table | None, total: Mapping[str, AnyArray] | None,
@@ -263,13 +318,40 @@ class Events:
         step = np.where(gap.present, np.maximum(gap.data, 0), 0).astype(np.int64)
         return before + step * self.unit
 
-    def _broken(self, when: IntArray, parents: Mapping[str, Vector]) -> BoolArray:
+    @cached_property
+    def _rules(self) -> list[Rule]:
+        return parse_rules(self.rules)
+
+    def _broken(self, event: Table, when: IntArray, parents: Mapping[str, Vector]) -> BoolArray:
+        """Events that pass a bound or break a rule."""
         bad = when > self.latest
         for name in self.floors:
             bad |= parents[name].present & (when < parents[name].data)
         for name in self.ceilings:
             bad |= parents[name].present & (when > parents[name].data)
+        if self.rules and len(when):
+            known = (BEFORE, SINCE, MEAN)  # what is known of the past is no column of the parent
+            above = {plain_name(n): v for n, v in parents.items() if "›" in n and not n.startswith(known)}
+            beside = [replace(v, column=_alone(v.column, n)) for n, v in above.items() if n not in self.names]
+            whole = loose([*beside, *event.with_vectors(self._dated(when)).vectors.values()], len(when))
+            for rule in self._rules:
+                bad |= rule.violations(whole)
         return bad
+
+
+def plain_name(name: str) -> str:
+    """What a parent's column is called in its own table; those of grandparents keep the name of their table.
+
+    Examples
+    --------
+    >>> plain_name("people›sex"), plain_name("people›homes›area")
+    ('sex', 'homes›area')
+    """
+    return name.partition("›")[2] or name
+
+
+def _alone(column: Column, name: str) -> Column:
+    return replace(column, name=name, parent=None, partner=None, roles=())
 
 
 def _true(vector: Vector) -> BoolArray:
@@ -285,6 +367,48 @@ def _put(table: Table, rows: IntArray, other: Table) -> Table:
     return stack([table.select(other.names), other]).take(places)
 
 
+def _roles(table: Table, above: Table) -> tuple[list[str], list[str]]:
+    """Columns that are known when an event is drawn, and those drawn, in order: when, what, how long, whether more."""
+    known = (BEFORE, SINCE, MEAN)
+    given = [n for n in table.names if n in above or n.startswith(known) or n in (PLACE, WHEN)]
+    drawn = [n for n in table.names if n not in given and n != OWNER]
+    when, lasts = [n for n in (GAP, FIRST) if n in drawn], lasting(table)
+    later = [*([lasts] if lasts is not None else []), LAST]
+    return given, [*when, *(n for n in drawn if n not in (*when, *later)), *later]
+
+
+def _ended_by_the_study(length: Vector, there: BoolArray, parents: int) -> Vector:
+    """Lengths of spells, those that the end of the study cut short emptied: how long they are says when they began.
+
+    It is the end of the study where the last spells of many end on one day.
+    """
+    many = np.count_nonzero(there) >= max(SURE, MANY * parents)
+    return emptied(length, there) if many else length
+
+
+def _largest(values: IntArray, least: int) -> int:
+    """The largest value that so many reach, so that it is nobody's own."""
+    few = min(least, len(values))
+    return int(np.sort(values)[-few]) if few else 0
+
+
+def _never_left(
+    table: Table, names: Sequence[str], last: BoolArray, least: int
+) -> dict[str, tuple[Any, ...]]:
+    """Levels that enough events have, each of them the last of its parent."""
+    found = {}
+    for name in names:
+        if name not in table or table[name].is_number or table[name].column.kind is Kind.TEXT:
+            continue
+        vector, size = table[name], len(table[name].levels)
+        often = np.bincount(vector.data[vector.present], minlength=size)
+        final = np.bincount(vector.data[vector.present & last], minlength=size)
+        left = np.flatnonzero((often == final) & (often >= max(least, SURE)))
+        if len(left) and (often > final).any():
+            found[name] = tuple(vector.levels[code] for code in left)
+    return found
+
+
 def _nearer(dates: IntArray, since: AnyArray) -> bool:
     """Whether first events are nearer to each other when counted from the parent's date than by the calendar."""
     return bool(np.std((dates - since).astype(np.float64)) < np.std(dates.astype(np.float64)))
@@ -294,10 +418,3 @@ def _bound(dates: IntArray, other: Vector, side: int) -> bool:
     """Whether no event comes before (side 1) or after (side -1) the parent's date."""
     both = other.present
     return int(both.sum()) >= ENOUGH and bool(np.all(side * (dates[both] - other.data[both]) >= 0))
-
-
-def _unit(column: Column, values: list[AnyArray]) -> int:
-    if column.kind is not Kind.DATETIME:
-        return 1
-    scale = 1000 if column.decimals == 9 else 1
-    return next(s * scale for s in UNITS if s == 1 or all(np.all(v % (s * scale) == 0) for v in values))
