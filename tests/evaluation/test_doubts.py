@@ -11,7 +11,7 @@ import pytest
 from dalenius import Column, Kind, Pair, Schema
 from dalenius.core.errors import DataError
 from dalenius.data import Table, examples
-from dalenius.evaluation import compare, evaluate
+from dalenius.evaluation import benchmark, compare, evaluate
 from dalenius.evaluation.doubts import doubts
 from dalenius.release import read_plan, run_plan
 from dalenius.release.jobs import source
@@ -108,6 +108,24 @@ def test_what_tells_nothing_is_no_leftover(file):
     assert Pair(PEOPLE, file, OTHERS, schema=SCHEMA).leftovers == []
 
 
+def test_texts_that_a_method_has_just_made_up_are_no_doubt_at_any_door():
+    """Of a file that was read nobody can tell: a hash looks like a made-up text."""
+    schema = SCHEMA.select(["sex", "remark"])
+    people, others = (file.select("sex", "remark") for file in (PEOPLE, OTHERS))
+    few = Candidate("independent", rows=30)
+    made = few.make(Table.from_frame(people, schema))
+    asked = {"holdout": others, "measures": ["identical-matches"]}
+    assert compare(people, {"made": made}, schema, **asked)["made"].doubts == ()
+    assert evaluate(people, made.table, schema, **asked).doubts == ()
+    tried = benchmark(
+        Table.from_frame(people, schema), [few], replicates=1, holdout_share=0.3,
+        measures=["identical-matches"],
+    )  # fmt: skip
+    assert tried.comparison["independent"].doubts == ()
+    read = evaluate(people, made.table.to_frame(), schema, **asked)
+    assert "cannot be told" in read.doubts[0]
+
+
 def test_the_first_screen_of_one_file_says_so():
     file, _ = HOSTILE["identifiers"]
     found = compare(PEOPLE, {"file": file}, SCHEMA, holdout=OTHERS, **ASKED)
@@ -153,6 +171,50 @@ def test_a_file_in_other_words_cannot_be_judged():
     )
     assert "hardly any of the original's categories" in found["identical-matches"].doubt
     assert doubts(Pair(PLAIN_PEOPLE, MADE.with_columns(told[:1]), PLAIN_OTHERS)) == []
+
+
+def in_cipher(people: pl.DataFrame, kind: str, seed: int = 1) -> pl.DataFrame:
+    """Every column recoded one to one, so that no value is its person's; rows in another order."""
+    rng = np.random.default_rng(seed)
+    made = {}
+    for name in people.columns:
+        column = people[name]
+        often = column.value_counts(sort=True)[name].drop_nulls().to_list()
+        if column.dtype.is_numeric() and kind == "stretched":
+            made[name] = column.max() ** 1.5 - column.cast(pl.Float64) ** 1.5
+            continue
+        other = rng.permutation(often).tolist()
+        if kind == "in pairs":  # each value changes places with the one that is nearly as frequent
+            other = [often[i ^ 1] if i ^ 1 < len(often) else often[i] for i in range(len(often))]
+        made[name] = column.replace_strict(often, other, default=None, return_dtype=column.dtype)
+    return pl.DataFrame(made).sample(len(people), shuffle=True, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns"), [("stretched", 9), ("in pairs", 9), ("at random", 9), ("in pairs", 7)]
+)
+def test_real_people_in_a_cipher_are_not_on_the_short_list(kind, columns):
+    inside, outside = PLAIN_PEOPLE[:, :columns], PLAIN_OTHERS[:, :columns]
+    files = {"cipher": in_cipher(inside, kind), "made": MADE[:, :columns]}
+    found = compare(inside, files, holdout=outside, **ASKED)
+    assert found["cipher"]["identical-matches"].value < 1, "no value is its person's"
+    (said,) = [line for line in comparison_story(found).refused if line.startswith("'cipher'")]
+    assert "exchanged one for one" in said
+    assert not found["cipher"]["dcr"].trusted
+    assert found["made"].doubts == ()
+
+
+def test_half_a_file_in_a_cipher_is_enough():
+    half = pl.concat([PLAIN_PEOPLE[:250], MADE[:250]])
+    (said,) = doubts(Pair(PLAIN_PEOPLE, in_cipher(half, "stretched"), PLAIN_OTHERS))
+    assert "exchanged one for one" in said
+
+
+@pytest.mark.parametrize("rows", [60, 500])
+def test_other_people_in_a_cipher_are_nobody(rows):
+    """Names are turned back for them as well; nobody in the data comes out."""
+    file = in_cipher(MADE, "at random")[:rows]
+    assert doubts(Pair(PLAIN_PEOPLE, file, PLAIN_OTHERS)) == []
 
 
 def panel(waves: int, people: int = 250) -> pl.DataFrame:

@@ -90,6 +90,42 @@ FAULTS = [
         "tests/evaluation/test_subgroups.py -k opportunity_by_hand",
     ),
     Fault(
+        "evaluation/doubts.py",
+        "told or [doubt for doubt in [people_renamed(rows)] if doubt]",
+        "told",
+        "tests/evaluation/test_doubts.py -k short_list",
+    ),
+    Fault(
+        "counts/renaming.py",
+        "        valued = _valued(pair, column.name)\n        if valued.size > LEVELS:",
+        "        valued = _valued(pair, column.name)\n        if True:",
+        "tests/evaluation/test_doubts.py -k in_a_cipher",
+    ),
+    Fault(
+        "counts/renaming.py",
+        "back = np.concatenate([start + np.argsort(m) for",
+        "back = np.concatenate([start + m for",
+        "tests/evaluation/test_doubts.py -k in_a_cipher",
+    ),
+    Fault(
+        "evaluation/renamed.py",
+        "if not refusals(measured, COPYING):",
+        "if False:",
+        "tests/evaluation/test_doubts.py -k nobody",
+    ),
+    Fault(
+        "counts/harmonising.py",
+        "return self.table is not None and self.table.origin.left",
+        "return False",
+        "tests/evaluation/test_doubts.py -k just_made_up",
+    ),
+    Fault(
+        "data/exit.py",
+        "origin=replace(leaving(kept.origin, kept.vectors), left=True)",
+        "origin=leaving(kept.origin, kept.vectors)",
+        "tests/evaluation/test_doubts.py -k just_made_up",
+    ),
+    Fault(
         "risk/attack/linkability.py",
         "        if units.codes is not None:\n            order, owned",
         "        if False:\n            order, owned",

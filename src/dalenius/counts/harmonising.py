@@ -28,6 +28,11 @@ class Source:
             self.rows = self.table.rows
 
     @property
+    def left(self) -> bool:
+        """Whether the file came through our exit in this very run."""
+        return self.table is not None and self.table.origin.left
+
+    @property
     def names(self) -> list[str]:
         """Columns of the file."""
         return self.table.names if self.table is not None else list(self.raws)

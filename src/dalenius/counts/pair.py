@@ -136,6 +136,9 @@ class Pair:
         How the rows of each file were drawn: weights, strata, sampling units.
     remembered
         What was found out about the files once and for every intruder.
+    made_here
+        Whether one of our methods made the file in this very run, so that texts in it are made up. Of a file that was
+        read nobody can tell.
 
     Examples
     --------
@@ -171,6 +174,7 @@ class Pair:
             sources[1:] = [Source(through(lens, whole, source)) for source in sources[1:]]
         self.lens = lens
         self.unmasked = whole
+        self.made_here = sources[0].left
         tables = harmonised(base, sources)
         self.original: Table = tables[0]
         self.protected: Table = tables[1]
@@ -266,7 +270,6 @@ class Pair:
         return leftovers(self._whole, self._given, self.protected, not self.sampled, self.made_here)
 
     made_here = False
-    """Whether one of our methods has just made the file, so that texts and keys in it are made up."""
     sampled = False
     """Whether the rows are some of larger files, so that it is not known how many people hold a value."""
 

@@ -178,7 +178,7 @@ def leave(table: Table) -> Table:
     """
     kept = releasable(table)
     schema = replace(kept.schema, title="")  # what the original was called is not what this file is
-    return replace(kept, schema=schema, origin=leaving(kept.origin, kept.vectors))
+    return replace(kept, schema=schema, origin=replace(leaving(kept.origin, kept.vectors), left=True))
 
 
 def releasable(table: Table) -> Table:

@@ -40,6 +40,8 @@ class Origin:
     columns: Any = None
     """The column index of a pandas frame, which may have a name or several levels."""
     objects: Mapping[str, Objects] = field(default_factory=dict)
+    left: bool = False
+    """Whether the table came through the exit (`data.exit.leave`) in this very run: its texts are made up."""
 
 
 def open_frame(frame: Any) -> tuple[Origin, list[Raw]]:

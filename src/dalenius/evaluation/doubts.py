@@ -7,6 +7,7 @@ import numpy as np
 from dalenius.core.errors import names
 from dalenius.counts.pair import Pair
 from dalenius.evaluation.recoded import HARDLY
+from dalenius.evaluation.renamed import people_renamed
 from dalenius.risk.distance.own_rows import has_own_rows, told_by_nearest, with_own_row
 from dalenius.risk.distance.twins import strangers_in_file
 
@@ -29,7 +30,9 @@ def doubts(pair: Pair) -> list[str]:
     """
     rows = pair.for_rows()[0]  # of a stream, its sample
     if "doubts" not in rows.remembered:
-        rows.remembered["doubts"] = [*rows.leftovers, *_in_other_words(rows), *_about_strangers(rows)]
+        told = [*rows.leftovers, *_in_other_words(rows), *_about_strangers(rows)]
+        # a yardstick is needed to tell a copy from chance
+        rows.remembered["doubts"] = told or [doubt for doubt in [people_renamed(rows)] if doubt]
     reasons: list[str] = rows.remembered["doubts"]
     return reasons
 
