@@ -4,7 +4,8 @@ A copy in which f stands for m and north for south is found by no comparison of 
 keeps how often values are, alone and together, and is turned back by counting. `turned_back` looks for the renaming of
 the values of each column under which the tables of two columns are most alike in both files: the sum over all pairs of
 columns of Σ √(p q), with p and q the shares of a cell (Bhattacharyya 1943), one column after the other until none gets
-better (each a problem of assignment). It is found by tables of all people, so that nobody's row is sought.
+better (each a problem of assignment). It is learnt from one half of the people and the other half is looked for: of
+names that were fitted to the very people whose rows are sought, some would be found in any file.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalenius.data.vector import AnyArray, IntArray, Vector
+from dalenius.core.random import generator
+from dalenius.data.vector import AnyArray, BoolArray, IntArray, Vector
 
 if TYPE_CHECKING:
     from dalenius.counts.pair import Pair
@@ -27,7 +29,7 @@ LEVELS = 100
 """Values of a column that are told apart; of more the most frequent ones of both files."""
 COLUMNS, ROWS = 30, 20_000
 """Columns and rows that a renaming is looked for in; of more the columns that tell most, and rows evenly spread."""
-SWEEPS = 10
+SWEEPS, SEED = 10, 0
 GAIN = 0.01
 """By how much tables must be more alike once renamed: of files by our methods, and of other people, it is 0.006."""
 BY_VALUE = 0.05
@@ -43,6 +45,8 @@ class Renamed:
     files: Sequence[dict[str, IntArray]]
     columns: list[str]
     """The columns that were renamed."""
+    rows: IntArray
+    """The rows of the original that are in it: those of the people from whom nothing was learnt."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +55,10 @@ class _Coded:
 
     name: str
     files: Sequence[IntArray]
+    """Of the original those who are learnt from."""
     as_is: IntArray
+    everybody: IntArray
+    """The whole original."""
     size: int
 
 
@@ -70,29 +77,37 @@ def turned_back(pair: Pair) -> Renamed | None:
     >>> turned_back(Pair(people, people, people)) is None
     True
     """
-    columns = _telling([_coded(pair, name) for name in pair.columns])
+    half = generator(SEED, "half").permutation(pair.units.count) < pair.units.count / 2
+    learnt = half[pair.units.owners_of_rows]
+    columns = _telling([_coded(pair, name, learnt) for name in pair.columns])
     if len(columns) < 2:
         return None
     before = _likeness(*_tables(columns, as_is=True), columns, [np.arange(c.size) for c in columns])
-    columns, maps, after = _by_value(pair, *_best(columns))
+    columns, maps, after = _by_value(pair, learnt, *_best(columns))
     moved = [float(np.mean(m[c.files[1]] != c.as_is)) for m, c in zip(maps, columns, strict=True)]
     names = [c.name for c, share in zip(columns, moved, strict=True) if share >= MOVED]
     if after - before < GAIN or not names:
         return None
-    files = [{c.name: c.files[f] for c in columns} for f in range(len(columns[0].files))]
-    files[1] = {c.name: held[c.files[1]] for c, held in zip(columns, maps, strict=True)}
-    return Renamed(files, names)
+    rest = np.flatnonzero(~learnt)
+    files = [{c.name: c.everybody[rest] for c in columns}]
+    files += [{c.name: held[c.files[1]] for c, held in zip(columns, maps, strict=True)}]
+    files += [{c.name: c.files[2] for c in columns}] if pair.holdout is not None else []
+    return Renamed(files, names, rest)
 
 
-def _coded(pair: Pair, name: str) -> _Coded:
+def _coded(pair: Pair, name: str, learnt: BoolArray) -> _Coded:
     """A column with numbers in groups, each file's own ones, and the most frequent of other values."""
     if not pair.original[name].is_number:
-        return _valued(pair, name)
+        return _valued(pair, name, learnt)
     tables = [pair.original, pair.protected, *([pair.holdout] if pair.holdout is not None else [])]
     vectors = [table[name] for table in tables]
-    own = [vectors[0], vectors[1], *([vectors[0]] if len(vectors) > 2 else [])]
-    files = [_grouped(v, among) for v, among in zip(vectors, own, strict=True)]
-    return _Coded(name, files, _grouped(vectors[1], vectors[0]), GROUPS + 1)
+    some = vectors[0].take(learnt)
+    files = [
+        _grouped(some, some),
+        _grouped(vectors[1], vectors[1]),
+        *(_grouped(v, some) for v in vectors[2:]),
+    ]
+    return _Coded(name, files, _grouped(vectors[1], some), _grouped(vectors[0], some), GROUPS + 1)
 
 
 def _grouped(vector: Vector, among: Vector) -> IntArray:
@@ -107,7 +122,7 @@ def _finite(numbers: AnyArray) -> AnyArray:
     return numbers[np.isfinite(numbers)]
 
 
-def _valued(pair: Pair, name: str) -> _Coded:
+def _valued(pair: Pair, name: str, learnt: BoolArray) -> _Coded:
     """A column by its values; of many the most frequent ones of both files, and one code for all others."""
     aligned = pair.categories(name, grouped=False)
     codes = [f.codes.astype(np.int64) for f in (aligned.original, aligned.protected, aligned.holdout) if f]
@@ -118,7 +133,7 @@ def _valued(pair: Pair, name: str) -> _Coded:
         kept = np.unique(np.concatenate(often))
         place[kept] = np.arange(len(kept))
         codes, size = [place[c] for c in codes], LEVELS + 1
-    return _Coded(name, codes, codes[1].copy(), size)
+    return _Coded(name, [codes[0][learnt], *codes[1:]], codes[1], codes[0], size)
 
 
 def _telling(columns: list[_Coded]) -> list[_Coded]:
@@ -227,14 +242,14 @@ def _assigned(alike: AnyArray) -> IntArray:
 
 
 def _by_value(
-    pair: Pair, columns: list[_Coded], maps: list[IntArray], likeness: float
+    pair: Pair, learnt: BoolArray, columns: list[_Coded], maps: list[IntArray], likeness: float
 ) -> tuple[list[_Coded], list[IntArray], float]:
     """The same with numbers by their values where these were renamed without any order."""
     changed, held = list(columns), list(maps)
     for i, column in enumerate(columns):
         if not pair.original[column.name].is_number:
             continue
-        valued = _valued(pair, column.name)
+        valued = _valued(pair, column.name, learnt)
         if valued.size > LEVELS:
             continue
         tried = [*columns[:i], valued, *columns[i + 1 :]]

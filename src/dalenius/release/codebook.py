@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from dalenius.core.registry import MethodInfo
 from dalenius.data import Table
 from dalenius.data.schema import Column, Kind
+from dalenius.data.vector import Vector
 from dalenius.synth import Method
 
 
@@ -36,14 +40,40 @@ def _entry(table: Table, name: str) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": name, "kind": column.kind.value, "about": column.label}
     if vector.is_number:
         entry["decimals"] = column.decimals if column.kind is not Kind.DATETIME else None
+        labelled = [_shown(v, column) for v in labels_used(vector) if v not in column.special]
+        entry |= {"labels": labelled} if labelled else {}
     elif column.kind is not Kind.TEXT:
         # Only categories that occur in the released file: an unused one may be somebody's in the source.
         used = sorted(set(vector.values.tolist()))
         entry["categories"] = [_shown(vector.levels[i], column) for i in used if i >= 0]
-    entry["not_applicable"] = [str(code) for code in column.not_applicable]
-    entry["missing_codes"] = [str(code) for code in column.missing]
+    entry["not_applicable"] = [_shown(code, column) for code in column.not_applicable]
+    entry["missing_codes"] = [_shown(code, column) for code in column.missing]
     entry["empty_cells"] = bool(vector.state is not None and (vector.state == 1).any())
     return entry
+
+
+def labels_used(vector: Vector) -> dict[Any, str]:
+    """Labels of the values that occur in a column, and of its codes: others may be somebody's in the source.
+
+    Examples
+    --------
+    >>> from dalenius.data.schema import Schema
+    >>> sex = Column("sex", Kind.CATEGORICAL, levels=(1, 2), value_labels={1: "man", 2: "woman", 9: "?"}, missing=(9,))
+    >>> labels_used(Table.from_frame({"sex": [2, 2]}, Schema((sex,)))["sex"])
+    {2: 'woman', 9: '?'}
+    """
+    values = np.unique(vector.values).tolist()
+    used = {*(values if vector.is_number else (vector.levels[i] for i in values)), *vector.column.special}
+    return {value: label for value, label in vector.column.value_labels.items() if value in used}
+
+
+def outgoing(table: Table) -> Table:
+    """A table as it is written: without the original's title, and with labels of what it holds alone.
+
+    Formats of SPSS and Stata carry them, and nobody sees them among the cells.
+    """
+    columns = [replace(v.column, value_labels=labels_used(v)) for v in table.vectors.values()]
+    return table.with_schema(replace(table.schema, title="", columns=tuple(columns)))
 
 
 def _shown(level: Any, column: Column) -> str:
@@ -70,10 +100,11 @@ def codebook_text(book: dict[str, Any], title: str) -> str:
             more = len(entry["categories"]) - len(shown)
             lines.append(f"- categories: {', '.join(shown)}" + (f" and {more} more" if more else ""))
         for part, words in (
+            ("labels", "labels"),
             ("not_applicable", "code for not applicable"),
             ("missing_codes", "code for no answer"),
         ):
-            lines += [f"- {words}: {', '.join(map(_line, entry[part]))}"] if entry[part] else []
+            lines += [f"- {words}: {', '.join(map(_line, entry[part]))}"] if entry.get(part) else []
         lines += ["- empty cells mean that there is no answer"] if entry["empty_cells"] else []
     return "\n".join(lines) + "\n"
 

@@ -6,25 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.ipc
-import pyarrow.parquet
 
 from dalenius.core.errors import DaleniusError, FileError
 from dalenius.data import Table, read
-from dalenius.data.files.columnar import arrow_from_table
 from dalenius.data.files.databases import DESCRIPTION
 from dalenius.data.files.texts import text_from_vector
 from dalenius.data.relations import Database
 from dalenius.data.schema import Kind
 from dalenius.data.vector import AnyArray, Vector
+from dalenius.release.beside import alone
 from dalenius.release.jobs import read_made
 from dalenius.release.several import read_tables
-
-ARROW = frozenset({".parquet", ".arrow", ".feather"})
-"""Copies whose notes are looked at."""
-PARQUET_FRAME = 12
-"""Bytes of a Parquet file beside its columns and its footer: the name of the format twice, and the footer's length."""
 
 
 def data_file(pack: Path) -> Path:
@@ -98,41 +90,9 @@ def _fault_of(copy: Path, table: Table) -> str:
             return "does not hold the same data as the CSV file"
     except DaleniusError:
         return "does not hold the same data as the CSV file"
-    return (
-        "" if copy.suffix not in ARROW or _alone(copy, held) else "holds more than the data, beside the cells"
-    )
-
-
-def _alone(copy: Path, held: Table) -> bool:
-    """Whether nothing stands beside the cells of a Parquet or Arrow file: no notes, no bytes between its parts.
-
-    Readers pass over notes of file and columns, however long they are. Those that the table itself needs are written
-    again and compared.
-    """
-    needed = arrow_from_table(held).schema
-    if copy.suffix != ".parquet":
-        with pa.ipc.open_file(copy) as file:
-            return _notes(file.schema) <= _notes(needed)
-    with pa.parquet.ParquetFile(copy) as file:
-        facts, noted = file.metadata, set(file.metadata.metadata or {}) - {b"ARROW:schema"}
-        parts = [
-            facts.row_group(g).column(c).total_compressed_size
-            for g in range(facts.num_row_groups)
-            for c in range(facts.num_columns)
-        ]
-        whole = copy.stat().st_size == sum(parts) + facts.serialized_size + PARQUET_FRAME
-        return whole and not noted and _notes(file.schema_arrow) <= _notes(needed)
-
-
-def _notes(schema: pa.Schema) -> set[tuple[str, bytes, bytes]]:
-    """The notes of a file and of its columns, but for the numbers that Parquet gives columns."""
-    held = [("", schema.metadata), *((f"column {field.name}", field.metadata) for field in schema)]
-    return {
-        (name, key, note)
-        for name, notes in held
-        for key, note in (notes or {}).items()
-        if key != b"PARQUET:field_id"
-    }
+    book = copy.parent / "codebook.json"
+    words = book.read_text(encoding="utf-8") if book.is_file() else ""
+    return "" if alone(copy, held, words) else "holds more than the data, beside the cells"
 
 
 def same_cells(first: Table, other: Table) -> bool:

@@ -26,7 +26,7 @@ from dalenius.data.relations import OWNER
 from dalenius.data.relations_check import torn_links
 from dalenius.data.relations_picture import picture
 from dalenius.evaluation import Comparison, Evaluation
-from dalenius.release.codebook import codebook, codebook_text, limits_text
+from dalenius.release.codebook import codebook, codebook_text, limits_text, outgoing
 from dalenius.release.copies import released_tables, table_file
 from dalenius.release.fit_plan import FitPlan
 from dalenius.release.jobs import file_digest, job_path, read_made, read_paid, source
@@ -227,7 +227,7 @@ def _fill(folder: Path, release: Release, chosen: Judged, threshold: int) -> Non
     else:
         for ending in plan.formats:
             passing = {"formulas": True} if plan.formulas and ending == "csv" else {}
-            write(released, folder / "public" / release_name(release, ending), **passing)
+            write(outgoing(released), folder / "public" / release_name(release, ending), **passing)
         # what is told is of what goes out
         released = read_made(folder / "public" / release_name(release), original, opened.lens)
     _write_public(folder / "public", release, chosen, comparison, released, original)
@@ -300,7 +300,7 @@ def write_tables(release: Release, candidate: Candidate, folder: Path) -> Table:
     made = job_tables(plan, job_path(release.work, candidate, 0))
     for name, table in made.tables.items():
         for ending in plan.formats:
-            write(table, folder / table_file(name, ending))
+            write(outgoing(table), folder / table_file(name, ending))
     out = read_tables(released_tables(folder, base), base)
     plain = [replace(link, note="") for link in out.links]
     written = out.with_tables({n: _described(t) for n, t in out.tables.items()}, links=tuple(plain))
