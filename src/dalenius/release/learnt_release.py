@@ -18,7 +18,7 @@ from dalenius.core.code import code_digest
 from dalenius.core.errors import DataError
 from dalenius.core.maps import risk_facts
 from dalenius.core.result import Result, figure
-from dalenius.data import Schema, read
+from dalenius.data import Schema, Table, read
 from dalenius.data.atomic import private_folder, write_text
 from dalenius.data.lock import locked
 from dalenius.evaluation.policy import judge
@@ -126,6 +126,25 @@ def learn(plan: LearntPlan, candidate: LearntCandidate) -> Learnt:
     return _service(plan, candidate) if plan.kind == "graph-service" else _tree(plan, candidate)
 
 
+def look_at_files(plan: LearntPlan) -> None:
+    """Read every file of a plan and hold them against each other; nothing is learnt, and all that is wrong is told."""
+    if plan.kind == "graph-service":
+        _graph(plan, "links", "people")
+        if "fitted_links" in plan.files:
+            _graph(plan, "fitted_links", "fitted_people")
+        return
+    agreed = Agreement.of(Schema.from_yaml(plan.files["schema"]), plan.label)
+    for table in _holders(plan).values():
+        agreed.values(table)
+        agreed.labels(table)
+
+
+def _holders(plan: LearntPlan) -> dict[str, Table]:
+    """The files of all holders, by name."""
+    schema = Schema.from_yaml(plan.files["schema"])
+    return {name: read(path, schema=schema) for name, path in plan.files.items() if name != "schema"}
+
+
 def _graph(plan: LearntPlan, links: str, people: str) -> Graph:
     return read_graph(plan.files[links], plan.files[people], identifier=plan.identifier, label=plan.label)
 
@@ -153,8 +172,7 @@ def _service(plan: LearntPlan, candidate: LearntCandidate) -> Learnt:
 def _tree(plan: LearntPlan, candidate: LearntCandidate) -> Learnt:
     terms, schema = Terms(**candidate.options), Schema.from_yaml(plan.files["schema"])
     agreed = Agreement.of(schema, plan.label, **terms.agreed())
-    paths = {name: path for name, path in plan.files.items() if name != "schema"}
-    tables = {name: read(path, schema=schema) for name, path in paths.items()}
+    tables = _holders(plan)
     if plan.deal is not None:
         whole = tables["holder 1"]
         parts = label_skew_partition(agreed.labels(whole), plan.deal, seed=plan.seed)

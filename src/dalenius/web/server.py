@@ -15,6 +15,7 @@ from dalenius.web import (
     attacking,
     checking,
     fitting,
+    learning,
     looking,
     modelling,
     opening,
@@ -54,6 +55,7 @@ def make_app(workspace: Path, token: str, port: int, limit_mb: int = 500, large:
         attacking,
         checking,
         modelling,
+        learning,
         fitting,
         taking,
     ):
