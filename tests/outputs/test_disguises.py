@@ -144,6 +144,34 @@ def test_values_of_other_people(study, way):
     assert "borrowed" in desk.last.summary
 
 
+PART = {
+    "sorted": lambda f: np.sort(f.pay.to_numpy()),
+    "moved": lambda f: np.roll(f.pay.to_numpy(), 100),
+    "dealt out": lambda f: np.random.default_rng(6).permutation(f.pay.to_numpy()),
+    "cut off at somebody's": lambda f: f.pay.clip(upper=f.pay.iloc[7]),
+    "filled in by somebody's": lambda f: f.pay.where(f.person % 3 > 0, f.pay.iloc[7]),
+}
+
+
+@pytest.mark.parametrize("way", PART)
+@pytest.mark.parametrize("people", ["some", "by age"])
+def test_values_of_other_people_in_some_rows(study, way, people):
+    """A filter on another column picks whose values they are."""
+    desk, f = study
+    f["x"] = PART[way](f)
+    f[(f.person >= 50) & (f.person < 300) if people == "some" else f.age > 40].x.mean()
+    assert desk.last.status == "review"
+    assert "borrowed" in desk.last.summary
+
+
+def test_values_cut_off_on_both_sides_of_one_person(study):
+    desk, f = study
+    pay = f.pay.iloc[7]
+    f.pay.clip(pay - 0.5, pay + 0.5).mean()
+    assert desk.last.status == "review"
+    assert "few_others" in desk.last.summary
+
+
 @pytest.mark.parametrize("made", [lambda f, pay: f.age * pay, lambda f, pay: f.age + pay])
 def test_a_column_multiplied_or_moved_by_what_somebody_has_in_another(study, made):
     desk, f = study
@@ -166,6 +194,11 @@ EVERYDAY = {
     "hourly": lambda f: f.pay / 4.33 / 38.5,
     "standardised": lambda f: (f.pay - f.pay.mean()) / f.pay.std() + 10,
     "at most": lambda f: f.pay.clip(upper=4000),
+    "at most a usual quantile": lambda f: f.pay.clip(upper=np.quantile(f.pay, 0.75)),
+    "filled in by the median": lambda f: f.pay.where(
+        f.person % 4 > 0, np.quantile(f.pay[f.person % 4 > 0], 0.5)
+    ),
+    "another column of its kind": lambda f: np.random.default_rng(8).permutation(f.age.to_numpy()) + 1,
 }
 
 

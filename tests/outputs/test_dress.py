@@ -102,7 +102,7 @@ def test_two_columns_that_are_a_third_but_for_one_person(frame):
 def test_people_who_came_later_do_not_hide_it(desk, frame):
     more = pd.DataFrame(frame)[:15].assign(person=np.arange(1000, 1015))
     both = desk.pandas.concat([frame, more], ignore_index=True)
-    both["x"] = np.where(both.person == WHO, 0, 2 * both.pay)
+    both["x"] = np.where(both.person == WHO, 0, np.pi * both.pay)
     both.pay.mean()
     both.x.mean()
     assert desk.last.record.checks["differencing"]["verdict"] == "fail"

@@ -187,7 +187,8 @@ def few_others(evidence: Evidence, policy: Policy) -> Finding:
 
     The mean of a 0/1 column is a count, and a column that is constant but for few people is about them alone. Where
     people have several records one may hold the common value and others too, so that a person looks; but if the sum of
-    their records is the same for all but few, it is about these.
+    their records is the same for all but few, it is about these. Where all but few have the smallest or the largest
+    value, as if cut off on both sides, it tells what the few between have beside counts of the others: a person looks.
     """
     figures, number = evidence.figures, evidence.figures["units"]
     once = figures["rows"] == number
@@ -195,8 +196,17 @@ def few_others(evidence: Evidence, policy: Policy) -> Finding:
     sums = (2 * away < number) & (away > 0) & (away < policy.threshold) & policy.all_same
     flagged = (_apart(evidence, policy) & policy.all_same) | sums
     told: Verdict = "fail" if (flagged & (once | sums)).any() else "review"
+    flagged |= _between_ends(evidence, policy) & policy.all_same
     words = f"fewer than {policy.threshold} people or units have another value than all others"
     return finding("few_others", evidence, flagged, words, verdict=told, limit=policy.threshold)
+
+
+def _between_ends(evidence: Evidence, policy: Policy) -> Bools:
+    """Cells in which all but few have the smallest or the largest value."""
+    low, high = evidence.figures["at_low"], evidence.figures["at_high"]
+    others = evidence.figures["units"] - low - high
+    many = (low >= policy.threshold) & (high >= policy.threshold)
+    return np.asarray(many & (others > 0) & (others < policy.threshold) & ~_equal(evidence))
 
 
 def _apart(evidence: Evidence, policy: Policy) -> Bools:

@@ -7,6 +7,7 @@ one by one (`table`, `check`, `model`, `survival`, `declare`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from dalenius.outputs.query import Query
 from dalenius.outputs.record import Record
 from dalenius.outputs.register import register, spelled
 from dalenius.outputs.trail import Trail, trail_faults
+from dalenius.outputs.written import telling_numbers
 
 if TYPE_CHECKING:
     from dalenius.outputs.pack import Pack
@@ -233,10 +235,13 @@ class Desk:
 
         return concentration_output(self, values, statistic, group, unit, **how)
 
-    def declare(self, statistic: str, value: Any = None, command: str = "", **facts: Any) -> Output:
+    def declare(
+        self, statistic: str, value: Any = None, command: str = "", *, of: Query | None = None, **facts: Any
+    ) -> Output:
         """Check a figure that was computed elsewhere by what is said about it (``n``, ``dof``, ``rank``, ``patterns``).
 
-        It never passes: the desk did not see what it was computed of, so that a person looks.
+        It never passes: the desk did not see how it was computed, so that a person looks. Where it saw the rows
+        (``of``), the figure is compared with others of these columns, earlier and later.
 
         Examples
         --------
@@ -245,7 +250,10 @@ class Desk:
         >>> Desk().declare("odds ratio", 1.7).status, Desk().declare("horoscope").status
         ('review', 'review')
         """
-        query = Query(statistic, facts=facts, command=command or f"declare({statistic})")
+        query = replace(
+            of or Query(statistic), statistic=statistic, facts={**(of.facts if of else {}), **facts},
+            command=command or f"declare({statistic})",
+        )  # fmt: skip
         evidence = _declared(facts)
         judged = examined([register().lookup(s.strip()) for s in statistic.split(",")], evidence, self.policy)
         words = "only what was said about it is known, not the data it was computed of"
@@ -300,7 +308,8 @@ class Desk:
     ) -> Output:
         """Check one output, write it down, repair it if asked."""
         judged = judge(query, self.policy) if judged is None else judged
-        judged = judged.with_findings(*telling_edges(self, query, judged.evidence))
+        told = (*telling_edges(self, query, judged.evidence), *telling_numbers(self, query, judged.evidence))
+        judged = judged.with_findings(*told)
         record = Record(f"output_{self._numbered}", query.command, query.statistic, dataset=self.dataset)
         self._numbered += 1  # a number is never given twice, also after `remove`
         out = Output(self, record, query, judged, values, frame, render, shown, chart=chart, original=values)
@@ -320,8 +329,7 @@ class Desk:
 
     def looked_back(self, out: Output) -> list[Finding]:
         """What an output gives away together with earlier ones."""
-        wanted = any("differencing" in barn.checks for barn in out.judged.statbarns)
-        if not wanted or not self.policy.differencing or not out.query.rows:
+        if not out.watched or not self.policy.differencing:
             return []
         if not out.exact and not out.rounded:
             return []

@@ -33,12 +33,22 @@ class Base:
         Name → numbers, row by row.
     unit, ids
         Number of the unit of each row and the units' own names; without the first every row is a unit.
+    names
+        Names and categories that came with the data: numbers in them are public.
     """
 
     columns: Mapping[str, Any]
     unit: Any
     ids: Any
+    names: frozenset[str] = frozenset()
     known: tuple[int, Ints] | None = field(default=None, repr=False)
+
+    def numbers(self, memory: Any) -> Ints:
+        """Number of the unit of each row in the memory; -1 where it is not known there."""
+        if self.known is None or self.known[0] != memory.units:
+            own = memory.known(self.ids)
+            self.known = memory.units, own if self.unit is None else own[self.unit]
+        return self.known[1]
 
     def places(self, memory: Any, numbers: Ints) -> Ints:
         """Row of each record of an output, by the numbers of its units in the memory; -1 where that is not known.
@@ -46,10 +56,7 @@ class Base:
         Where units have several rows these are taken one after the other, in their order, if all units of the output
         have as many of them as here: otherwise nobody knows which were left out.
         """
-        if self.known is None or self.known[0] != memory.units:
-            own = memory.known(self.ids)
-            self.known = memory.units, own if self.unit is None else own[self.unit]
-        own = self.known[1]
+        own = self.numbers(memory)
         size = max(int(numbers.max(initial=-1)), int(own.max(initial=-1))) + 1
         there, asked = (np.bincount(x[x >= 0], minlength=size) for x in (own, numbers))
         rows = np.full(len(numbers), -1, np.int64)

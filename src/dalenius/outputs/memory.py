@@ -211,7 +211,7 @@ class Memory:
     def contributed(self, out: Output, part: Partition) -> Contributions | None:
         """What each unit contributes to a sum, a model or the like; None for counts."""
         query, rows = out.merged or out.query, self.rows_of(out)
-        linear = any(barn.id in LINEAR for barn in out.judged.statbarns)
+        linear = out.unknown or any(barn.id in LINEAR for barn in out.judged.statbarns)
         if query.value is None or not linear or rows is None:
             return None
         if self._held is None or self._held[0] is not part:
@@ -275,10 +275,8 @@ class Memory:
         if not out.desk.policy.differencing and self.folder is None:
             return  # other desks of a project may look back
         self.forget(desk, out.record.uid)
-        barns = out.judged.statbarns
-        looked = any("differencing" in barn.checks for barn in barns)
         if (
-            not looked
+            not out.watched
             or not (out.exact or out.rounded)
             or (out.status == "fail" and not out.record.exception)
         ):

@@ -84,7 +84,18 @@ class Output:
     def form(self) -> bool:
         """Whether it is a model or a test: those tell no counts, but two of them what they are computed from."""
         barns = {barn.id for barn in self.judged.statbarns}
-        return bool(barns) and barns <= {"g", "h"}
+        return "figure" in self.query.facts or (bool(barns) and barns <= {"g", "h"})
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody knows what it tells: a name that no statbarn has, or a figure computed in a way of its own."""
+        return "figure" in self.query.facts or any(p.statbarn is None for p in self.judged.places)
+
+    @property
+    def watched(self) -> bool:
+        """Whether it is compared with earlier outputs and kept for later ones."""
+        asked = any("differencing" in barn.checks for barn in self.judged.statbarns)
+        return bool(self.query.rows) and (asked or self.unknown)
 
     @property
     def cells(self) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from dalenius.outputs.edges import bins_of, laid
 from dalenius.outputs.output import Output, Values
 from dalenius.outputs.query import ALL, Dimension, Query
 from dalenius.outputs.wraps.columns import dimension, numbers
-from dalenius.outputs.wraps.grids import Grid
+from dalenius.outputs.wraps.grids import Grid, places_of
 from dalenius.outputs.wraps.sources import name_of, units_of
 from dalenius.outputs.wraps.tables import (
     FROM_EVIDENCE,
@@ -50,7 +50,9 @@ def each(
             None if name is None else str(name),
             unit[0], unit[1], margins is not None, facts=form_facts(stats, way), command=f"{call}({told}{of})",
         )  # fmt: skip
-        grid = Grid(query, index, margins or ALL, shown, only=name if len(wanted) > 1 else None)
+        several = len(wanted) > 1 and isinstance(shown, pd.DataFrame)
+        only = places_of(shown.columns, name, wanted) if several else None
+        grid = Grid(query, index, margins or ALL, shown, only)
         if shares is not None:
             grid.query = query = as_shares(query, shares)
         shown = taken(desk, query, stats, grid, None, fix, notes, shares=shares is not None)

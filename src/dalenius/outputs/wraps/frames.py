@@ -17,7 +17,7 @@ from dalenius.outputs.wraps.grids import described
 from dalenius.outputs.wraps.grouped import Grouped
 from dalenius.outputs.wraps.reductions import REDUCTIONS, aggregated, reduced
 from dalenius.outputs.wraps.registered import registered
-from dalenius.outputs.wraps.sources import kept, keyed, listed, name_of, units_of
+from dalenius.outputs.wraps.sources import indexed, kept, keyed, listed, name_of, units_of
 from dalenius.outputs.wraps.tables import percentiles
 from dalenius.outputs.wraps.traced import Traced, TracedDtype, bare, held, traced
 
@@ -46,7 +46,7 @@ class CheckedSeries(pd.Series):  # type: ignore[misc,unused-ignore]
         return bare(self._values) if isinstance(self.dtype, TracedDtype) else super().values
 
     def _set_axis(self, axis: Any, labels: Any) -> None:
-        super()._set_axis(axis, labels)
+        super()._set_axis(axis, labels if labels is self._mgr.axes[-1] else plain_index(labels))
         object.__setattr__(self, "_source", None)  # rows under new labels are not found again
 
     def value_counts(self, *given: Any, **options: Any) -> Any:
@@ -122,6 +122,7 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         owned = isinstance(found, CheckedFrame) and self._desk.unit in found.columns
         if isinstance(found, CheckedSeries | CheckedFrame) and not owned and len(found) == len(self):
             object.__setattr__(found, "_source", self if self._desk.unit in self.columns else self._from)
+            indexed(self._desk, found, self.index)
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -154,6 +155,22 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
             if traced(names) and not options.get("names") and len(names) == len(made):
                 made._named_again(names)
         return made
+
+    def set_index(self, keys: Any, *given: Any, **options: Any) -> Any:
+        """``set_index``; names of units of these rows stay known as an index."""
+        made, unit = super().set_index(keys, *given, **options), self._desk.unit
+        asked = isinstance(keys, str | list) and listed(keys) == [unit] and not given
+        names = self._names() if asked and not options.get("append") else None
+        whole = self if made is None else made
+        if names is not None:
+            indexed(self._desk, whole, pd.Index(names._values, name=unit))
+        return made
+
+    def pivot(self, *given: Any, **options: Any) -> Any:
+        """``pivot``; rows that are units stay known."""
+        raw = pd.DataFrame(self).pivot(*given, **options)
+        made = type(self)(raw)
+        return indexed(self._desk, made, raw.index) if self._names() is not None else made
 
     def merge(self, right: Any, *given: Any, **options: Any) -> Any:
         """``merge``; units stay known where their own rows are joined to something."""
@@ -193,7 +210,8 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
             super().isetitem(place, Traced(held(now)))
 
     def _set_axis(self, axis: Any, labels: Any) -> None:
-        super()._set_axis(axis, labels)
+        own = axis == 0 or labels is self._mgr.axes[-1]
+        super()._set_axis(axis, labels if own else plain_index(labels))
         if axis == 1:  # rows, as pandas counts its own axes
             object.__setattr__(self, "_source", None)
 
@@ -269,6 +287,13 @@ class CheckedFrame(pd.DataFrame):  # type: ignore[misc,unused-ignore]
         return described(self._desk, self, owner, usual, stats, interpolation=interpolation)
 
 
+def plain_index(labels: Any) -> Any:
+    """Labels of rows as ordinary ones: names of units are no such names in another place."""
+    if isinstance(labels, pd.MultiIndex):
+        return labels.set_levels([bare(level) for level in labels.levels])
+    return bare(labels)
+
+
 def bare_class(given: Any) -> Any:
     """A checked frame or column as a plain one."""
     if isinstance(given, CheckedFrame):
@@ -306,6 +331,7 @@ def taken_in(desk: Desk, frame: Any, *, sure: bool) -> Any:
     if isinstance(frame, pl.DataFrame):
         frame = frame.to_pandas()
     made = frame_class(desk)(frame)
+    pd.DataFrame._set_axis(made, 1, plain_index(made.index))  # type: ignore[attr-defined,unused-ignore]
     column = pd.DataFrame.__getitem__(made, desk.unit) if list(made.columns).count(desk.unit) == 1 else None
     if column is None or not isinstance(column.dtype, TracedDtype):
         made = registered(desk, made, sure=sure)

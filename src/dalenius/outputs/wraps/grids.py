@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 
 class Grid:
-    """A pandas table and the cells it shows: the first ``index`` dimensions in its rows, the others in its columns."""
+    """A pandas table and the cells it shows: the first ``index`` dimensions in its rows, the others in its columns.
+
+    Where it shows several columns of values, ``only`` are the places of those that are this output's.
+    """
 
     def __init__(
-        self, query: Query, index: int, margins_name: str, raw: Any | None, only: Any = None
+        self, query: Query, index: int, margins_name: str, raw: Any | None, only: set[int] | None = None
     ) -> None:
         self.query, self.index, self.margins_name, self.raw, self.only = query, index, margins_name, raw, only
 
@@ -35,7 +38,7 @@ class Grid:
         frame = self.raw.to_frame() if isinstance(self.raw, pd.Series) else self.raw.copy()
         where = self._where(frame)
         if self.only is not None:
-            where[:, [self.only not in _labels(c) for c in frame.columns]] = -1
+            where[:, [j not in self.only for j in range(frame.shape[1])]] = -1
         stats = list(values)
         hidden = np.isnan(np.array(list(values.values()))).all(axis=0)
         changed = len(stats) == 1 and frame.shape[1] >= 1
@@ -64,7 +67,7 @@ class Grid:
         found: dict[str, Floats] = {}
         cells = sum(self.query.size(over) for over in self.query.parts)
         for j, label in enumerate(frame.columns):
-            if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[j]):
+            if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[j]) or j not in (self.only or {j}):
                 continue
             name = (
                 " ".join(str(p) for p in _labels(label) if p not in self._column_labels)
@@ -163,6 +166,22 @@ def _remembered(dimension: Dimension) -> dict[Any, int]:
         _PLACES.clear()
         held = _PLACES[id(dimension)] = (dimension, {v: i for i, v in enumerate(dimension.labels)})
     return held[1]
+
+
+def places_of(columns: Any, name: Any, wanted: Sequence[Any]) -> set[int]:
+    """Places of a column of values among the columns of a table of several: by the level that names them all.
+
+    Examples
+    --------
+    >>> columns = pd.MultiIndex.from_product([["max", "min"], ["pay", "max"]])
+    >>> places_of(columns, "max", ["pay", "max"]), places_of(pd.Index(["a", "b"]), "pay", ["pay", "age"])
+    ({1, 3}, {-1})
+    """
+    for level in range(columns.nlevels):
+        found = columns.get_level_values(level)
+        if set(wanted) <= set(found):
+            return {j for j, label in enumerate(found) if label == name} or {-1}
+    return {-1}
 
 
 def _labels(label: Any) -> tuple[Any, ...]:

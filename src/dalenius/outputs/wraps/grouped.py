@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from dalenius.outputs.wraps.asked import each
-from dalenius.outputs.wraps.sources import functions, keyed, listed, stat_of
+from dalenius.outputs.wraps.figures import figure_of_frame
+from dalenius.outputs.wraps.sources import by_unit, functions, keyed, listed, stat_of, unit_rows
 from dalenius.outputs.wraps.tables import percentiles
 
 if TYPE_CHECKING:
@@ -68,7 +72,8 @@ class Grouped:
 
         def asked(*given: Any, **options: Any) -> Any:
             raw = found(*given, **options)
-            self._desk.declare(name, command=f"groupby({', '.join(self._told)}).{name}")
+            of = figure_of_frame(self._desk, self._frame, self._chosen)
+            self._desk.declare(name, command=f"groupby({', '.join(self._told)}).{name}", of=of)
             return raw
 
         return asked
@@ -81,21 +86,42 @@ class Grouped:
     def agg(self, func: Any = None, *given: Any, **options: Any) -> Any:
         """``agg``, checked."""
         raw = self._groups.agg(func, *given, **options)
+        named = func is None and all(isinstance(v, tuple) for v in options.values())
+        if options and named:
+            return self._by_column(raw, [(k, v[0], [v[1]]) for k, v in options.items()])
         if options and func is None:
-            stats = [stat_of(v[1] if isinstance(v, tuple) else v) for v in options.values()]
-            columns = [v[0] for v in options.values() if isinstance(v, tuple)]
-            return self._take(raw, stats, columns or None)
+            return self._take(raw, [stat_of(v) for v in options.values()])
         if isinstance(func, dict):
-            stats = [stat_of(f) for fs in func.values() for f in functions(fs)]
-            return self._take(raw, stats, list(func))
+            return self._by_column(raw, [(c, c, functions(fs)) for c, fs in func.items()])
         return self._take(raw, [stat_of(f) for f in functions(func)])
 
     aggregate = agg
 
+    def _by_column(self, raw: Any, asked: Sequence[tuple[Any, Any, Sequence[Any]]]) -> Any:
+        """Figures that say of which column they are, one output a column: name in the table, column, functions."""
+        if unit_rows(self._desk, self._frame, keyed(self._frame, self._by) or []):
+            return by_unit(self._desk, raw)
+        made, first = raw, raw.columns.get_level_values(0)
+        for column in dict.fromkeys(c for _, c, _ in asked):
+            own = [name for name, of, _ in asked if of == column]
+            places = np.flatnonzero(first.isin(own))
+            stats = [stat_of(f) for _, of, fs in asked if of == column for f in fs]
+            part = raw.iloc[:, places]
+            shown = self._take(part, list(dict.fromkeys(stats)), [column])
+            if isinstance(shown, pd.DataFrame) and not shown.equals(part):
+                made = made.copy() if made is raw else made
+                for j, place in enumerate(places):
+                    made.isetitem(int(place), shown.iloc[:, j])
+        return made
+
     def quantile(self, q: Any = 0.5, **options: Any) -> Any:
         """``quantile``, checked."""
-        raw = self._groups.quantile(q, **options)
-        return self._take(raw, percentiles(q), way=str(options.get("interpolation", "linear")))
+        raw, way = self._groups.quantile(q, **options), str(options.get("interpolation", "linear"))
+        if not hasattr(q, "__len__"):
+            return self._take(raw, percentiles(q), way=way)
+        wide = raw.unstack()  # one column a quantile, as tables have it
+        shown = self._take(wide, percentiles(q), way=way)
+        return raw if shown.equals(wide) else shown.stack()
 
     def value_counts(self, *given: Any, **options: Any) -> Any:
         """``value_counts``, checked: a table by the groups and the column."""
@@ -122,8 +148,11 @@ class Grouped:
     ) -> Any:
         keys = keyed(self._frame, self._by)
         if not keys:
-            self._desk.declare("table by computed groups", command="groupby")
+            of = figure_of_frame(self._desk, self._frame, columns or self._chosen)
+            self._desk.declare("table by computed groups", command="groupby", of=of)
             return raw
+        if unit_rows(self._desk, self._frame, keys):
+            return by_unit(self._desk, raw)
         names = [name for name, _ in keys]
         wanted: list[Any] = [None]
         if list(stats) != ["size"]:

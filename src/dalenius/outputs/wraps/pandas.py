@@ -13,12 +13,14 @@ from dalenius.outputs.wraps.frames import CheckedSeries, bare_class, beside, fra
 from dalenius.outputs.wraps.grids import Grid
 from dalenius.outputs.wraps.sources import (
     aligned,
+    by_unit,
     functions,
     keyed,
     listed,
     name_of,
     named,
     stat_of,
+    unit_rows,
     units_of,
 )
 from dalenius.outputs.wraps.tables import grid_query
@@ -43,6 +45,7 @@ class PandasWrap:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self.frame_class = frame_class(desk)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(pd, name)
@@ -141,6 +144,8 @@ class PandasWrap:
         if keys is None:
             desk.declare("table by computed groups", command="pivot_table")
             return raw
+        if unit_rows(desk, data, keys):
+            return by_unit(desk, raw)
         return each(
             desk, data, keys, wanted, stats, raw, len(rows), "pivot_table", fix, margins_name if margins else None,
             gaps=not dropna,

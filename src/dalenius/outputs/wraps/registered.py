@@ -20,6 +20,8 @@ from dalenius.outputs.wraps.traced import Traced, TracedDtype, bare, held, trace
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
 
+TEXTS, MOST_LEVELS = ("object", "str", "string", "String", "Categorical"), 5000
+"""Kinds of columns of texts, and how many categories of one are kept in sight."""
 FIRST, KEPT = 1, 3
 """Frames whose columns are kept in sight: the first, and the newest others."""
 
@@ -31,7 +33,8 @@ def registered(desk: Desk, frame: pd.DataFrame, *, sure: bool) -> pd.DataFrame:
         based(desk, frame)
     if unit is not None and list(frame.index.names) == [unit] and unit not in frame.columns:
         made = frame.copy(deep=False)
-        made.index = pd.Index(Traced(held(bare(frame.index))), name=unit)
+        index = pd.Index(Traced(held(bare(frame.index))), name=unit)
+        pd.DataFrame._set_axis(made, 1, index)  # type: ignore[attr-defined,unused-ignore]
         return _kept(desk, made) if sure or not desk.frames else frame
     if unit is None or list(frame.columns).count(unit) != 1:
         desk.strange = desk.strange or unit is not None
@@ -69,7 +72,19 @@ def based(desk: Desk, data: Any) -> None:
         unit, ids = None, frame.index
     else:
         return
-    desk.base = [*desk.base[:FIRST], *desk.base[FIRST:][1 - KEPT :], Base(held, unit, ids)]
+    desk.base = [*desk.base[:FIRST], *desk.base[FIRST:][1 - KEPT :], Base(held, unit, ids, _named(frame))]
+
+
+def _named(frame: Any) -> frozenset[str]:
+    """Names of columns, and categories of texts with digits in them, as they came."""
+    found = {str(c) for c in frame.columns}
+    for column in (frame[c] for c in frame.columns):
+        if isinstance(column, pd.Series) and isinstance(column.dtype, pd.CategoricalDtype):
+            found |= {str(v) for v in column.cat.categories}
+        elif str(column.dtype) in TEXTS:
+            levels = column.unique()
+            found |= {str(v) for v in levels} if len(levels) <= MOST_LEVELS else set()
+    return frozenset(found)
 
 
 def _plain_numbers(column: Any) -> bool:

@@ -18,8 +18,10 @@ from dalenius.outputs.judge import examined, judge
 from dalenius.outputs.query import Dimension, Query
 from dalenius.outputs.register import register
 from dalenius.outputs.wraps.columns import units
+from dalenius.outputs.wraps.figures import figure_of
 from dalenius.outputs.wraps.sources import name_of, noted, units_of
 from dalenius.outputs.wraps.statsmodels import made_of_few, one_but_few, together
+from dalenius.outputs.written import scalars
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -71,11 +73,11 @@ class Tests:
             (unit, ids), notes = _owner(desk, samples)
             together(desk, CORRELATIONS[name], _columns(samples), unit, ids, told, result, notes, call=name)
         elif name in PAIRED and samples:
-            _paired(desk, name, samples, told, result)
+            _paired(desk, name, samples, told, result, given)
         elif name in GROUPS and samples and len(samples) == len([x for x in given if np.ndim(x) > 0]):
-            _groups(desk, name, samples, told, result)
+            _groups(desk, name, samples, told, result, given)
         else:
-            desk.declare(name, command=f"{name}()").frame = told
+            desk.declare(name, command=f"{name}()", of=_rows_of(desk, samples)).frame = told
 
 
 def _arguments(function: Callable[..., Any], given: Sequence[Any], options: dict[str, Any]) -> list[Any]:
@@ -110,7 +112,21 @@ def _owner(desk: Desk, samples: Sequence[Any]) -> tuple[tuple[Any, Any], tuple[s
     return (unit, range(len(samples[0])) if ids is None else ids), notes
 
 
-def _paired(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, result: Any) -> None:
+def _rows_of(desk: Desk, samples: Sequence[Any]) -> Query | None:
+    """Whose rows stand behind a figure that nobody can check here, and what they have; None where rows differ."""
+    if not samples or len({len(s) for s in samples}) > 1:
+        return None
+    try:
+        columns = _columns(samples)
+    except (ValueError, TypeError):  # texts
+        return None
+    (unit, ids), _ = _owner(desk, samples)
+    return figure_of(columns, unit, ids)
+
+
+def _paired(
+    desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, result: Any, given: Sequence[Any]
+) -> None:
     columns = _columns(samples)
     (unit, ids), notes = _owner(desk, samples)
     there = columns.notna().all(axis=1).to_numpy()
@@ -118,7 +134,8 @@ def _paired(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, r
     people = int(there.sum()) if unit is None else len(np.unique(np.asarray(unit)[there]))
     query = Query(
         "hypothesis test", rows=len(columns), value=value, variable=" + ".join(columns.columns), unit=unit, ids=ids,
-        facts={"dof": people - 1, "people_of_a_group": people}, command=f"{name}({', '.join(columns.columns)})",
+        facts={"dof": people - 1, "people_of_a_group": people, "given": tuple(scalars(given))},
+        command=f"{name}({', '.join(columns.columns)})",
     )  # fmt: skip
     parts = [(f"column {c!r}", columns[c].to_numpy(), unit) for c in columns.columns]
     _taken(
@@ -132,7 +149,9 @@ def _paired(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, r
     )
 
 
-def _groups(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, result: Any) -> None:
+def _groups(
+    desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, result: Any, given: Sequence[Any]
+) -> None:
     values = [np.asarray(s, np.float64) for s in samples]
     owners: list[Any] = []
     notes: tuple[str, ...] = ()
@@ -151,8 +170,9 @@ def _groups(desk: Desk, name: str, samples: Sequence[Any], told: pl.DataFrame, r
     query = Query(
         "hypothesis test", (Dimension("sample", group, tuple(range(1, len(values) + 1))),), len(value),
         np.where(there, value, np.nan), " + ".join(names) or None, who, ids,
-        facts={"dof": sum(people) - len(people), "people_of_a_group": min(people)},
-        command=f"{name}({', '.join(names)})",
+        facts={
+            "dof": sum(people) - len(people), "people_of_a_group": min(people), "given": tuple(scalars(given)),
+        }, command=f"{name}({', '.join(names)})",
     )  # fmt: skip
     parts = [(f"sample {g + 1}", v, who[group == g]) for g, v in enumerate(values)]
     _taken(desk, query, parts, told, result, notes)

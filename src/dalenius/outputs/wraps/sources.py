@@ -37,9 +37,39 @@ def units_of(desk: Desk, source: Any) -> tuple[tuple[Any, Any], tuple[str, ...]]
             return units(column), retold(desk, frame)
         if frame.index.is_unique and index.nlevels == frame.index.nlevels and index.isin(frame.index).all():
             return units(column.loc[index]), retold(desk, frame)
+    if index is not None and (names := index_names(desk, index)) is not None:
+        return units(names), ()
     return plain, (
         f"the column {desk.unit!r} of the unit was not found with these data: rows were counted, not units",
     )
+
+
+def index_names(desk: Desk, index: Any) -> Any:
+    """Names of units that came with the data and are an index now, by row; None where it holds none."""
+    if desk.unit is None or list(index.names).count(desk.unit) != 1:
+        return None
+    names = pd.Series(index.get_level_values(desk.unit))
+    return names if traced(names) else None
+
+
+def unit_rows(desk: Desk, frame: Any, keys: Sequence[tuple[str, Any]]) -> bool:
+    """Whether something is grouped by units that came with the data, alone or with other columns."""
+    return any(name == desk.unit and traced(key) for name, key in keys) and trusted(desk, frame)
+
+
+def by_unit(desk: Desk, raw: Any) -> Any:
+    """What was made of each unit's own rows: rows of units again, looked at on the screen, and no output."""
+    kind = desk.pandas.frame_class
+    made = kind._sliced(raw) if isinstance(raw, pd.Series) else kind(raw)
+    return indexed(desk, made, raw.index)
+
+
+def indexed(desk: Desk, made: Any, index: Any) -> Any:
+    """A checked frame or column by names of units that are those of its own rows."""
+    if index_names(desk, index) is not None:
+        usual = pd.Series if isinstance(made, pd.Series) else pd.DataFrame
+        usual._set_axis(made, 0 if made.ndim == 1 else 1, index)  # type: ignore[attr-defined,unused-ignore]
+    return made
 
 
 def retold(desk: Desk, frame: Any) -> tuple[str, ...]:

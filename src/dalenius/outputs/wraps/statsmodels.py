@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -24,7 +25,7 @@ from dalenius.outputs.query import Dimension, Floats, Ints, Query
 from dalenius.outputs.wraps.columns import units
 from dalenius.outputs.wraps.fitted_to import FittedTo, fitted_to, rests_on_few
 from dalenius.outputs.wraps.frames import CheckedFrame, CheckedSeries, frame_class
-from dalenius.outputs.wraps.sources import noted, retold, units_of
+from dalenius.outputs.wraps.sources import index_names, noted, retold, units_of
 
 if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
@@ -35,6 +36,10 @@ NAMES = {
     "QuantReg": "quantile regression", "GEE": "generalised estimating equations", "OrderedModel": "ordered logit",
     "RLM": "linear regression",
 }  # fmt: skip
+
+
+FITS = ("fit", "fit_regularized")
+"""Fits that are of the model as its columns tell it."""
 
 
 class Models:
@@ -65,16 +70,13 @@ class Models:
         """A model, or what makes one, whose fits are checked."""
 
         def made(*given: Any, **options: Any) -> Any:
-            data = options.get(
-                "data", given[1] if isinstance(given[0] if given else None, str) and len(given) > 1 else None
-            )
+            options, given = _named(found, given, options)
+            data = options.get("data")
             if isinstance(data, pl.DataFrame):
                 data = data.to_pandas()
                 options["data"] = data
-                given = given[:1]
             elif isinstance(data, pd.DataFrame) and type(data) is not pd.DataFrame:
                 options["data"] = pd.DataFrame(data)
-                given = given[:1]
             elif data is None and given and isinstance(given[0], pd.Series):
                 data = given[0]  # the outcome knows the frame it comes from
                 given = tuple(map(_bare, given))
@@ -85,6 +87,18 @@ class Models:
             return Fitting(self._desk, model, data) if hasattr(model, "fit") else model
 
         return made
+
+
+def _named(
+    found: Any, given: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    """What follows a formula by its names: data stand second in most models, third in one with groups."""
+    if len(given) < 2 or not isinstance(given[0], str):
+        return options, given
+    names = [*inspect.signature(found).parameters][1 : len(given)]
+    if len(names) < len(given) - 1 or "data" not in names:
+        return {"data": given[1], **options}, given[:1]
+    return dict(zip(names, given[1:], strict=True)) | options, given[:1]
 
 
 def _need_weights(options: dict[str, Any]) -> None:
@@ -105,29 +119,29 @@ def _bare(given: Any) -> Any:
 
 
 class Fitting:
-    """A model whose fit is checked; everything else is the model's own."""
+    """A model whose fits are checked; everything else is the model's own."""
 
     def __init__(self, desk: Desk, model: Any, data: Any) -> None:
         self._desk, self._model, self._data = desk, model, data
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
+        found = getattr(self._model, name)
+        if not name.startswith("fit") or not callable(found):
+            return found
 
-    def fit(self, *given: Any, **options: Any) -> Any:
-        """Fit and check."""
-        fitted = self._model.fit(*given, **options)
-        model_output(self._desk, fitted, self._data)
-        return fitted
+        def fit(*given: Any, **options: Any) -> Any:
+            fitted = found(*given, **options)
+            model_output(self._desk, fitted, self._data, bound=name not in FITS)
+            return fitted
 
-    def fit_regularized(self, *given: Any, **options: Any) -> Any:
-        """Fit and check."""
-        fitted = self._model.fit_regularized(*given, **options)
-        model_output(self._desk, fitted, self._data)
-        return fitted
+        return fit
 
 
-def model_output(desk: Desk, fitted: Any, data: Any) -> Output:
-    """Check a fitted model: enough residual degrees of freedom, and no table in disguise."""
+def model_output(desk: Desk, fitted: Any, data: Any, bound: bool = False) -> Output:
+    """Check a fitted model: enough residual degrees of freedom, and no table in disguise.
+
+    A fit that is bound by further conditions is another model than its columns tell: a person looks.
+    """
     model = getattr(fitted, "model", None)
     name = NAMES.get(type(model).__name__, "")
     formula = getattr(model, "formula", None)
@@ -157,6 +171,9 @@ def model_output(desk: Desk, fitted: Any, data: Any) -> Output:
         name, rows=len(design), value=value, variable=variable, unit=unit, ids=ids, facts=facts, command=call,
     )  # fmt: skip
     about = rests_on_few(desk, fitted, held, unit, _form(facts))
+    if bound:
+        words = "it was fitted under conditions of its own, which are not looked into"
+        about.append(finding("constraints", _form(facts), np.ones(1, np.bool_), words, verdict="review"))
     if is_saturated(looked.rank, patterns) and which is not None:
         return _rerouted(desk, query, held, which, patterns, frame, fitted, about)
     facts |= _people(looked, target, desk)
@@ -300,6 +317,9 @@ def _units(desk: Desk, model: Any, data: Any, rows: int) -> tuple[Any, Any, tupl
         and data.index.is_unique
     ):
         return *units(data.loc[index, desk.unit]), retold(desk, data)
+    names = index_names(desk, data.index) if isinstance(data, pd.DataFrame | pd.Series) else None
+    if names is not None and index is not None and data.index.is_unique and index.isin(data.index).all():
+        return *units(names.iloc[data.index.get_indexer(index)]), ()
     if (
         isinstance(data, pd.Series)
         and index is not None
