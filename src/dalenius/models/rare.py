@@ -6,7 +6,7 @@ quantile transform everybody's. All of them leave with the model, whatever it pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.models.case import ModelCase
 from dalenius.models.parts import TooManyParts, attributes, column_ends, parts_of
-from dalenius.models.views import Known, views_of
+from dalenius.models.views import Known, View, views_of
 
 CHANCE = 1e-4
 """How likely it may be that values of an array agree with a column's by chance."""
@@ -23,7 +23,7 @@ FEW = 3
 """Fewest cuts that are taken for cuts of a column: fewer may lie between two values by chance."""
 
 
-def rare_values(case: ModelCase, threshold: int) -> dict[str, int]:
+def rare_values(case: ModelCase, threshold: int, views: Sequence[View] | None = None) -> dict[str, int]:
     """How many values of each column stand in the model although fewer people than the threshold have them.
 
     A value inside the range counts where fewer people than the threshold stand between it and the next one that is
@@ -46,7 +46,7 @@ def rare_values(case: ModelCase, threshold: int) -> dict[str, int]:
         parts = [part for _, part in parts_of(case.fitted.model)]
     except TooManyParts:
         parts = []
-    for view in views_of(case):
+    for view in views if views is not None else views_of(case):
         if view.part is None:
             _anywhere(view.columns[:-1], parts, threshold, told)
             outcome = view.columns[-1]

@@ -54,8 +54,10 @@ class Stored:
     strange: tuple[str, ...] = ()
 
 
-def stored_records(case: ModelCase, threshold: int = THRESHOLD) -> Stored:
-    """Look for training records in the model.
+def stored_records(
+    case: ModelCase, threshold: int = THRESHOLD, views: Sequence[View] | None = None
+) -> Stored:
+    """Look for training records in the model; ``views`` are those of `views_of`, where they are at hand.
 
     Examples
     --------
@@ -74,7 +76,7 @@ def stored_records(case: ModelCase, threshold: int = THRESHOLD) -> Stored:
     except TooManyParts:
         held, strange = [], [*strange, f"{type(case.fitted.model).__name__} (too many parts to be looked at)"]
     tables = [(name, form) for name, array in held for form in _forms(array)]
-    for view in _different(views_of(case)):
+    for view in _different(iter(views) if views is not None else views_of(case)):
         for name, table in tables:
             found = _rows_in(view, table, case, threshold)
             if found is not None and found[0].any():
@@ -151,10 +153,13 @@ def _agreeing(
     pairs: Sequence[tuple[int, Known]], table: AnyArray, threshold: int | None
 ) -> tuple[BoolArray, BoolArray | None] | None:
     """Records whose values in some columns are those of a row of the table, where chance does not explain it."""
-    places = np.column_stack([known.places(table[:, j]) for j, known in pairs])
-    whole = (places >= 0).all(axis=1)
-    if not whole.any():
-        return None
+    held, whole = [], np.ones(len(table), bool)
+    for j, known in pairs:
+        held.append(known.places(table[:, j]))
+        whole &= held[-1] >= 0
+        if not whole.any():  # columns are put in order only as far as something agrees
+            return None
+    places = np.column_stack(held)
     records = np.column_stack([known.codes for _, known in pairs])
     mine, theirs = _keys(records, places[whole])
     rows = np.isin(mine, theirs)

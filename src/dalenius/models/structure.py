@@ -20,6 +20,7 @@ from dalenius.models.linear import claims, linear_part
 from dalenius.models.measures import MODEL_MEASURES
 from dalenius.models.rare import rare_values
 from dalenius.models.stored import Stored, stored_records
+from dalenius.models.views import views_of
 
 FREEDOM = 10
 """Fewest residual degrees of freedom of a fit that may go out, as for any regression."""
@@ -37,13 +38,14 @@ def structure(case: ModelCase, *, threshold: int = THRESHOLD) -> dict[str, Resul
     100.0
     """
     leaves = leaves_of(case, threshold)
-    stored = stored_records(case, threshold)
+    views = list(views_of(case))
+    stored = stored_records(case, threshold, views)
     found = [
         _stored(case, stored),
         *_leaves(case, leaves, threshold),
         _freedom(case, leaves, stored),
         _saturated(case, threshold),
-        _rare(case, threshold),
+        _rare(rare_values(case, threshold, views), threshold),
     ]
     return {result.name: result.with_info(MODEL_MEASURES[result.name]) for result in found}
 
@@ -209,8 +211,7 @@ def _keeps_levels(part: Any) -> bool:
     return type(part).__name__ == "OneHotEncoder"
 
 
-def _rare(case: ModelCase, threshold: int) -> Result:
-    found = rare_values(case, threshold)
+def _rare(found: dict[str, int], threshold: int) -> Result:
     count = sum(found.values())
     text = (
         f"{counted(count, 'value')} that fewer than {threshold} people have stand in the model "

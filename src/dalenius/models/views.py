@@ -110,11 +110,10 @@ def views_of(case: ModelCase) -> Iterator[View]:
     [('', ['age', 'ill']), ('Pipeline', ['age']), ('Pipeline.standardscaler', ['age']),
      ('Pipeline.logisticregression', ['column 1 of Pipeline.logisticregression'])]
     """
-    raw = _raw(case)
+    others = None if case.holdout is None else case.design.matrix(case.holdout)
+    raw = _raw(case, others)
     yield View(None, "", tuple(raw))
-    held: Pair = case.inputs, None
-    if case.holdout is not None:
-        held = case.inputs, case.design.inputs(case.design.matrix(case.holdout))
+    held: Pair = case.inputs, None if others is None else case.design.inputs(others)
     known = raw[: case.design.width]
     for part, path, given in _given(case.fitted.model, type(case.fitted.model).__name__, held):
         columns = _columns(given, path, known, case.units)
@@ -122,14 +121,12 @@ def views_of(case: ModelCase) -> Iterator[View]:
             yield View(part, path, tuple(columns))
 
 
-def _raw(case: ModelCase) -> list[Known]:
+def _raw(case: ModelCase, outside: AnyArray | None) -> list[Known]:
     """The columns of the table: numbers, texts, and the outcome."""
     tables = [case.train, case.holdout]
-    inside, outside = (None if t is None else case.design.matrix(t) for t in tables)
-    assert inside is not None
     made = []
     for place, (name, levels) in enumerate(zip(case.features, case.design.levels, strict=True)):
-        both = [None if m is None else m[:, place] for m in (inside, outside)]
+        both = [None if m is None else m[:, place] for m in (case.matrix, outside)]
         if levels is not None:
             texts = np.array([*levels, None], dtype=object)
             both = [
