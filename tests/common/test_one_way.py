@@ -26,6 +26,8 @@ from dalenius.release.plan import read_plan
 from dalenius.release.run import run_plan, work_folder
 from dalenius.synth import METHODS
 from dalenius.synth.made import Made
+from dalenius.synth.sequential.planning import READ_BY
+from dalenius.synth.sequential.synthesizers import Sequential
 from tests import LONG
 
 COLUMNS = ["region", "sex", "age", "income"]
@@ -85,7 +87,10 @@ def values(option: Declared) -> st.SearchStrategy[Any] | None:
 
 
 def chosen_options(method: str) -> st.SearchStrategy[dict[str, Any]]:
-    simple = {n: values(o) for n, o in declared(METHODS[method]).items() if n not in ODD}
+    options = declared(METHODS[method])
+    # what no column's model reads is refused
+    idle = [n for n in READ_BY if issubclass(METHODS[method], Sequential) and not options[n].option.knob]
+    simple = {n: values(o) for n, o in options.items() if n not in ODD and n not in idle}
     some = st.fixed_dictionaries({}, optional={n: s for n, s in simple.items() if s is not None})
     needed = dict(METHODS[method].info.example_options)
     whole = some.map(lambda options: {**options, **needed}).filter(

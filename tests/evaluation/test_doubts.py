@@ -13,10 +13,12 @@ from dalenius.core.errors import DataError
 from dalenius.data import Table, examples
 from dalenius.evaluation import benchmark, compare, evaluate
 from dalenius.evaluation.doubts import doubts
+from dalenius.evaluation.policy import RISKS, Rule
 from dalenius.release import read_plan, run_plan
 from dalenius.release.jobs import source
 from dalenius.release.strangers import check_strangers
 from dalenius.report.words import comparison_story
+from dalenius.risk.distance.near_copies import near_copies
 from dalenius.risk.distance.own_rows import OWN, SEVERAL, told_by_nearest, with_own_row
 from dalenius.synth import Candidate
 from tests.release.conftest import PLAN, invoke, make_plan
@@ -38,6 +40,7 @@ SCHEMA = (
     .with_roles(identifier=["person_id", "name", "ticket"])
 )
 MADE = examples.survey(ROWS, seed=12).select(COLUMNS)
+PLAIN_PEOPLE, PLAIN_OTHERS = PEOPLE.select(COLUMNS), OTHERS.select(COLUMNS)
 ASKED = {"keys": ["region", "sex", "age"], "targets": ["diagnosis"], "measures": ["identical-matches", "dcr"]}
 
 
@@ -126,13 +129,23 @@ def test_texts_that_a_method_has_just_made_up_are_no_doubt_at_any_door():
     assert "cannot be told" in read.doubts[0]
 
 
+def test_a_report_about_risk_alone_asks_for_a_measure_of_use():
+    asked = [Rule.parse(line).measure for line in RISKS]
+    found = compare(
+        PLAIN_PEOPLE, {"a": MADE, "b": PLAIN_PEOPLE}, keys=["region", "sex", "age"], targets=["diagnosis"],
+        holdout=PLAIN_OTHERS, measures=asked,
+    )  # fmt: skip
+    told = comparison_story(found).decided[0]
+    assert told.startswith("'a' is within the default limits")
+    assert told.endswith("ask for two-way-utility too.")
+    with pytest.raises(DataError, match="no utility measure to draw the map with; ask for one"):
+        found.points()
+
+
 def test_the_first_screen_of_one_file_says_so():
     file, _ = HOSTILE["identifiers"]
     found = compare(PEOPLE, {"file": file}, SCHEMA, holdout=OTHERS, **ASKED)
     assert comparison_story(found).likely[0].startswith("This cannot be told: Column 'person_id'")
-
-
-PLAIN_PEOPLE, PLAIN_OTHERS = PEOPLE.select(COLUMNS), OTHERS.select(COLUMNS)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.3, 0.2])
@@ -215,6 +228,14 @@ def test_other_people_in_a_cipher_are_nobody(rows):
     """Names are turned back for them as well; nobody in the data comes out."""
     file = in_cipher(MADE, "at random")[:rows]
     assert doubts(Pair(PLAIN_PEOPLE, file, PLAIN_OTHERS)) == []
+
+
+def test_a_copy_that_is_plain_to_see_is_not_called_a_cipher():
+    """The model with all cells copies combinations of groups; its limits are those on copying."""
+    made = Candidate("saturated").make(PLAIN_PEOPLE[:100], seed=1, force=True).table
+    pair = Pair(PLAIN_PEOPLE[:100], made, PLAIN_OTHERS[:50])
+    assert near_copies(pair).added_interval.low > 5
+    assert doubts(pair) == []
 
 
 def panel(waves: int, people: int = 250) -> pl.DataFrame:

@@ -2854,4 +2854,22 @@ FAULTS = [
         "",
         "tests/outputs/test_unit_rows.py -k over_people",
     ),
+    Fault(
+        "evaluation/renamed.py",
+        "if any(_surely(MEASURES[name](pair)) for name in MEASURED):",
+        "if False:",
+        "tests/evaluation/test_doubts.py -k plain_to_see",
+    ),
+    Fault(
+        "synth/sequential/planning.py",
+        "if not drawn & {*READ_BY[name]}",
+        "if False",
+        "tests/synth/sequential/test_engine.py -k without_effect",
+    ),
+    Fault(
+        "synth/sequential/planning.py",
+        "return [] if column.kind.is_number else",
+        "return [] if True else",
+        "tests/synth/sequential/test_engine.py -k without_effect",
+    ),
 ]

@@ -110,7 +110,8 @@ class Comparison:
                 results = [r for r in evaluation.family(family) if wanted in (None, r.name)]
                 results.sort(key=lambda r: HEADLINES.index(r.name) if r.name in HEADLINES else len(HEADLINES))
                 if not results:
-                    raise DataError(f"no {family} measure to draw the map with; name keys and targets")
+                    remedy = "name keys and targets" if family == "risk" and wanted is None else "ask for one"
+                    raise DataError(f"no {family} measure to draw the map with; {remedy}")
                 chosen[family] = results[0]
             rows.append(_point(name, chosen["risk"], chosen["utility"]))
         return pl.DataFrame(

@@ -154,6 +154,12 @@ def _trade_off(comparison: Comparison) -> list[str]:
         return [
             f"{why} to a limit in each dimension of risk (copying, attribution, singling out, membership)."
         ]
+    if not all(e.family("utility") for e in comparison.evaluations.values()):
+        return [
+            f"{_joined(kept)} {'is' if len(kept) == 1 else 'are'} within the default limits of copying, attribution, "
+            "singling out and membership. How useful was not measured, so nothing is on the short list; ask for "
+            "two-way-utility too."
+        ]
     points = comparison.points().filter(pl.col("candidate").is_in(kept))
     best = [name for name, stands in zip(points["candidate"], frontier(points), strict=True) if stands]
     lines = [f"{_joined(best)} {'is' if len(best) == 1 else 'are'} on the short list: within the default limits of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -301,3 +302,21 @@ def test_progress_names_every_column():
     CartSynthesizer(progress=lambda *step: told.append(step), threads=2).fit(table, seed=1)
     assert sorted(name for name, _, _ in told) == ["age", "health", "sex"]
     assert [step[1:] for step in told] == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"trees": 3}, "trees has no effect, since no column is drawn by bag or rf"),
+        ({"alpha": 0.01}, "alpha has no effect, since no column is drawn by ctree"),
+        ({"donors": 2}, "donors has no effect, since no column is drawn by pmm"),
+        ({"weights": "sex"}, "weights: column 'sex' is categorical; name one of numbers"),
+        ({"weights": "wt"}, "weights"),
+        ({"strata": "sex"}, "strata is 'sex'; use a list of texts"),
+    ],
+)
+def test_options_without_effect_are_refused(options, said):
+    data = {"sex": ["f", "m"] * 20, "age": [20, 31, 42, 53] * 10}
+    with pytest.raises(OptionError, match=re.escape(said)):
+        Candidate("cart", options).make(data)
+    Candidate("cart", {"trees": 2, "alpha": 0.1, "methods": {"sex": "rf", "age": "ctree"}}).make(data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,8 @@ from dalenius.synth.sequential.surveys import weight_column
 if TYPE_CHECKING:
     from dalenius.synth.sequential.synthesizers import Sequential
 
+READ_BY = {"trees": ("bag", "rf"), "alpha": ("ctree",), "donors": ("pmm",)}
+"""Settings that few models of columns read, and these."""
 SPIKE_SHARE = 0.1
 """A regression treats a value that takes at least this share of a number's rows as a spike."""
 TREES = frozenset({"cart", "ctree", "bag", "rf", "sample", "saturated", "survtree"})
@@ -240,6 +242,7 @@ def option_faults(options: Sequential, table: Table) -> list[str]:
     }
     wrong = [fault for option, wanted in named.items() for fault in absent(option, wanted, table)]
     wrong += _method_faults(options, table)
+    wrong += _weight_faults(options, table) + _idle_faults(options, table)
     for name, expression in options.passive.items():
         try:
             wrong += absent(f"passive {name!r}", Derived.parse(name, expression, table.schema).needs, table)
@@ -265,6 +268,33 @@ def _method_faults(options: Sequential, table: Table) -> list[str]:
                 f"column {name!r} is {table[name].column.kind}"
             )
     return faults
+
+
+def _weight_faults(options: Sequential, table: Table) -> list[str]:
+    """A column of weights that is not there, or holds no numbers."""
+    if options.weights is None or options.weights not in table:
+        return absent("weights", [] if options.weights is None else [options.weights], table)
+    column = table[options.weights].column
+    return (
+        []
+        if column.kind.is_number
+        else [f"weights: column {column.name!r} is {column.kind}; name one of numbers"]
+    )
+
+
+def _idle_faults(options: Sequential, table: Table) -> list[str]:
+    """Settings of models by which no column is drawn: who gives one expects something of it."""
+    defaults = {f.name: f.default for f in fields(options)}
+    given = [name for name in READ_BY if getattr(options, name) != defaults[name]]
+    drawn = {
+        options.methods.get(name) or options.method_for(vector) for name, vector in table.vectors.items()
+    }
+    return [
+        f"{name} has no effect, since no column is drawn by {' or '.join(READ_BY[name])}; take it out, or name "
+        f"the model of a column (methods: {{COLUMN: {READ_BY[name][-1]}}})"
+        for name in given
+        if not drawn & {*READ_BY[name]}
+    ]
 
 
 def _happened(vector: Vector) -> BoolArray:
