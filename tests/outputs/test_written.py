@@ -25,7 +25,7 @@ def frame(desk):
             "area": np.tile(["4711", "812.5 b"], 100),
             "year": np.repeat([2019, 2020], 100),
             "age": rng.integers(18, 66, 200),
-            "pay": np.append(rng.lognormal(8, 0.5, 198).round(2), [2019, 812.5]),
+            "pay": np.append(rng.lognormal(8, 0.5, 197).round(2), [2019, 812.5, 3250]),
         }
     )
 
@@ -55,6 +55,7 @@ USUAL = {
     "quarter": lambda d, f: f.groupby(d.pandas.cut(f.pay, [0, 3250, 90_000])).size(),
     "median": lambda d, f: f.groupby(d.pandas.cut(f.pay, [0, f.pay.to_numpy()[:-1].mean(), 90_000])).size(),
     "years": lambda d, f: f.groupby("year").pay.mean(),
+    "years in words": lambda d, f: f.groupby("in " + f.year.astype(str)).pay.mean(),
     "dates": lambda d, f: f.groupby(f.year.astype(str) + "-01-31").pay.mean(),
     "categories of the data": lambda d, f: f.groupby("area").pay.mean(),
     "polynomial": lambda d, f: d.smf.ols("pay ~ age + I(age ** 2)", f).fit(),
