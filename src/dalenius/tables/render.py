@@ -199,6 +199,8 @@ CSS = f"""
   .dalenius-table thead th, .dalenius-table th:first-child {{ position: static; }}
   .dalenius-slice::details-content {{ content-visibility: visible; block-size: auto; }}
   .dalenius-table thead {{ display: table-header-group; }} .dalenius-table tr {{ break-inside: avoid; }}
+  /* thousands of patterns take a browser many minutes to print: dark and light tell them apart on paper */
+  .dalenius-table td.u {{ background: #A93226; }} .dalenius-table td.x {{ background: #F6DDDA; }}
   .dalenius-table td {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }} }}
 """
 
