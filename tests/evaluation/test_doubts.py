@@ -258,7 +258,7 @@ def test_a_panel_without_a_number_of_the_person_is_not_released(waves, tmp_path)
     file.write_csv(tmp_path / "people.csv")
     head, _, _ = PLAN.replace("schema: schema.yaml\n", "").partition("candidates:")
     (tmp_path / "plan.yaml").write_text(f"{head}candidates:\n  independent: {{}}\n")
-    done = invoke("release", str(tmp_path / "plan.yaml"))
+    done = invoke("release", str(tmp_path / "plan.yaml"), "--workers", "1")
     assert done.exit_code == 2
     assert "the same people seem to have several rows" in done.stderr
     assert "role entity" in done.stderr
@@ -274,7 +274,7 @@ def test_a_panel_in_which_a_third_have_a_second_row_is_not_released(tmp_path):
     file.sample(len(file), shuffle=True, seed=1).write_csv(tmp_path / "people.csv")
     head, _, _ = PLAN.replace("schema: schema.yaml\n", "").partition("candidates:")
     (tmp_path / "plan.yaml").write_text(f"{head}candidates:\n  independent: {{}}\n")
-    done = invoke("release", str(tmp_path / "plan.yaml"))
+    done = invoke("release", str(tmp_path / "plan.yaml"), "--workers", "1")
     assert done.exit_code == 2
     assert "some people seem to have several rows" in done.stderr
     assert "role entity" in done.stderr
@@ -322,7 +322,7 @@ def test_a_file_with_a_doubt_is_refused_whatever_the_policy_says(tmp_path):
     plan = read_plan(path)
     made = plan.candidates[0].make(source(plan)[0], seed=plan.seed)
     made.table.to_frame().write_csv(tmp_path / "held.csv")
-    release = run_plan(read_plan(path))
+    release = run_plan(read_plan(path), workers=1)
     assert release.chosen is None
     assert "in the protected file whole" in release.judged[0].refusal
     assert not release.judged[0].made_up

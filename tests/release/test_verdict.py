@@ -520,7 +520,7 @@ def test_the_choice_says_that_files_differ_in_size(tmp_path):
         "candidates:\n  all: {method: independent}\n  few: {method: independent, rows: 60}\n"
         'policy: ["mean S_pMSE <= 1000"]\nmeasures: [two-way-utility]\noutput: out\n'
     )
-    release = run_plan(read_plan(make_plan(tmp_path, 300, text)))
+    release = run_plan(read_plan(make_plan(tmp_path, 300, text)), workers=1)
     assert "The files differ in size ('all' 240, 'few' 60 lines)" in release.why
 
 

@@ -31,7 +31,7 @@ def test_a_summary_is_of_one_target_where_replicates_have_different_worst_ones(t
     rest = "candidates: {independent: {}}\nmeasures: [disco]\nreplicates: 4\noutput: out\n"
     rest += 'policy: ["DiSCO <= 100 %"]\n'
     plan = make_plan(tmp_path, text=head.replace("diagnosis, health", "marital, health") + rest)
-    shown = invoke("release", str(plan))
+    shown = invoke("release", str(plan), "--workers", "1")
     assert shown.exit_code == 0, shown.output
     told = json.loads((tmp_path / "out" / "internal" / "results.json").read_text())
     told = told["candidates"]["independent"]
