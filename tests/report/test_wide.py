@@ -36,6 +36,7 @@ def wide(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_it_is_small_and_names_every_column_once_in_its_list(wide):
     page = wide.read_text()
     assert len(page) < 5_000_000

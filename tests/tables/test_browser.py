@@ -62,6 +62,8 @@ def test_page_in_a_browser(pages, browsing, name):
         assert "NOT SAFE" in text
         assert re.search(r"is .* and all of these are published", text)
     if name == "large":
-        assert text.count("×") > 5000, "half of the cells are patterned on the screen and must not be on paper"
+        assert text.count("×") > 5000, (
+            "half of the cells are patterned on the screen and must not be on paper"
+        )
         assert scrolls == [True, True]
         assert len(re.findall(rb"/Type\s*/Page\b", pdf)) > 5
