@@ -2664,7 +2664,7 @@ FAULTS = [
     ),
     Fault(
         "synth/relational/events.py",
-        "if len(np.unique(dates)) <= WAVES:",
+        "if lasts is not None or len(np.unique(dates)) <= WAVES:",
         "if False:",
         "tests/synth/relational/test_panels.py -k own_level",
     ),
@@ -2868,8 +2868,8 @@ FAULTS = [
     ),
     Fault(
         "synth/sequential/planning.py",
-        "return [] if column.kind.is_number else",
-        "return [] if True else",
+        '        if column.kind.is_number\n        else [f"weights',
+        '        if True\n        else [f"weights',
         "tests/synth/sequential/test_engine.py -k without_effect",
     ),
 ]

@@ -37,9 +37,8 @@ def people_renamed(pair: Pair) -> str:
     turned.units, turned.holdout_units = pair.units.subset(found.rows), pair.holdout_units
     if not any(_surely(MEASURES[name](turned)) for name in MEASURED):
         return ""
-    if any(
-        _surely(MEASURES[name](pair)) for name in MEASURED
-    ):  # a copy as it is, which the limits on copying refuse
+    # a copy that can be seen as it is is refused by the limits on copying
+    if any(_surely(MEASURES[name](pair)) for name in MEASURED):
         return ""
     return (
         f"With the values of {names(found.columns, len(found.columns))} exchanged one for one, lines of the protected "
