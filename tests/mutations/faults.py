@@ -123,7 +123,7 @@ FAULTS = [
         "counts/renaming.py",
         "        valued = _valued(pair, column.name, learnt)\n        if valued.size > LEVELS:",
         "        valued = _valued(pair, column.name, learnt)\n        if True:",
-        "tests/evaluation/test_doubts.py -k in_a_cipher",
+        "tests/evaluation/test_doubts.py -k value_by_value",
     ),
     Fault(
         "counts/renaming.py",
