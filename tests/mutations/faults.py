@@ -2872,4 +2872,10 @@ FAULTS = [
         '        if True\n        else [f"weights',
         "tests/synth/sequential/test_engine.py -k without_effect",
     ),
+    Fault(
+        "outputs/borrowed.py",
+        "else None if columns is None else columns[:, 0]",
+        "else None",
+        "tests/outputs/test_disguises.py -k models_of",
+    ),
 ]

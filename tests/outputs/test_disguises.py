@@ -164,6 +164,14 @@ def test_values_of_other_people_in_some_rows(study, way, people):
     assert "borrowed" in desk.last.summary
 
 
+@pytest.mark.parametrize("way", PART)
+def test_models_of_values_of_other_people(study, way):
+    desk, f = study
+    f["x"] = PART[way](f)
+    desk.smf.ols("x ~ age", f[f.person < 300]).fit()
+    assert "borrowed" in desk.last.summary
+
+
 def test_values_cut_off_on_both_sides_of_one_person(study):
     desk, f = study
     pay = f.pay.iloc[7]

@@ -40,7 +40,9 @@ def borrowed(out: Output) -> list[Finding]:
     """Whether the column of an output holds other people's values, as a finding."""
     query, memory = out.query, out.desk.memory
     numbers = memory.rows_of(out)
-    if query.value is None or numbers is None or "columns" in query.facts or not out.desk.base:
+    columns = query.facts.get("columns")  # of a model the outcome is looked at
+    values = query.value if "columns" not in query.facts else None if columns is None else columns[:, 0]
+    if values is None or numbers is None or not out.desk.base:
         return []
     few = out.desk.policy.threshold
     for base in out.desk.base:
@@ -49,11 +51,11 @@ def borrowed(out: Output) -> list[Finding]:
         held = {n: np.asarray(c, np.float64) for n, c in list(base.columns.items())[:MOST_COLUMNS]}
         words = ""
         if 2 * len(known) >= len(rows) or len(known) >= 4 * few:
-            value = query.value[known]
+            value = values[known]
             if any(np.array_equal(value, c[rows[known]], equal_nan=True) for c in held.values()):
                 return []
             words = why_borrowed(value, held, rows[known], few)
-        words = words or _of_others(query.value, numbers, held, base.numbers(memory), few)
+        words = words or _of_others(values, numbers, held, base.numbers(memory), few)
         if words:
             evidence = out.judged.evidence
             return [finding("borrowed", evidence, np.ones(1, np.bool_), words, verdict="review")]
