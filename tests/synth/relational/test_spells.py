@@ -189,3 +189,11 @@ def test_a_date_of_a_person_is_still_a_date_in_the_whole():
     panel = examples.panel(60, seed=1).with_columns(born=pl.date(pl.col("born"), 1, 1))
     made = join_panel(dalenius.synthesize(split_panel(panel, "person", "year"), seed=1), panel.columns)
     assert made.to_frame("polars").schema["born"] == pl.Date
+
+
+def test_a_final_state_is_the_last_whatever_was_drawn_after_it(model):
+    """Also where the draw says that more follows, and the spell has an end."""
+    events = model.below["waves"].children
+    assert events.terminal == {"state": ("dead",)}
+    drawn = {"state": ["dead", "job"], "start": [1, 1], "(days until end)": [1, 1], "(last)": [False, False]}
+    assert events._over(Table.from_frame(drawn)).tolist() == [True, False]
