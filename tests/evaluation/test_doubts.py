@@ -63,7 +63,7 @@ HOSTILE = {
     "identifiers": (MADE.with_columns(PEOPLE["person_id"], PEOPLE["name"]), "'person_id'"),
     "names elsewhere": (MADE.with_columns(region=PEOPLE["name"]), "'region' of the protected file holds values of"),
     "names in a new column": (MADE.with_columns(who=PEOPLE["name"].shuffle(seed=1)), "'who'"),
-    "numbers in a new column": (MADE.with_columns(who=PEOPLE["person_id"].shuffle(seed=1)), "'who'"),
+    "numbers in a new column": (MADE.with_columns(who=PEOPLE["person_id"].shuffle(seed=1)), "values of 'person_id'"),
     "own words": (MADE.with_columns(PEOPLE["remark"].shuffle(seed=1)), "texts that fewer than 3 units"),
     "one text": (MADE.with_columns(remark=pl.Series([None] * 499 + [PEOPLE["remark"][7]])), "fewer than 3 units"),
     "columns renamed": (MADE.with_columns(PEOPLE["income"].alias("z")), "row by row ('z')"),

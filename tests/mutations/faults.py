@@ -351,7 +351,7 @@ FAULTS = [
         "counts/leftovers.py",
         "    if _says_who(vector.column):\n        return np.unique",
         "    if False:\n        return np.unique",
-        "tests/evaluation/test_doubts.py -k letters",
+        "tests/evaluation/test_doubts.py -k looks_at",
     ),
     Fault(
         "counts/leftovers.py",
