@@ -348,3 +348,13 @@ def test_the_entity_of_a_schema_is_the_contributor(run, tmp_path):
     owned = pl.read_csv(tmp_path / "out.csv", infer_schema=False).filter(open_cell)
     assert "15" in alone.row(0)
     assert "15" not in owned.row(0)
+
+
+def test_a_long_table_is_cut_on_the_terminal_and_whole_in_its_file(run, tmp_path):
+    towns = [f"T{i:03d}" for i in range(200)]
+    pl.DataFrame({"town": towns * 5, "sex": ["f", "m"] * 500}).write_csv(tmp_path / "long.csv")
+    shown = run("protect", tmp_path / "long.csv", "--by", "town,sex", "-o", tmp_path / "out.csv")
+    assert shown.exit_code == 0, shown.output
+    assert "more lines; -o writes the whole table" in " ".join(shown.output.split())
+    assert "T199" not in shown.output
+    assert "T199" in (tmp_path / "out.csv").read_text()

@@ -28,6 +28,8 @@ from dalenius.tables import (
 from dalenius.tables.keys import fresh_key
 from dalenius.tables.page import table_page
 
+MOST_LINES = 60
+"""Lines of a table that a terminal is shown."""
 INSIDE = {".tab": write_argus, ".jj": write_jj}
 """Formats of τ-ARGUS, which hold true values."""
 
@@ -46,10 +48,19 @@ def show(
         first, second, mark = layout
         if name and first is None:
             first, second = crossed[0], crossed[1] if len(crossed) > 1 else None
-        terminal.block(part.cross_table(first, second, mark))
+        terminal.block(shortened(part.cross_table(first, second, mark)))
     terminal.say(str(result if linked is None else linked))
     if result.checked is not None:
         terminal.say(f"Audit: {result.checked}")
+
+
+def shortened(shown: str) -> str:
+    """The first lines of a long table; all of it is for a file or the page."""
+    lines = shown.splitlines()
+    if len(lines) <= MOST_LINES:
+        return shown
+    rest = f"… {len(lines) - MOST_LINES:,} more lines; -o writes the whole table, --html a page of it"
+    return "\n".join([*lines[:MOST_LINES], rest])
 
 
 def hand_out(

@@ -257,7 +257,7 @@ def years_command(
     before, after = (_of_year(table.Source.of(given, data), terminal) for data in (last, now))
     rules = table.rules_of(rule, None)
     both = protect_years(protect(before, *rules), after, *rules, unchanged_percent=unchanged)
-    terminal.block(both.now.cross_table())
+    terminal.block(output.shortened(both.now.cross_table()))
     terminal.say(str(both))
     terminal.say(f"Audit: {both.checked}")
     marked = replace(both.now, checked=both.checked if not both.checked.passed else both.now.checked)
