@@ -130,7 +130,7 @@ def test_a_method_that_fails_is_a_row(people: pl.DataFrame, monkeypatch: pytest.
     def refuse(self: object, table: Table, seed: object = None) -> None:
         raise DataError("it will not")
 
-    monkeypatch.setattr(Bootstrap, "fit", refuse)
+    monkeypatch.setattr(Bootstrap, "learn", refuse)
     found = benchmark(people, ["independent", "bootstrap"], replicates=1, references=False, measures=["pca"])
     assert found.failed == {"bootstrap": "it will not"}
     assert list(found.comparison.evaluations) == ["independent"]
