@@ -1308,6 +1308,24 @@ FAULTS = [
         "tests/risk/reconstruction/test_cli.py -k apart",
     ),
     Fault(
+        "published/doubts.py",
+        "groups.setdefault(_plain(word), [])",
+        'groups.setdefault("".join(word.split()).casefold(), [])',
+        "tests/risk/reconstruction/test_cli.py -k for_certain",
+    ),
+    Fault(
+        "published/doubts.py",
+        'if kind != "Cf")',
+        "if kind)",
+        "tests/risk/reconstruction/test_cli.py -k look_alike",
+    ),
+    Fault(
+        "published/doubts.py",
+        'if whole else MARKS.sub("", seen) or seen',
+        'if False else MARKS.sub("", seen) or seen',
+        "tests/risk/reconstruction/test_cli.py -k look_alike",
+    ),
+    Fault(
         "risk/reconstruction/known.py",
         "return np.asarray((counts > 0) & (counts < threshold))",
         "return np.asarray((counts > 1) & (counts < threshold))",

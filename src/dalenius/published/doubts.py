@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 from dalenius.published.figures import Published
 
 BAND = re.compile(r"\s*(\d+)\s*(?:(?:-|–|to)\s*(\d+)|\+)\s*")
 MOST_NAMED = 5
+WHOLE = re.compile(r"([+-]?)0*(\d+)(?:\.0*)?")
+"""A whole number, however it is written: 1, 01, 1.0."""
+MARKS = re.compile(r"(?<!\d)[.,;:'’\"]|[.,;:'’\"](?!\d)")
+"""Marks that say nothing; between two digits they may."""
 
 
 def look_alikes(published: Published) -> list[str]:
-    """Columns, and values of a column, that differ in capitals or spaces alone: taken for two, they prove too little.
+    """Columns, and values of a column, that look alike: taken for two, they prove too little.
+
+    They differ in capitals, spaces, marks such as a full stop, characters that nobody sees or the way a letter or a
+    whole number is written, and in nothing else.
 
     Examples
     --------
@@ -65,5 +73,14 @@ def overlapping_bands(published: Published) -> list[str]:
 def _alike(words: Iterable[str]) -> list[list[str]]:
     groups: dict[str, list[str]] = {}
     for word in words:
-        groups.setdefault("".join(word.split()).casefold(), []).append(word)
+        groups.setdefault(_plain(word), []).append(word)
     return [sorted(group) for group in groups.values() if len(group) > 1]
+
+
+def _plain(word: str) -> str:
+    """A label as a reader sees it (Unicode Standard, annex 15: NFKC), without what makes no other word of it."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
+    kinds = [(letter, unicodedata.category(letter)) for letter in folded if not letter.isspace()]
+    seen = "".join("-" if kind == "Pd" else letter for letter, kind in kinds if kind != "Cf")
+    whole = WHOLE.fullmatch(seen)
+    return f"{whole[1].strip('+')}{whole[2]}" if whole else MARKS.sub("", seen) or seen

@@ -14,6 +14,7 @@ from dalenius.data.files.excel import write_sheets
 from dalenius.data.table import Table
 from dalenius.evaluation.policy import Rule
 from dalenius.published import Ledger, Published
+from dalenius.published.doubts import look_alikes
 from dalenius.release.attacking import read_published
 from dalenius.risk.reconstruction.attacked import attack
 
@@ -296,6 +297,10 @@ def test_columns_that_differ_in_capitals_alone_are_named(tables):
             {"a.csv": "sex,n\nf,52\nm,48\n", "b.csv": "sex,n\nF,52\nM,48\n"},
             "different values of 'sex': F, f; M, m",
         ),
+        (
+            {"a.csv": "town,n\nM\u00e1laga,52\nB,48\n", "b.csv": "town,n\nMa\u0301laga,52\nC,48\n"},
+            "different values of 'town'",
+        ),
         ({"a.csv": "age,n\n0-17,52\n18+,48\n", "b.csv": "age,n\n0-5,20\n6-17,32\n"}, "overlap: 0-17 and 0-5"),
         ({"a.csv": "sex,n\nf,52\nm,48\nPersons,100\n"}, "may be a total"),
         ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.csv": "town,people\nA,1\n"}, "towns.csv"),
@@ -314,6 +319,28 @@ def test_what_cannot_be_read_for_certain_meets_no_limit(tmp_path, files, said):
     # what a list says of the tables is not doubted
     (tmp_path / "out" / "figures.yaml").write_text("tables:\n  a: {file: a.csv, total: []}\n")
     assert run("attack", tmp_path / "out", "--must", "proved-unique <= 100 %").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("AB", "\uff21\uff22", True),
+        ("AB", "AB\u200b", True),
+        ("St. Gallen", "St Gallen", True),
+        ("18-24", "18\u201324", True),
+        ("1", "01", True),
+        ("1", "1.0", True),
+        ("1", "10", False),
+        ("1.1", "11", False),
+        ("1.1", "1.10", False),  # a class of NACE and its group
+        (".", "..", False),
+        ("1-2", "12", False),
+        ("<5", "5", False),
+    ],
+)
+def test_labels_that_look_alike_are_named(one, other, alike):
+    tables = {"a": {"x": [one], "n": [3]}, "b": {"x": [other], "n": [3]}}
+    assert bool(look_alikes(Published.from_tables(tables))) is alike
 
 
 def test_a_suppressed_cell_beside_a_table_of_another_column_meets_no_limit(tmp_path):
