@@ -1308,6 +1308,12 @@ FAULTS = [
         "tests/risk/reconstruction/test_cli.py -k apart",
     ),
     Fault(
+        "release/tables_attack.py",
+        "files_read(path, self.folder).items()",
+        "files_read(path).items()",
+        "tests/release/test_tables_attack.py -k one_name",
+    ),
+    Fault(
         "published/doubts.py",
         "groups.setdefault(_plain(word), [])",
         'groups.setdefault("".join(word.split()).casefold(), [])',

@@ -66,6 +66,21 @@ def test_tables_that_hold_are_told_in_both_reports_and_recipes_only_inside(tmp_p
     assert any("tables/everybody.csv" in fault for fault in verify_pack(pack).faults)
 
 
+def test_files_have_one_name_wherever_the_plan_is_read_from(tmp_path, monkeypatch):
+    """A pack whose list lies beside the plan was refused by `verify`, which reads the plan from elsewhere."""
+    plan = planned(tmp_path)
+    for name in ("a/tables", "b/tables"):  # two folders of one name are two
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "t.csv").write_text("sex,n\nf,52\nm,48\n")
+    (tmp_path / "list.yaml").write_text("tables: {young: {file: tables/young.csv}}\n")
+    plan.write_text(plan.read_text().replace("[tables]", "[list.yaml], earlier: [a/tables, b/tables]"))
+    wanted = {"./list.yaml", "tables/young.csv", "a/tables/t.csv", "b/tables/t.csv"}
+    (tmp_path / "out").mkdir()
+    for place, called in ((tmp_path, "plan.yaml"), (tmp_path / "out", "../plan.yaml")):
+        monkeypatch.chdir(place)
+        assert read_plan(called).attack.files.keys() == wanted
+
+
 def test_a_table_that_is_safe_alone_is_refused_beside_what_was_out(tmp_path):
     alone = run_plan(read_plan(planned(tmp_path)), workers=1)
     assert alone.chosen is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -68,16 +69,22 @@ def read_both(
     return replace(new, doubts=(*new.doubts, *doubts)), old
 
 
-def files_read(path: Path) -> dict[str, Path]:
-    """Every file that is read for one entry, by a name that says where it lies."""
-    if not path.is_dir():
-        own = {f"{path.parent.name}/{path.name}": path}
-        inside = named_files(path) if path.suffix in YAML else []
-    else:
-        own = {}
-        inside = _files(path)  # also those that are not read: with one more of them, figures are not trusted
-    folder = path if path.is_dir() else path.parent
-    return own | {f"{folder.name}/{_below(file, folder)}": file for file in inside}
+def files_read(path: Path, home: Path | None = None) -> dict[str, Path]:
+    """Every file that is read for one entry, by its way from ``home``; without one, from where the entry's folder lies.
+
+    A name does not depend on how the entry was called: a pack is verified from another folder than it was made in.
+    """
+    own = [] if path.is_dir() else [path]
+    # of a folder also those that are not read: with one more of them, figures are not trusted
+    inside = _files(path) if path.is_dir() else named_files(path) if path.suffix in YAML else []
+    start = home or Path(os.path.abspath(path if path.is_dir() else path.parent)).parent
+    return {_way(file, start): file for file in (*own, *inside)}
+
+
+def _way(file: Path, start: Path) -> str:
+    """The way to a file; one that lies there has a name that no file of records has."""
+    way = Path(os.path.relpath(file, start)).as_posix()
+    return way if "/" in way else f"./{way}"
 
 
 def left_out(paths: Sequence[str | Path]) -> list[Path]:

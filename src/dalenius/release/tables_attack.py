@@ -39,12 +39,15 @@ class TablesEntry:
         Whether tables of other dates speak of the same people.
     small_group
         Groups of fewer people are small.
+    folder
+        Where the plan lies: files have their name from there.
     """
 
     published: tuple[Path, ...]
     earlier: tuple[Path, ...] = ()
     same_people: bool = False
     small_group: int = SMALL_GROUP
+    folder: Path | None = None
 
     @classmethod
     def read(cls, body: Any, folder: Path, faults: list[str]) -> TablesEntry | None:
@@ -64,7 +67,7 @@ class TablesEntry:
         if isinstance(small, bool) or not isinstance(small, int) or small < 1:
             faults.append("attack: small_group must be a whole number of at least 1")
             small = SMALL_GROUP
-        made = cls(paths["published"], paths["earlier"], same is True, small)
+        made = cls(paths["published"], paths["earlier"], same is True, small, folder)
         if not gone and made.published:
             faults += made.faults()
         return made
@@ -84,9 +87,8 @@ class TablesEntry:
     @cached_property
     def files(self) -> dict[str, Path]:
         """Every file that is read, by name."""
-        return {
-            name: file for path in (*self.published, *self.earlier) for name, file in files_read(path).items()
-        }
+        paths = (*self.published, *self.earlier)
+        return {name: file for path in paths for name, file in files_read(path, self.folder).items()}
 
 
 def _paths(given: Any, folder: Path) -> tuple[Path, ...]:
