@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.data import read, write
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
 from dalenius.mask.geo.donut import Donut, donut, keyed_uniform
@@ -191,6 +193,22 @@ def test_people_who_live_together_move_together() -> None:
     flats = [f"h{i // 2}" for i in range(400)]
     pair = Donut(together=("home",)).apply(homes(400, home=flats), 1).table
     assert (np.diff(pair["lat"].data.reshape(-1, 2), axis=1) == 0).all()
+
+
+@pytest.mark.parametrize(("decimals", "ring"), [(0, (100, 400)), (1, (100, 400)), (2, (0.5, 1)), (6, (5, 6))])
+def test_what_is_written_lies_in_the_ring_however_coarse_the_file_is(decimals, ring, tmp_path) -> None:
+    rng = np.random.default_rng(3)
+    old = np.round([4.0, 20.0] + 60 * rng.random((40, 2)), decimals)
+    file = tmp_path / "homes.csv"
+    pl.DataFrame(old if decimals else old.astype(int), schema=["lon", "lat"]).write_csv(file)
+    made = Donut("lon", "lat", near=ring[0], far=ring[1]).apply(read(file), 1)
+    write(made.table, tmp_path / "out.csv")
+    new = pl.read_csv(tmp_path / "out.csv").select("lon", "lat").to_numpy()
+    gaps = apart(old, new)
+    assert ring[0] * 0.99 < gaps.min() < gaps.max() < ring[1] * 1.01
+    assert made.figures["nearest move in m"] == pytest.approx(gaps.min())
+    places = len(np.unique(old, axis=0))
+    assert made.notes[0] == f"{places} places moved, each as a whole."
 
 
 def outlines(tmp_path: Path, **facts: object) -> str:

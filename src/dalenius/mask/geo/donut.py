@@ -19,7 +19,7 @@ from dalenius.data.table import Table
 from dalenius.data.units import kept_together
 from dalenius.data.vector import IntArray
 from dalenius.mask.geo.areas import Areas
-from dalenius.mask.geo.earth import Places, Unit, apart, moved, place_faults
+from dalenius.mask.geo.earth import Places, Unit, apart, decimals_for, moved, place_faults
 from dalenius.mask.geo.figures import k_report, spatial_k
 from dalenius.mask.microaggregation import strata_of
 from dalenius.mask.neighbours import Floats
@@ -203,8 +203,13 @@ class Donut(Step):
     def _apply(self, table: Table, seed: Seed) -> Masked:
         places = Places.of(table, self.longitude, self.latitude, self.unit)
         home, ids = self._homes(table, places)
-        new = self._moved(home, seed)[ids]
-        vectors = places.vectors(table, new)
+        areas = Areas.read(self.within) if self.within else None
+        near, far = self._radii(home, areas)
+        # a tenth of a degree is 11 km: rounded as the file is, points would be back where they were
+        ring = np.where(near > 0, np.minimum(near, far - near), far)
+        finest = decimals_for(float(ring.min()), self.unit)
+        new = self._moved(home, near, far, areas, seed)[ids]
+        vectors = places.vectors(table, new, finest)
         shown = np.column_stack([vector.floats() for vector in vectors])
         names = place_columns(table.schema, self.longitude, self.latitude)
         report = k_report(self._spatial_k(table, places.points, shown, ids))
@@ -214,7 +219,8 @@ class Donut(Step):
             "spatial k, mean": report.values["mean"], "spatial k below 3 in %": report.value,
             "addresses": float(len(home)),
         }  # fmt: skip
-        notes = [f"{counted(len(home), 'place')} moved, each as a whole.", report.sentence]
+        away = len(np.unique(ids[gaps > 0]))
+        notes = [f"{counted(away, 'place')} moved, each as a whole.", report.sentence]
         if not self.key:
             notes.append(
                 "A second release with fresh draws would let their mean show the true points; use a key."
@@ -239,14 +245,16 @@ class Donut(Step):
         home, ids = np.unique(places.points, axis=0, return_inverse=True)
         return home, ids.ravel()
 
-    def _moved(self, points: Floats, seed: Seed) -> Floats:
+    def _radii(self, points: Floats, areas: Areas | None) -> tuple[Floats, Floats]:
+        """The ring of each place: as asked for, or by the people of its area."""
+        if areas is None or self.people is None:
+            return np.full(len(points), self.near), np.full(len(points), self.far)
+        near = np.sqrt(self.people / (np.pi * areas.density(self.unit)[areas.locate(points)]))
+        return near, self.ratio * near
+
+    def _moved(self, points: Floats, near: Floats, far: Floats, areas: Areas | None, seed: Seed) -> Floats:
         """Each place moved; drawn again while it leaves its area."""
-        areas = Areas.read(self.within) if self.within else None
-        near, far = np.full(len(points), self.near), np.full(len(points), self.far)
         home = areas.locate(points) if areas is not None else None
-        if areas is not None and home is not None and self.people is not None:
-            near = np.sqrt(self.people / (np.pi * areas.density(self.unit)[home]))
-            far = self.ratio * near
         rng = generator(seed, "donut")
         made, left = points.copy(), np.arange(len(points))
         for turn in range(TRIES):

@@ -23,6 +23,8 @@ AXIS, SQUARED = 6_378_137.0, 6.694379990141316e-3
 """Half the axis of WGS84 in metres, and its eccentricity squared."""
 POLE = 89.0
 """Beyond this latitude directions turn within a ring."""
+FINEST = 12
+"""Decimals beyond which a degree holds nothing but errors of rounding."""
 Unit = Literal["degrees", "metres"]
 
 
@@ -101,18 +103,34 @@ class Places:
         names = place_columns(table.schema, x, y)
         return cls(*names, np.column_stack([table[name].floats() for name in names]), unit)
 
-    def vectors(self, table: Table, points: Floats) -> list[Vector]:
-        """The columns with other points."""
-        return [with_numbers(table[name], points[:, j]) for j, name in enumerate((self.x, self.y))]
+    def vectors(self, table: Table, points: Floats, finest: int = 0) -> list[Vector]:
+        """The columns with other points, of at least so many decimals."""
+        return [with_numbers(table[name], points[:, j], finest) for j, name in enumerate((self.x, self.y))]
 
 
-def with_numbers(vector: Vector, new: Floats) -> Vector:
-    """A column with other numbers, rounded as it was."""
+def with_numbers(vector: Vector, new: Floats, finest: int = 0) -> Vector:
+    """A column with other numbers, rounded as it was, or less: to ``finest`` decimals."""
     column = replace(vector.column, bounds=None)
-    if vector.column.kind is Kind.INTEGER:
-        return replace(vector, column=column, data=np.rint(new).astype(vector.data.dtype))
-    digits = vector.column.decimals
-    return replace(vector, column=column, data=new if digits is None else np.round(new, digits))
+    if column.kind is Kind.INTEGER:
+        if not finest:
+            return replace(vector, column=column, data=np.rint(new).astype(vector.data.dtype))
+        column = replace(column, kind=Kind.CONTINUOUS, decimals=finest)
+    if column.decimals is None:
+        return replace(vector, column=column, data=new)
+    digits = max(column.decimals, finest)
+    return replace(vector, column=replace(column, decimals=digits), data=np.round(new, digits))
+
+
+def decimals_for(metres: float, unit: Unit) -> int:
+    """Decimals at which rounding moves a point by less than a hundredth of so many metres.
+
+    Examples
+    --------
+    >>> decimals_for(100, "degrees"), decimals_for(100, "metres"), decimals_for(2, "metres")
+    (6, 0, 2)
+    """
+    step = metres / 100 / (np.radians(AXIS) if unit == "degrees" else 1)
+    return int(np.clip(np.ceil(-np.log10(step)), 0, FINEST))
 
 
 def place_faults(table: Table, x: str, y: str, unit: Unit, farthest: float = 0.0) -> list[str]:
