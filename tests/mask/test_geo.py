@@ -24,6 +24,7 @@ from dalenius.mask.geo.figures import (
     zone_proportions,
 )
 from dalenius.mask.geo.grid import Grid, cell_codes, on_plane
+from dalenius.synth import Candidate
 
 RADII = [(100, 200), (100, 300), (100, 400), (200, 300), (200, 400), (300, 400)]
 
@@ -157,16 +158,28 @@ def test_a_second_release_shows_more_and_a_key_stops_it() -> None:
     wanted = np.sqrt((100**2 + 100 * 200 + 200**2) / 3 / 36)
     assert found.value == pytest.approx(wanted, rel=0.15)
     table = homes(300)
-    first, second = (Donut(near=100, far=200, key="s3cret").apply(table, seed).table for seed in (1, 2))
+    first, second = (Donut(near=100, far=200, key="long s3cret").apply(table, seed).table for seed in (1, 2))
     assert first["lon"].data.tobytes() == second["lon"].data.tobytes()
     part = table.take(np.arange(0, 300, 2))
-    alone = Donut(near=100, far=200, key="s3cret").apply(part, 3).table
+    alone = Donut(near=100, far=200, key="long s3cret").apply(part, 3).table
     assert alone["lon"].data.tobytes() == first.take(np.arange(0, 300, 2))["lon"].data.tobytes()
-    other = Donut(near=100, far=200, key="another").apply(table, 1).table
+    other = Donut(near=100, far=200, key="another one").apply(table, 1).table
     assert other["lon"].data.tobytes() != first["lon"].data.tobytes()
-    assert "s3cret" not in json.dumps(Donut(key="s3cret").to_dict())
+    assert "long s3cret" not in json.dumps(Donut(key="long s3cret").to_dict())
     spread = keyed_uniform(old, "k", 0)
     assert abs(spread.mean() - 0.5) < 0.12
+
+
+@pytest.mark.parametrize("key", ["k", "1234567"])
+def test_a_key_that_can_be_tried_out_is_refused(key) -> None:
+    with pytest.raises(
+        OptionError, match="key is too short to be a secret; give at least 8 characters"
+    ) as told:
+        Donut(key=key)
+    assert f"{key!r}" not in str(told.value)
+    with pytest.raises(OptionError, match="too short"):
+        Candidate("recipe", {"steps": [{"do": "donut", "key": key}]}).make(homes(30), seed=1)
+    assert Donut(key="12345678").key == "12345678"
 
 
 def homes(rows: int = 400, **more: object) -> Table:

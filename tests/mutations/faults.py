@@ -25,6 +25,12 @@ class Fault:
 FAULTS = [
     Fault(
         "mask/geo/donut.py",
+        "0 < len(self.key) < SHORTEST",
+        "0 < len(self.key) < 1",
+        "tests/mask/test_geo.py -k tried_out",
+    ),
+    Fault(
+        "mask/geo/donut.py",
         "places.vectors(table, new, finest)",
         "places.vectors(table, new)",
         "tests/mask/test_geo.py -k lies_in_the_ring",

@@ -13,6 +13,8 @@ from dalenius.core.errors import OptionError
 Seed: TypeAlias = int | np.random.SeedSequence | None
 DEFAULT_SEED = 0
 """Seed of whatever makes files, where none is given: in Python, on the command line, in plans and on the page."""
+SHORTEST = 8
+"""Fewest characters of a secret (a salt, a key) on which draws depend: fewer could be tried out."""
 
 
 def generator(seed: Seed, *path: str | int) -> np.random.Generator:

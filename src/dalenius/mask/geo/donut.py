@@ -11,7 +11,7 @@ import numpy as np
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DaleniusError, DataError, counted
 from dalenius.core.option import Option
-from dalenius.core.random import Seed, generator
+from dalenius.core.random import SHORTEST, Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.data.places import place_columns
 from dalenius.data.steps.step import Masked, Step, step
@@ -159,8 +159,10 @@ class Donut(Step):
         return tuple(dict.fromkeys((*own, *self.together, *self.cells)))
 
     def conflicts(self) -> list[str]:
-        """A ring that is one, and areas where people set it."""
+        """A ring that is one, areas where people set it, and a key that nobody can try out."""
         wrong = [] if self.far > self.near else [f"far is {self.far:g}, near {self.near:g}; far must be more"]
+        if 0 < len(self.key) < SHORTEST:
+            wrong.append(f"the key is too short to be a secret; give at least {SHORTEST} characters, or none")
         return wrong + (
             ["people needs within: areas that say how many live there"]
             if self.people and not self.within

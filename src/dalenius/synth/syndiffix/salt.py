@@ -7,11 +7,10 @@ import secrets
 from pathlib import Path
 
 from dalenius.core.errors import OptionError
+from dalenius.core.random import SHORTEST
 
 SALT_FILE = "DALENIUS_SALT_FILE"
 """Environment variable that names the file of the user's own salt."""
-SHORTEST = 8
-"""Fewest bytes of a salt: fewer could be tried out."""
 
 
 def resolve_salt(salt: str | bytes | None) -> bytes:
