@@ -170,6 +170,11 @@ def test_a_second_release_shows_more_and_a_key_stops_it() -> None:
     assert abs(spread.mean() - 0.5) < 0.12
 
 
+def test_rows_at_one_address_are_one_home_to_hide_in() -> None:
+    made = Donut().apply(homes(1).take(np.zeros(60, np.int64)), 1)
+    assert (made.figures["spatial k, mean"], made.figures["spatial k below 3 in %"]) == (1, 100)
+
+
 @pytest.mark.parametrize("key", ["k", "1234567"])
 def test_a_key_that_can_be_tried_out_is_refused(key) -> None:
     with pytest.raises(

@@ -25,6 +25,12 @@ class Fault:
 FAULTS = [
     Fault(
         "mask/geo/donut.py",
+        "np.column_stack([ids, cells])",
+        "np.column_stack([np.arange(len(ids)), cells])",
+        "tests/mask/test_geo.py -k one_address",
+    ),
+    Fault(
+        "mask/geo/donut.py",
         "0 < len(self.key) < SHORTEST",
         "0 < len(self.key) < 1",
         "tests/mask/test_geo.py -k tried_out",

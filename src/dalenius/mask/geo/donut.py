@@ -16,7 +16,6 @@ from dalenius.core.registry import MethodInfo
 from dalenius.data.places import place_columns
 from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
-from dalenius.data.units import kept_together
 from dalenius.data.vector import IntArray
 from dalenius.mask.geo.areas import Areas
 from dalenius.mask.geo.earth import Places, Unit, apart, decimals_for, moved, place_faults
@@ -230,11 +229,10 @@ class Donut(Step):
         return Masked.of(table, table.with_vectors(*vectors), perturbed=names, notes=notes, figures=figures)
 
     def _spatial_k(self, table: Table, points: Floats, shown: Floats, ids: IntArray) -> IntArray:
-        """Spatial k of each row, in people and homes: nobody hides among rows of his own."""
+        """Spatial k of each row, in homes: who lives at one address moves as one, and nobody hides among his own."""
         cells, _ = strata_of(table, self.cells)
-        owners = kept_together(table).owners_of_rows
         _, some, back = np.unique(
-            np.column_stack([owners, ids, cells]), axis=0, return_index=True, return_inverse=True
+            np.column_stack([ids, cells]), axis=0, return_index=True, return_inverse=True
         )
         return spatial_k(points[some], shown[some], cells[some], self.unit)[back.ravel()]
 
