@@ -1374,6 +1374,18 @@ FAULTS = [
         "src/dalenius/risk/reconstruction/wording.py",
     ),
     Fault(
+        "risk/reconstruction/differencing.py",
+        "wanted[list(finer)] = True",
+        "wanted[list(finer)] = False",
+        "tests/risk/reconstruction/test_differencing.py -k only_one",
+    ),
+    Fault(
+        "risk/reconstruction/holding.py",
+        "if any(cell not in whole for cell in finer) else []",
+        "if False else []",
+        "tests/risk/reconstruction/test_differencing.py -k only_one",
+    ),
+    Fault(
         "risk/reconstruction/holding.py",
         "if group not in whole else []",
         "if group not in known else []",

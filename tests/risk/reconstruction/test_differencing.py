@@ -269,3 +269,19 @@ def test_small_cells_that_are_printed_outright_are_told_too():
     for found in (alone, wider):
         assert found["proved-unique"].value == pytest.approx(100 / 91)
         assert "1 cell that small is printed outright." in found["small-groups"].sentence
+
+
+def test_who_the_only_one_of_a_printed_group_is_counts_beside_what_was_out():
+    """That b2 = 1 was out hid that (a0, b2) = 1 follows from the new tables."""
+    old = Published.from_tables({"old": {"b": ["b0", "b1", "b2"], "n": [60, 50, 1]}})
+    cells = {"a": ["a0", "a0", "a1", "a1"], "b": ["b0", "b1"] * 2, "n": [20, 31, 40, 19]}
+    totals = {"a": ["a0", "a1"], "n": [52, 59]}
+    new = Published.from_tables({"cells": cells, "as": totals}, domains={"b": ["b0", "b1", "b2"]})
+    assert len(differencing(new).follows) == 1
+    both = differencing(old | new, same_people=True)
+    assert [(small.group, small.low) for small in both.follows] == [("b = b2, a = a0", 1)]
+    assert holds_for(old, new)
+    # once it is out, it holds nothing back; what printed cells make up is no news either
+    assert not holds_for(old | new, Published.from_tables({"again": totals}))
+    full = {"a": ["a0"] * 3 + ["a1"] * 3, "b": ["b0", "b1", "b2"] * 2, "n": [20, 31, 1, 40, 19, 0]}
+    assert not differencing(old | Published.from_tables({"full": full}), same_people=True).follows

@@ -16,7 +16,15 @@ from dalenius.core.errors import OptionError
 from dalenius.published import Margin, Published
 from dalenius.published.arrays import Bools, Ints
 from dalenius.published.recipes import Recipe
-from dalenius.risk.reconstruction.groups import Cells, Groups, covered, left_of, pairs_of, unmarked
+from dalenius.risk.reconstruction.groups import (
+    Cells,
+    Groups,
+    covered,
+    finer_than_printed,
+    left_of,
+    pairs_of,
+    unmarked,
+)
 from dalenius.risk.reconstruction.known import Known
 from dalenius.risk.reconstruction.wording import Wording
 
@@ -28,7 +36,8 @@ class Small:
     """A group below the threshold: who it is, its bounds, and the recipe where its count follows by adding.
 
     ``cells`` are margin and place of the published cells it follows from, ``members`` the possible cells it is made of,
-    and ``withheld`` the table and number of a cell that is the group and does not say its count.
+    and ``withheld`` the table and number of a cell that is the group and does not say its count. ``finer`` are cells
+    that hold the people of a printed sum because the rest of it is empty, with all their possible cells.
     """
 
     group: str
@@ -38,6 +47,7 @@ class Small:
     cells: tuple[tuple[int, int], ...] = ()
     members: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int64))
     withheld: tuple[Margin, int] | None = None
+    finer: tuple[Ints, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,16 +147,19 @@ def _together(published: Published, threshold: int, most: int) -> Differences:
     added = known.computable(groups.rows)
     proved = added | known.proved(groups.rows)
     maybe = known.may_be_small(groups.rows, threshold)
-    wanted = maybe & (~known.printed(groups.rows) | (groups.withheld >= 0))
+    printed = known.printed(groups.rows)
+    finer = _finer(known, published, groups, maybe & printed & (groups.withheld < 0) & groups.proper)
+    wanted = maybe & (~printed | (groups.withheld >= 0))
+    wanted[list(finer)] = True
     asked = np.flatnonzero(wanted & ~proved & groups.proper)
     bounds, tried = known.ends_of(
         groups.rows, asked[np.argsort(groups.withheld[asked] < 0, kind="stable")], threshold
     )
     follows: list[Small] = []
     bounded: list[Small] = []
-    own = _of_their_own(known, groups, maybe & proved)
+    own = np.union1d(_of_their_own(known, groups, maybe & proved), np.array(list(finer), np.int64))
     for t in own[wanted[own]].tolist():
-        small = _told(known, words, groups, t, bool(added[t]))
+        small = replace(_told(known, words, groups, t, bool(added[t])), finer=tuple(finer.get(t, ())))
         follows += [small] if 0 < small.low < threshold else []
     for t, (low, high) in bounds.items():
         small = replace(_told(known, words, groups, t, False), low=low, high=high)
@@ -167,6 +180,15 @@ def _groups(known: Known, cells: Cells, threshold: int) -> Groups:
     other = [(single, *unmarked(atoms)), *pairs_of(known.exact_rows)]
     other += left_of(lines, tables, lambda rows: known.may_be_small(rows, threshold))
     return Groups.of([*cells.families, *other], atoms)
+
+
+def _finer(known: Known, published: Published, groups: Groups, asked: Bools) -> dict[int, list[Ints]]:
+    """By group, cells that hold the people of a printed sum because the rest of it is certainly empty."""
+    places = np.flatnonzero(asked)
+    found = finer_than_printed(
+        published, known.system.cells, known.atom_of, groups.rows[places], known.system.rows[known.exact]
+    )
+    return {int(places[k]): cells for k, cells in found.items()}
 
 
 def _told(known: Known, words: Wording, groups: Groups, number: int, added: bool) -> Small:

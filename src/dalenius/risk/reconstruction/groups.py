@@ -114,6 +114,43 @@ class Cells:
         return made
 
 
+def finer_than_printed(
+    published: Published, cells: Ints, atom_of: Ints, groups: Any, sums: Any
+) -> dict[int, list[Ints]]:
+    """Cells of tables that hold the same people as a printed sum because the rest of it is certainly empty.
+
+    That they do is news: that the only one of b2 has a0 does not stand in a count of b2. Nothing new is a cell that
+    printed sums which lie in it make up.
+
+    Parameters
+    ----------
+    groups
+        Groups that are printed when empty cells are left out, as rows of atoms.
+    sums
+        The printed sums, by possible cell.
+
+    Returns
+    -------
+    By place among the groups, the possible cells of each such cell, empty ones included.
+    """
+    atoms = int(atom_of.max(initial=-1)) + 1
+    made: dict[int, list[Ints]] = {}
+    marks = generator(1, "finer").integers(1, 2**62, atoms, dtype=np.int64)
+    asked = {mark: k for k, mark in enumerate(np.asarray(groups @ marks).tolist())}
+    filled = sp.csr_matrix(sums)[np.flatnonzero(np.diff(sp.csr_matrix(sums).indptr))]
+    atom, start, size = atom_of[filled.indices], filled.indptr[:-1], np.diff(filled.indptr)
+    for way in _divided(published, cells) if asked else ():
+        rows, kinds = _whole(way, atom_of, atoms)
+        kind_of = way[filled.indices]
+        within = np.repeat(np.minimum.reduceat(kind_of, start) == np.maximum.reduceat(kind_of, start), size)
+        news = np.ones(atoms, np.int64)
+        news[atom[within & (atom >= 0)]] = 0
+        held = np.asarray(rows @ marks)
+        for k in np.flatnonzero(np.isin(held, list(asked)) & (np.asarray(rows @ news) > 0)).tolist():
+            made.setdefault(asked[int(held[k])], []).append(cells[way == kinds[k]])
+    return made
+
+
 def _described(margin: Margin, key: int) -> frozenset[tuple[str, bytes]]:
     """Of whom a cell speaks, however the table calls them."""
     codes = np.unravel_index(key, margin.shape) if margin.columns else ()

@@ -72,15 +72,20 @@ def _printed(published: Published, cells: Ints) -> list[Ints]:
 def _not_among(found: Differences, stand: list[Ints], columns: Sequence[str], cells: Ints) -> list[Small]:
     """Small groups that did not stand before.
 
-    A withheld cell is compared with all ``cells`` that were possible before, as a zero that goes out now may be what
-    gives it away; of other groups cells that turned out to be empty make no difference.
+    A cell that is withheld, or finer than what is printed of its people, is compared with all ``cells`` that were
+    possible before, as a zero that goes out now may be what gives it away;
+    of other groups cells that turned out to be empty make no difference.
     """
     alive = set(map(bytes, found.alive))
     whole = {frozenset(map(bytes, group)) for group in stand}
     known = {group & alive for group in whole}
+    possible = set(map(bytes, cells))
     new = []
     for small in found.follows:
-        if small.withheld is None:
+        if small.finer:
+            finer = [frozenset(map(bytes, cell)) & possible for cell in small.finer]
+            new += [small] if any(cell not in whole for cell in finer) else []
+        elif small.withheld is None:
             new += [small] if frozenset(map(bytes, small.members)) not in known else []
         else:
             inside, key = small.withheld[0].keyed(cells, columns)
