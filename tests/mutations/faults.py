@@ -49,7 +49,7 @@ FAULTS = [
     ),
     Fault(
         "synth/base.py",
-        "kept = self.kept(table) if prepare else Kept()",
+        "kept = self.keeping(table) if prepare else Kept()",
         "kept = Kept()",
         "tests/preparation/test_keeping.py -k fitting_a_frame",
     ),

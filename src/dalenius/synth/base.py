@@ -197,7 +197,7 @@ class Method(ABC):
         """What the method itself promises, before anything is measured, for people who get a file."""
         return self.info.promise
 
-    def kept(self, table: Table, *, blind: bool = False) -> Kept:
+    def keeping(self, table: Table, *, blind: bool = False) -> Kept:
         """What follows from other columns and is to be made from them afterwards; ``blind`` looks at rules alone."""
         if self.info.copies_rows or self.info.masks:  # whole rows keep everything by themselves
             return Kept()
@@ -261,7 +261,7 @@ class Synthesizer(Method):
         True
         """
         table = Table.from_frame(table)
-        kept = self.kept(table) if prepare else Kept()
+        kept = self.keeping(table) if prepare else Kept()
         model = self.learn(kept.apply(table), seed)
         model.preparation = kept
         model.notes = [*([kept.told] if kept else []), *model.notes]

@@ -280,7 +280,7 @@ class Candidate:
         table = self.owned(table)
         chosen = table if self.columns is None else choose_columns(table, self.columns)
         notes = _loose(table, chosen)
-        kept = method.kept(chosen, blind=blind) if self.prepare else Kept()
+        kept = method.keeping(chosen, blind=blind) if self.prepare else Kept()
         if kept:
             notes.append(kept.told)
         chosen = kept.apply(chosen)
