@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalenius.outputs.few import about_few, near_twins, prints, tries
+from dalenius.outputs.few import about_few, near_twins, prints, steps
 from dalenius.outputs.hashing import Words
 from dalenius.outputs.query import Bools, Ints
 from dalenius.outputs.remainder import shape_of
@@ -46,8 +46,7 @@ def beside_rows(looked: Comparison, earlier: Sequence[Earlier]) -> None:
     for name, each in reversed(known.items()):  # the newest of those that are the same
         old = looked.memory.rows_held(name)
         cells = own.cells + old.cells
-        size = min(groups_of(own.cells), groups_of(old.cells))
-        work += tries(size, cells, looked.policy.threshold) * cells**3
+        work += steps(cells, looked.policy.threshold)
         if cells > MOST_CELLS or work > MOST_WORK:
             looked.complete = False
             twins = twins or Twins(looked, own)
@@ -66,12 +65,14 @@ def _combined(looked: Comparison, others: Sequence[Earlier], parts: Sequence[Row
     few, width = looked.policy.threshold, parts[0].cells
     size = min(groups_of(p.cells) for p in parts)
     groups, checks = side_by_side([p.folded(size) for p in parts])
-    found = [c for c in about_few(groups, few, checks) if c.columns[:width].any()]
+    every, complete = about_few(groups, few, checks)
+    found = [c for c in every if c.columns[:width].any()]
+    looked.complete &= complete
     if found:  # what earlier outputs tell is not the new one's doing
-        before = [c.rows for c in about_few(groups[:, width:], few, checks[:, width:])]
+        before = [c.rows for c in about_few(groups[:, width:], few, checks[:, width:])[0]]
         found = [c for c in found if not any(np.array_equal(c.rows, b) for b in before)]
     if not any(p.several for p in parts):  # what follows from the two by who is in them, is told already
-        alone = [c.rows for c in about_few(groups[:, :width], few, checks[:, :width])]
+        alone = [c.rows for c in about_few(groups[:, :width], few, checks[:, :width])[0]]
         found = [c for c in found if not looked.lines and not any(np.array_equal(c.rows, a) for a in alone)]
     for each in found:
         looked.mark_cells(np.flatnonzero(each.columns[:width]).tolist())

@@ -1,26 +1,31 @@
 """Combinations of columns that come to nothing for all but few rows: words of small weight in a code.
 
-They are looked for by rows drawn at random (information sets, Prange 1962): what comes to nothing for these is a null
-space, usually that of what holds for everybody, and what it does to all other rows is then counted.
+They are narrowed down without chance. Sets of independent rows are put aside, each of which tells as much as all rows
+that were left: what is about fewer rows than there are sets is nothing in one of them, and so in all rows left in the
+end. What that leaves is small, and the words in it are listed.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from dalenius.core.random import generator
 from dalenius.outputs.differencing import reduced_form
 from dalenius.outputs.hashing import Words
 from dalenius.outputs.query import Bools, Ints
-from dalenius.published._modular import PRIME, kernel
+from dalenius.published._modular import PRIME, kernel, pivots
 
-MOST_TRIES, MISSED, ROUNDS = 24, 1e-3, 20
-"""Draws of rows; the chance, as far as they go, to draw one of the few each time; and how often a draw grows."""
-MANY, ORDERS = 20, 8
-"""So many times the threshold of rows are more than several small groups; and orders in which few are sought."""
+MOST_LISTED, ORDERS = 10_000, 8
+"""Sets of rows up to which all words of a part are listed; and orders of rows in which few are sought beyond."""
+SPARE = 8
+"""Rows that are looked at beyond as many as there are columns: random ones are hardly ever dependent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,41 +37,44 @@ class Combination:
     factors: Ints
 
 
-def about_few(matrix: Ints, few: int, checks: Ints | None = None) -> list[Combination]:
+def about_few(matrix: Ints, few: int, checks: Ints | None = None) -> tuple[list[Combination], bool]:
     """Combinations of columns that come to nothing in all rows but fewer than ``few``, by other sums of rows too.
+
+    Those about the fewest rows: none is about some of the rows of another. Also whether these are all.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> kind = rng.integers(1, 90, (200, 2))
     >>> total = kind.sum(axis=1, keepdims=True) * (np.arange(200) != 7)[:, None]
-    >>> [(c.rows.tolist(), c.columns.tolist()) for c in about_few(np.hstack([kind, total]), 10)]
-    [([7], [True, True, True])]
+    >>> found, complete = about_few(np.hstack([kind, total]), 10)
+    >>> [(c.rows.tolist(), c.columns.tolist()) for c in found], complete
+    ([([7], [True, True, True])], True)
     """
     filled = np.flatnonzero(matrix.any(axis=1))
     dense = np.ascontiguousarray(matrix[filled], np.int64)
     people, cells = dense.shape
     if people <= few or not cells:
-        return []
-    always = -1
-    for turn in range(tries(people, cells, few)):
-        found, always = _by_some(dense, few, generator(turn, "rows that combinations are tried on"), always)
-        found = [c for c in found if checks is None or _still_few(checks, c.factors, few)]
-        if found:
-            return [Combination(filled[c.rows], c.columns, c.factors) for c in found]
-    return []
+        return [], True
+    own = pivots(dense[_telling(dense, np.arange(people))])  # the other columns follow from these
+    dense = np.ascontiguousarray(dense[:, own])
+    free, moved = _narrowed(dense, few)
+    touched = np.flatnonzero(moved.any(axis=1))
+    found, complete = [], True
+    for words, whole in _by_part(moved[touched], few):
+        complete &= whole
+        for word in words:
+            factors = np.zeros(cells, np.int64)
+            factors[own] = _product(free, word[:, None])[:, 0]
+            if checks is None or _still_few(checks, factors, few):
+                rows = filled[touched[_product(moved[touched], word[:, None])[:, 0] != 0]]
+                found.append(Combination(rows, factors != 0, factors))
+    return found, complete
 
 
-def tries(rows: int, columns: int, few: int) -> int:
-    """Draws after which one has missed all of the few, but for a small chance.
-
-    Examples
-    --------
-    >>> tries(4096, 30, 10), tries(4096, 240, 10)
-    (3, 8)
-    """
-    hit = 1.0 - (1.0 - min((columns + 1) / max(rows, 1), 0.9)) ** max(few - 1, 1)
-    return min(MOST_TRIES, max(2, math.ceil(math.log(MISSED) / math.log(hit))))
+def steps(columns: int, few: int) -> int:
+    """About how many steps a search takes."""
+    return (few + 1) * columns**3
 
 
 def _still_few(checks: Ints, factors: Ints, few: int) -> bool:
@@ -74,41 +82,81 @@ def _still_few(checks: Ints, factors: Ints, few: int) -> bool:
     return not len(checks) or int((_product(checks, factors[:, None]) != 0).sum()) < few
 
 
-def _by_some(matrix: Ints, few: int, rng: np.random.Generator, always: int) -> tuple[list[Combination], int]:
-    """What one draw of rows finds, which grows as long as combinations are about many.
+def _telling(matrix: Ints, left: Ints) -> Ints:
+    """Independent rows among those left that tell as much as all of these."""
+    columns = matrix.shape[1]
+    some = left[: columns + SPARE]
+    rows = some[pivots(np.ascontiguousarray(matrix[some].T))]
+    if len(rows) < columns and len(some) < len(left):
+        rest = _product(matrix[left], kernel(np.ascontiguousarray(matrix[rows])))
+        rows = np.concatenate([rows, left[pivots(np.ascontiguousarray(rest.T))]])
+    return rows
 
-    Also the number of combinations that come to nothing for everybody, once it is known: a draw that leaves no more
-    free than these has nothing to find.
-    """
-    people, cells = matrix.shape
-    rows = rng.permutation(people)[: cells + 1]
-    for _ in range(ROUNDS):
-        free = np.asarray(kernel(np.ascontiguousarray(matrix[rows])))
-        if free.shape[1] in (0, always):
-            return [], free.shape[1]
+
+def _narrowed(matrix: Ints, few: int) -> tuple[Ints, Ints]:
+    """Combinations (columns × some) of which all about fewer than ``few`` rows are made; and what they come to."""
+    free, moved = np.eye(matrix.shape[1], dtype=np.int64), matrix
+    while free.shape[1]:
+        left = np.flatnonzero(moved.any(axis=1))
+        for _ in range(few - 1):
+            left = np.setdiff1d(left, _telling(moved, left), assume_unique=True)
+        inner = kernel(np.ascontiguousarray(moved[_telling(moved, left)]))
+        if inner.shape[1] == free.shape[1]:
+            break
+        free = _product(free, inner)
         moved = _product(matrix, free)
-        touched = np.flatnonzero((moved != 0).any(axis=1))
-        if not len(touched):
-            return [], free.shape[1]
-        if len(touched) < MANY * few:
-            return _smallest(moved[touched], free, touched, few, rng), always
-        rows = np.concatenate([rows, rng.choice(touched, min(free.shape[1], len(touched)), replace=False)])
-    return [], always
+    return free, moved
 
 
-def _smallest(
-    moved: Ints, free: Ints, touched: Ints, few: int, rng: np.random.Generator
-) -> list[Combination]:
-    """Combinations about few, found in reduced form: one that has a single pivot is a row of it."""
-    found: dict[bytes, Combination] = {}
-    for turn in range(ORDERS if free.shape[1] > 1 else 1):
-        order = rng.permutation(len(touched)) if turn else np.arange(len(touched))
-        for row in reduced_form(np.hstack([moved[order].T, free.T])):
-            who = np.sort(order[np.flatnonzero(row[: len(touched)])])
-            if 0 < len(who) < few:
-                factors = row[len(touched) :]
-                found.setdefault(who.tobytes(), Combination(touched[who], factors != 0, factors))
-    return list(found.values())
+def _by_part(moved: Ints, few: int) -> Iterator[tuple[list[Ints], bool]]:
+    """Words of fewer than ``few`` rows, by parts that have nothing to do with each other; and whether they are all."""
+    width = moved.shape[1]
+    if not width:
+        return
+    form = reduced_form(np.hstack([moved.T, np.eye(width, dtype=np.int64)]))
+    rows = sp.coo_matrix(form[:, : len(moved)] != 0)
+    tied = sp.coo_matrix((rows.data, (rows.row, rows.col + width)), shape=(width + len(moved),) * 2)
+    number, part = connected_components(tied, directed=False)
+    for k in range(number):
+        base = np.ascontiguousarray(form[part[:width] == k, len(moved) :].T)  # words of this part, as columns
+        if base.shape[1]:
+            words, whole = _light(_product(moved[part[width:] == k], base), few)
+            yield [_product(base, word[:, None])[:, 0] for word in words], whole
+
+
+def _light(code: Ints, few: int) -> tuple[list[Ints], bool]:
+    """Words of a small code (rows × words it is made of) that are about fewer than ``few`` rows."""
+    rows, width = code.shape
+    whole = True
+    if width == 1:
+        words = [np.ones(1, np.int64)]
+    elif comb(rows, width - 1) <= MOST_LISTED:  # a word is nothing in as many rows as leave one word
+        words = [_only(code, np.array(gone)) for gone in combinations(range(rows), width - 1)]
+    elif sum(comb(rows, size) for size in range(1, few)) <= MOST_LISTED:
+        several = (held for size in range(1, few) for held in combinations(range(rows), size))
+        words = [_only(code, np.delete(np.arange(rows), held)) for held in several]
+    else:
+        words, whole = _by_orders(code), False
+    found: dict[bytes, Ints] = {}
+    for word in words:
+        there = _product(code, word[:, None])[:, 0] != 0
+        if 0 < there.sum() < few:
+            found.setdefault(there.tobytes(), word)
+    return list(found.values()), whole
+
+
+def _only(code: Ints, rows: Ints) -> Ints:
+    """The word that is nothing in these rows; nothing at all if there are several."""
+    free = kernel(np.ascontiguousarray(code[rows]))
+    return free[:, 0] if free.shape[1] == 1 else np.zeros(code.shape[1], np.int64)
+
+
+def _by_orders(code: Ints) -> list[Ints]:
+    """Words found in reduced form, by some orders of the rows: one that has a single pivot is a row of it."""
+    rng, rows = generator(0, "orders of rows"), len(code)
+    held = np.eye(code.shape[1], dtype=np.int64)
+    orders = [np.arange(rows), *(rng.permutation(rows) for _ in range(ORDERS - 1))]
+    return [word[rows:] for order in orders for word in reduced_form(np.hstack([code[order].T, held]))]
 
 
 def _product(matrix: Ints, free: Ints) -> Ints:

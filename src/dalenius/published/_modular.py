@@ -219,6 +219,14 @@ def kernel(matrix):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def pivots(matrix):  # type: ignore[no-untyped-def]
+    """Places of the columns of a small dense matrix that are no combination of those before."""
+    work = matrix.copy() % PRIME
+    pivot_row, _ = _eliminated(work)
+    return np.flatnonzero(pivot_row >= 0)
+
+
+@njit(cache=True)
 def product(left, right):  # type: ignore[no-untyped-def]
     """Modular product of two small dense matrices."""
     out = np.zeros((left.shape[0], right.shape[1]), np.int64)
