@@ -138,6 +138,20 @@ def test_against_brute_force(seed):
             assert {tuple(sorted(order[c.rows].tolist())) for c in found} == wanted
 
 
+def test_where_not_all_can_be_listed_it_says_so(monkeypatch):
+    """Two differences that three people make together: each alone, and the third from both."""
+    rng = np.random.default_rng(1)
+    kind = rng.integers(1, 90, (60, 3))
+    changed = kind.copy()
+    changed[[3, 4], 0] += 5
+    changed[[4, 5], 1] += 7
+    for most, whole in ((10_000, True), (0, False)):
+        monkeypatch.setattr("dalenius.outputs.few.MOST_LISTED", most)
+        found, complete = about_few(np.hstack([kind, changed]), 4)
+        assert {tuple(c.rows.tolist()) for c in found} == {(3, 4), (4, 5), (3, 5)}
+        assert complete is whole
+
+
 LIMIT = 3
 OPEN = {"threshold": LIMIT, "zeros": False, "full_cells": False, "all_same": False, "nk_k": 0.999, "p": 1e-6}
 
