@@ -14,6 +14,7 @@ from dalenius.data.steps import Recode
 from dalenius.data.table import Table
 from dalenius.mask.ghosts import find_ghosts
 from dalenius.mask.narrowing import too_narrow
+from dalenius.mask.robin_hood import RobinHood
 from dalenius.mask.trail import Trail
 
 ROWS = 800
@@ -178,3 +179,49 @@ def test_a_code_that_tells_the_value_of_some_people_goes(share, gone):
     made = Recode("age", width=10).apply(table)
     found, _ = too_narrow(table, made.table, made.lens, ["ref", "sex"], ["age"])
     assert found == ({"ref": "age"} if gone else {})
+
+
+def emptied_by_robin_hood(columns: dict[str, Any], fairness: str, k: int) -> dict[str, str]:
+    table = Table.from_frame({"sex": SEX, **columns})
+    made = RobinHood((fairness,), fairness=fairness, k=k).apply(table, 1)
+    return find_ghosts(table, made.table, made.lens)
+
+
+STAGE = np.where(
+    AGE < 35, "young", np.random.default_rng(4).choice(["at work", "retired"], ROWS, p=[0.7, 0.3])
+)
+
+
+def test_a_birth_date_goes_as_the_age_does() -> None:
+    days = AGE * 365.25 + np.random.default_rng(6).uniform(0, 365, ROWS)
+    born = np.datetime64("2024-12-31") - days.astype("timedelta64[D]")
+    found = emptied_by_robin_hood({"stage": STAGE, "age": AGE, "born": born}, "stage", 250)
+    assert found == {"age": "stage", "born": "stage"}
+    assert emptied_by_robin_hood({"stage": STAGE, "born": born}, "stage", 250) == {"born": "stage"}
+
+
+def test_what_settles_a_ghost_goes_with_it() -> None:
+    """Two people have each cell, which says little of their group; but it tells their block, and that the group."""
+    block = np.arange(ROWS) % 20
+    group = np.where(block < 6, "x", np.random.default_rng(7).choice(["a", "b"], ROWS))
+    cell = [f"{b} {i // 40}" for i, b in enumerate(block.tolist())]
+    columns = {"block": [f"b{b}" for b in block], "cell": cell, "group": group}
+    assert emptied_by_robin_hood(columns, "group", 270) == {"block": "group", "cell": "block"}
+
+
+def test_a_column_that_stays_in_makes_no_other_one_a_ghost() -> None:
+    """An address does not leave; what tells a group beside it alone tells nobody anything."""
+    block = np.arange(ROWS) % 20
+    group = np.where(block < 6, "x", np.random.default_rng(7).choice(["a", "b"], ROWS))
+    assert emptied_by_robin_hood({"street": [f"s{b}" for b in block], "group": group}, "group", 270) == {}
+
+
+def test_places_that_tell_an_emptied_area_go() -> None:
+    """The board has two colours: neither coordinate tells a place's colour, both together do."""
+    rng = np.random.default_rng(8)
+    x, y = rng.random((2, ROWS))
+    board = np.where((np.floor(3 * x) + np.floor(3 * y)) % 2 == 1, "dark", "light")
+    area = np.where(rng.random(ROWS) < 0.9, board, "light")
+    places = {"lon": (6 + x).round(5), "lat": (50 + y).round(5)}
+    assert emptied_by_robin_hood({**places, "area": area}, "area", 380) == {"lon": "area", "lat": "area"}
+    assert emptied_by_robin_hood({**places, "area": rng.permutation(area)}, "area", 380) == {}

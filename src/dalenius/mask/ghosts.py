@@ -7,7 +7,7 @@ ghost too, and whatever else pins the masked value much more narrowly than the m
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,31 +47,70 @@ def _look(table: Table, masked: Table, lens: Lens) -> tuple[dict[str, str], dict
     """Ghosts, and masked columns that are masked too weakly for another's mask."""
     changed = {*lens.mapped, *lens.perturbed, *lens.gaps, *lens.dropped} & set(table.names)
     changed &= set(releasable(table).names)
-    left = [name for name in releasable(masked).names if name in table and name not in changed]
+    masked = releasable(masked)
+    left = [name for name in masked.names if name in table and name not in changed]
     if not changed or not table.rows:
         return {}, {}
-    seen = table.select([name for name in table.names if name in changed or name in left])
-    found: dict[str, str] = {}
-    for a, b in [f.columns[:2] for f in dependences(seen)]:  # the first settles the second
-        if b in changed and a in left:
-            found.setdefault(a, b)
-    for finding in (*groupings(seen), *formulas(seen)):
-        hit = [name for name in finding.columns if name in changed]
-        for name in finding.columns:
-            if len(hit) == 1 and name in left and not _tells_nothing(table[name], masked, hit[0], lens):
-                found.setdefault(name, hit[0])
-    some = table.take(np.arange(0, table.rows, -(-table.rows // GLANCE)))
-    for name in left:
-        for other in sorted(changed):
-            if name in found:
-                continue
-            if _same_order(table[name], table[other]) or (
-                _settles(some[name], some[other]) and _settles(table[name], table[other])
-            ):
-                found[name] = other
+    tell = _Telling.of(table, masked, lens, [name for name in table.names if name in changed or name in left])
+    found = tell.of_any(changed, left)
     kept = [name for name in left if name not in found]
     narrow, weakly = too_narrow(table, masked.drop(found), lens, kept, sorted(changed))
-    return found | narrow, weakly
+    found |= narrow
+    # what gives a ghost back gives all that the ghost told: the birth date, once the age has gone
+    found |= tell.of_any(set(found), [name for name in left if name not in found])
+    return found, weakly
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """Which columns give others back: by settling them, as groups or formulas of them, or by their order."""
+
+    table: Table
+    some: Table
+    masked: Table
+    lens: Lens
+    settling: list[tuple[str, str]]
+    together: list[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, table: Table, masked: Table, lens: Lens, names: list[str]) -> _Telling:
+        seen = table.select(names)
+        settling = [(first, second) for first, second, *_ in (f.columns for f in dependences(seen))]
+        together = [finding.columns for finding in (*groupings(seen), *formulas(seen))]
+        some = table.take(np.arange(0, table.rows, -(-table.rows // GLANCE)))
+        return cls(table, some, masked, lens, settling, together)
+
+    def of_any(self, hidden: set[str], left: list[str]) -> dict[str, str]:
+        """Of the columns that are left those that give a hidden one back: by name, which one."""
+        found: dict[str, str] = {}
+        for a, b in self.settling:  # the first settles the second
+            if b in hidden and a in left:
+                found.setdefault(a, b)
+        for columns in self.together:
+            hit = [name for name in columns if name in hidden]
+            for name in columns:
+                if len(hit) == 1 and name in left and not self._tells_nothing(name, hit[0]):
+                    found.setdefault(name, hit[0])
+        for name in left:
+            for other in sorted(hidden):
+                if name not in found and self._alone(name, other):
+                    found[name] = other
+        return found
+
+    def _alone(self, name: str, other: str) -> bool:
+        table, some = self.table, self.some
+        return _same_order(table[name], table[other]) or (
+            _settles(some[name], some[other]) and _settles(table[name], table[other])
+        )
+
+    def _tells_nothing(self, name: str, column: str) -> bool:
+        """Whether the masked column itself settles the other one, so that this adds nothing."""
+        masked, ghost = self.masked, self.table[name]
+        if column not in masked or self.lens.links is not None or masked.rows != len(ghost):
+            return False
+        left, right = masked[column].categories, ghost.categories
+        pairs = left.codes.astype(np.int64) * right.size + right.codes
+        return len(np.unique(pairs)) == len(np.unique(left.codes))
 
 
 def without_ghosts(table: Table, masked: Masked) -> Masked:
@@ -96,15 +135,6 @@ def without_ghosts(table: Table, masked: Masked) -> Masked:
     ]
     lens = replace(masked.lens, dropped=masked.lens.dropped | found.keys())
     return replace(masked, table=masked.table.drop(found), lens=lens, notes=(*masked.notes, *notes))
-
-
-def _tells_nothing(ghost: Vector, masked: Table, column: str, lens: Lens) -> bool:
-    """Whether the masked column itself settles the other one, so that it adds nothing."""
-    if column not in masked or lens.links is not None or masked.rows != len(ghost):
-        return False
-    left, right = masked[column].categories, ghost.categories
-    pairs = left.codes.astype(np.int64) * right.size + right.codes
-    return len(np.unique(pairs)) == len(np.unique(left.codes))
 
 
 def _settles(first: Vector, second: Vector) -> bool:

@@ -3,8 +3,9 @@
 Two questions are put to the rows themselves, each row being left out when it is guessed. Cells: do rows that share what
 the mask shows and the kept value also share the masked value? That finds remainders, codes and columns that are wrong
 in some rows. Neighbours: do rows next to each other in the kept number have nearly the same masked number, or lack
-nearly the same of it in what is shown? That finds formulas with noise, kinks or rates, and remainders with decimals.
-Both are asked again within each level of a further column (a tax by sex).
+nearly the same of it in what is shown; or, of a category, do rows near each other in it (or on a map) share it? That
+finds formulas with noise, kinks or rates, and remainders with decimals. Both are asked again within each level of a
+further column (a tax by sex).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from dalenius.core.random import generator
 from dalenius.data.lens import Lens
+from dalenius.data.places import place_columns
 from dalenius.data.schema import Kind
 from dalenius.data.table import Table
 from dalenius.data.vector import BoolArray, IntArray, Vector
@@ -33,8 +35,8 @@ FEWEST, SHARE = 30, 0.05
 """Rows in which a value is hidden and the kept one is there, and their share, for the question to be put."""
 ALIKE, CHANCE = 3, 3.0
 """Rows that share a kept value and what the mask shows; and how many times what chance gives may not have one value."""
-SOME, LEVELS, PAIRS = 2500, 20, 4000
-"""Rows that are looked at, levels of a further column, and pairs of columns that are tried at most."""
+SOME, LEVELS, PAIRS, TOGETHER = 2500, 20, 4000, 10
+"""Rows looked at, levels of a further column, pairs of columns tried at most, rows near each other in a number."""
 
 
 def too_narrow(
@@ -64,8 +66,11 @@ def too_narrow(
     seen = {name: Seen.of(masked[name]) for name in masked.names}
     found: dict[str, str] = {}
     weakly: dict[str, str] = {}
+    points = [n for n in place_columns(masked.schema) if n in kept]
     for other in changed:
         hidden = Hidden.of(table, masked, other, lens)
+        if len(points) == 2 and hidden.told_by(Seen.on_map(*(seen[name] for name in points))) >= 1:
+            found |= dict.fromkeys(points, other)
         told = {name: hidden.told_by(seen[name]) for name in kept if name not in found}
         found |= {name: other for name, much in told.items() if much >= 1}
         blunt = [n for n in masked.names if n != other and (n in lens.mapped or n in lens.perturbed)]
@@ -99,6 +104,7 @@ class Seen:
     size: int
     present: BoolArray
     amounts: Floats | None
+    near: IntArray | None = None
 
     @classmethod
     def of(cls, vector: Vector) -> Seen:
@@ -106,7 +112,22 @@ class Seen:
         codes = _numbered(vector.categories.codes.astype(np.int64))
         amounts = vector.floats() if vector.is_number else None
         present = vector.present if amounts is None else vector.present & np.isfinite(amounts)
-        return cls(codes, int(codes.max(initial=-1)) + 1, present, amounts)
+        size = int(codes.max(initial=-1)) + 1
+        near = _ranks(amounts) // TOGETHER if amounts is not None and size > len(codes) / TOGETHER else None
+        return cls(codes, size, present, amounts, near)
+
+    @classmethod
+    def on_map(cls, x: Seen, y: Seen) -> Seen:
+        """Two coordinates as one column: rows near each other have the same value."""
+        assert x.amounts is not None
+        assert y.amounts is not None
+        strips = max(int(np.sqrt(len(x.codes) / TOGETHER)), 1)
+        strip = _ranks(x.amounts) * strips // len(x.codes)
+        order = np.lexsort((y.amounts, strip))
+        codes = np.empty(len(order), np.int64)
+        codes[order] = strip[order] * len(order) + np.arange(len(order)) // TOGETHER
+        numbered = _numbered(codes)
+        return cls(numbered, int(numbered.max()) + 1, x.present & y.present, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +188,8 @@ class Hidden:
             return 0.0
         level = np.zeros(len(usable), np.int64) if within is None else within[usable]
         told = part._by_cells(kept.codes[usable], level)
+        if self.numbers is None and kept.near is not None and told < 1:
+            told = max(told, part._by_cells(kept.near[usable], level))
         if self.numbers is not None and told < 1:
             amounts = None if kept.amounts is None else kept.amounts[usable]
             told = max(told, part._by_number(kept.codes[usable], amounts, level, within is None))
@@ -293,6 +316,14 @@ class Hidden:
 
 def _numbered(codes: IntArray) -> IntArray:
     return np.unique(codes, return_inverse=True)[1].astype(np.int64).ravel()
+
+
+def _ranks(amounts: Floats) -> IntArray:
+    """The place of each row in the order of a number."""
+    order = np.argsort(amounts, kind="stable")
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks
 
 
 def _distance(values: Floats, kept: Floats, groups: IntArray, draw: Floats) -> Floats:
