@@ -76,7 +76,7 @@ def test_a_cell_that_falls_from_131_to_76_is_not_called_good(tmp_path):
     assert {name: reading(result) for name, result in results.items()} == {"worse": "usable", "fine": "good"}
     assert results["worse"].table["reading"].to_list() == ["usable"]
     assert "good" not in {row.get("reading", "")[:4] for row in rows_of(results["worse"].chart().to_dict())}
-    assert readings(results["worse"]) == ([], [])
+    assert readings(results["worse"]) == ([], [], [])
     write_report(evaluate(file, worse, measures=["two-way-utility"]), tmp_path / "one.html")
     assert 'class="mark good"' not in (tmp_path / "one.html").read_text()
 

@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import replace
 
 import altair as alt
+import numpy as np
 import polars as pl
 import pytest
 
@@ -16,7 +17,7 @@ from dalenius.core.errors import OptionError
 from dalenius.core.result import Interval, Result
 from dalenius.counts.pair import Pair
 from dalenius.data import Schema, Table, examples
-from dalenius.data.steps import Recode
+from dalenius.data.steps import DropColumn, Recode
 from dalenius.evaluation import Comparison, compare, evaluate
 from dalenius.evaluation.columns import column_bars
 from dalenius.report import Provenance, render_report, verdict, write_report
@@ -249,6 +250,20 @@ def test_a_masked_file_is_called_one_and_held_against_the_real_detail():
     read_off = next(chance for chance in told.chances if chance.title == "Something true is read off")
     assert "With the real data, masked in the same way, in hand" in read_off.said
     assert "in the original masked in the same way it would be" in found.results["disco"].sentence
+
+
+def test_a_dropped_column_is_not_praised():
+    """Guessed with even chances the sex comes out as in the real data; but the file has none."""
+    rng = np.random.default_rng(1)
+    frame = {"sex": ["f", "m"] * 200, "job": rng.choice(["a", "b"], 400), "town": rng.choice(["x", "y"], 400)}
+    made = DropColumn("sex").apply(Table.from_frame(frame))
+    found = evaluate(frame, made.table, lens=made.lens)
+    detail = found.results["detail-utility"]
+    assert detail.value >= 20  # two tables of three are gone, 30 each
+    assert (detail.values["good tables"], detail.values["gone tables"]) == (1, 2)
+    uses = " ".join(comparison_story(Comparison({"m": found})).uses)
+    assert "in groups: job and town." in uses
+    assert "Not in the file any more: sex." in uses
 
 
 @pytest.mark.parametrize(("value", "told"), [(24.0, "adds +4"), (17.0, "adds -3")])

@@ -9,7 +9,7 @@ import polars as pl
 
 from dalenius.core.result import Result, figure
 from dalenius.report.story import joined
-from dalenius.utility.tables import GOOD, USABLE
+from dalenius.utility.tables import GONE, GOOD, USABLE
 
 
 def tables_of(results: Mapping[str, Result]) -> Result | None:
@@ -30,7 +30,7 @@ def masked_lines(results: Mapping[str, Result], mask: str = "") -> list[str]:
 
 def use_lines(tables: Result | None) -> list[str]:
     """What the file may be used for, from its two-way tables, column by column."""
-    good, poor = readings(tables)
+    good, poor, gone = readings(tables)
     lines = ["Learning, teaching, trying out programs, and first looks at a question."]
     if tables is not None and not math.isnan(tables.value):
         word = (
@@ -47,6 +47,8 @@ def use_lines(tables: Result | None) -> list[str]:
         lines.append(
             "Facts that fit exactly in the real data, such as an age and a date of birth, may contradict."
         )
+    if gone:
+        lines.append(f"Not in the file any more: {joined(gone)}.")
     if poor:
         lines.append(f"Far from the real data, not to be relied on: {joined(poor)}.")
     return [
@@ -56,24 +58,30 @@ def use_lines(tables: Result | None) -> list[str]:
     ]
 
 
-def readings(result: Result | None) -> tuple[list[str], list[str]]:
-    """Columns whose two-way tables are good and those whose are bad, by the mean over their tables.
+def readings(result: Result | None) -> tuple[list[str], list[str], list[str]]:
+    """Columns whose two-way tables are good, those whose are bad, by the mean over their tables, and those gone.
 
-    A column half of whose tables have lost a cell is not called good.
+    A column half of whose tables have lost a cell is not called good; tables that lack the other column say nothing.
     """
     if (
         result is None
         or result.shown is None
         or not {"first", "second", "S_pMSE"} <= set(result.shown.columns)
     ):
-        return [], []
+        return [], [], []
     said = "reading" in result.shown.columns
-    fine = ((pl.col("reading") == "good") if said else pl.lit(True)).alias("fine")
+    word = pl.col("reading") if said else pl.lit("good")
     long = pl.concat(
-        [result.shown.select(pl.col(side).alias("column"), "S_pMSE", fine) for side in ("first", "second")]
+        [
+            result.shown.select(pl.col(side).alias("column"), "S_pMSE", word.alias("reading"))
+            for side in ("first", "second")
+        ]
     )
-    means = long.group_by("column").agg(pl.col("S_pMSE", "fine").mean()).sort("column").rows()
+    there = long.filter(pl.col("reading") != GONE)
+    means = there.group_by("column").agg(pl.col("S_pMSE").mean(), (pl.col("reading") == "good").mean())
+    rows = means.sort("column").rows()
     return (
-        [c for c, v, fine_tables in means if v < GOOD and fine_tables >= 0.5],
-        [c for c, v, _ in means if v >= USABLE],
+        [c for c, v, fine in rows if v < GOOD and fine >= 0.5],
+        [c for c, v, _ in rows if v >= USABLE],
+        sorted(set(long["column"]) - set(there["column"])) if rows else [],
     )

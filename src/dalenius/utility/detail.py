@@ -14,7 +14,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import NOT_COMPARED, Pair
 from dalenius.data.schema import Kind
 from dalenius.data.vector import IntArray, Vector
-from dalenius.utility.tables import REFERENCE, two_way_utility
+from dalenius.utility.tables import REFERENCE, tables_result, two_way_utility
 
 
 @measure(
@@ -100,7 +100,8 @@ def detail_utility(pair: Pair) -> Result:
     """Mean S_pMSE over all two-way tables of the original as it was, so that masked and synthetic files compare.
 
     Read through its lens a file that was only recoded has no fault at all, however coarse it is. Here a recoded value
-    is one of those it may stand for, and a dropped column any of its values, each with the same chance.
+    is one of those it may stand for, and a dropped column any of its values, each with the same chance; a table of a
+    dropped column counts as bad, however near the guess comes.
 
     Examples
     --------
@@ -112,13 +113,23 @@ def detail_utility(pair: Pair) -> Result:
     >>> two_way_utility(pair).value, detail_utility(pair).value > 1
     (0.0, True)
     """
-    result = two_way_utility(pair if pair.lens is None else _unmasked(pair))
-    told = "" if pair.lens is None else " Recoded values and dropped columns were guessed."
+    if pair.lens is None:
+        return replace(two_way_utility(pair), name="detail-utility")
+    whole = Pair(pair.unmasked, guessed(pair), keys=[], targets=[], threshold=pair.threshold)
+    result = tables_result(whole, "two", 2, None, gone=_gone(pair))
+    told = " Recoded values and dropped columns were guessed."
     return replace(result, name="detail-utility", sentence=result.sentence + told)
 
 
-def _unmasked(pair: Pair) -> Pair:
-    return Pair(pair.unmasked, guessed(pair), keys=[], targets=[], threshold=pair.threshold)
+def _gone(pair: Pair) -> list[str]:
+    """Columns that the mask dropped and that would be compared."""
+    if pair.lens is None:
+        return []
+    return [
+        column.name for column in pair.unmasked.schema
+        if column.name in pair.lens.dropped and column.name not in pair.protected
+        and column.kind is not Kind.TEXT and not any(map(column.has, NOT_COMPARED))
+    ]  # fmt: skip
 
 
 def guessed(pair: Pair) -> pl.DataFrame:
@@ -137,9 +148,7 @@ def guessed(pair: Pair) -> pl.DataFrame:
     frame = pair.protected.to_frame("polars")
     if lens is None:
         return frame
-    gone = [n for n in original.names if n in lens.dropped and n not in frame.columns
-            and original[n].column.kind is not Kind.TEXT
-            and not any(original.schema[n].has(role) for role in NOT_COMPARED)]  # fmt: skip
+    gone = _gone(pair)
     for name in [*(n for n in lens.mapped if n in pair.columns), *gone]:
         if name in gone:
             seen, shown, empty = (

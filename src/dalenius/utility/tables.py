@@ -6,14 +6,14 @@ can be compared: 1 is what a correct model gives on average, below 10 is good, b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError, OptionError
+from dalenius.core.errors import DataError, OptionError, counted
 from dalenius.core.later import altair as alt
 from dalenius.core.option import at_least, one_of
 from dalenius.core.result import WHOLE, Result, figure
@@ -30,6 +30,8 @@ from dalenius.utility.distances import DISTANCES, count_distances
 
 GOOD, USABLE = 10.0, 30.0
 """Readings of S_pMSE: below 10 good, below 30 usable (Raab 2022)."""
+PARTS, GONE = ("first", "second", "third"), "gone"
+"""Names of the columns that say which columns a table has, and the reading of one that lacks a column."""
 OFF = "cells off"
 """Name of one more statistic of a table: how many of its cells lost or won more than a third, beyond chance."""
 BATCH = 64
@@ -115,10 +117,10 @@ def table_utility(
         raise DataError("there is no holdout to compare with; give one to the pair")
     wanted = _tables(pair, tables, columns)
     width = max((len(names) for names in wanted), default=1)
-    parts = ("first", "second", "third", *(f"column{i}" for i in range(4, width + 1)))[:width]
+    parts = (*PARTS, *(f"column{i}" for i in range(4, width + 1)))[:width]
     rows = []
-    for names, *counted, effect in _counted(pair, wanted, against):
-        both = [_without_gaps(one) for one in counted] if gaps == "drop" else counted
+    for names, *found, effect in _counted(pair, wanted, against):
+        both = [_without_gaps(one) for one in found] if gaps == "drop" else found
         values = _statistics(*paired(*both), statistics, random_size, effect)
         places = dict(zip(parts, [*names, *[None] * (width - len(names))], strict=True))
         rows.append({"table": " × ".join(names), **places, **{name: values[name] for name in statistics}})
@@ -337,7 +339,7 @@ def two_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     >>> two_way_utility(Pair(data, data)).value
     0.0
     """
-    return _table_result(pair, "two", 2, columns)
+    return tables_result(pair, "two", 2, columns)
 
 
 @_tables_of("one", 1, True)
@@ -349,7 +351,7 @@ def one_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Result:
     >>> one_way_utility(Pair({"a": ["x"] * 30 + ["y"] * 70}, {"a": ["x"] * 50 + ["y"] * 50})).value
     16.666666666666668
     """
-    return _table_result(pair, "one", 1, columns)
+    return tables_result(pair, "one", 1, columns)
 
 
 @_tables_of("three", 3, False)
@@ -362,10 +364,26 @@ def three_way_utility(pair: Pair, columns: Sequence[str] | None = None) -> Resul
     >>> three_way_utility(Pair(data, data)).values["worst"]
     0.0
     """
-    return _table_result(pair, "three", 3, columns)
+    return tables_result(pair, "three", 3, columns)
 
 
-def _table_result(pair: Pair, order: str, count: int, columns: Sequence[str] | None) -> Result:
+def tables_result(
+    pair: Pair, order: str, count: int, columns: Sequence[str] | None, gone: Collection[str] = ()
+) -> Result:
+    """Mean S_pMSE over all tables of so many columns.
+
+    Parameters
+    ----------
+    gone
+        Columns that the protected file does not have, which were guessed: whatever chance gives, their tables cannot
+        be used.
+
+    Examples
+    --------
+    >>> data = {"a": ["x", "y"] * 50, "b": ["u", "v"] * 50}
+    >>> tables_result(Pair(data, data), "two", 2, None, gone=["b"]).table["reading"].to_list()
+    ['gone']
+    """
     used = list(columns) if columns is not None else pair.columns
     told = ""
     if pair.designs and pair.streams:  # weights are held for the rows of a sample
@@ -379,8 +397,18 @@ def _table_result(pair: Pair, order: str, count: int, columns: Sequence[str] | N
     table = table.with_columns(pl.when(hidden).then(pl.lit("usable")).otherwise(word).alias("reading")).drop(
         OFF
     )
+    if gone:
+        lost = pl.any_horizontal(pl.col(part).is_in(list(gone)) for part in PARTS[:count])
+        table = table.with_columns(
+            pl.when(lost)
+            .then(pl.max_horizontal("S_pMSE", pl.lit(USABLE)))
+            .otherwise("S_pMSE")
+            .alias("S_pMSE"),
+            pl.when(lost).then(pl.lit(GONE)).otherwise("reading").alias("reading"),
+        ).sort("S_pMSE", descending=True, nulls_last=True, maintain_order=True)
     value = float(table["S_pMSE"].mean()) if len(table) else float("nan")  # type: ignore[arg-type]
-    counts = {word: int((table["reading"] == word).sum()) for word in ("good", "usable", "bad")}
+    words = ("good", "usable", "bad", *([GONE] if gone else []))
+    counts = {word: int((table["reading"] == word).sum()) for word in words}
     return Result(
         name=f"{order}-way-utility",
         value=value,
@@ -455,6 +483,10 @@ def _sentence(value: float, order: str, counts: dict[str, int], table: pl.DataFr
         f"On average the {len(table)} {order}-way tables are {word} the original's (mean S_pMSE {figure(value)}, where "
         f"1 is what a correct model gives); {counts['good']} are good, {counts['usable']} usable, {counts['bad']} bad."
     )
+    if counts.get(GONE):
+        text += (
+            f" {counted(counts[GONE], 'more table')} cannot be made, as a column is gone: each counts as bad."
+        )
     if float(table["S_pMSE"][0]) >= GOOD:
         text += f" The worst is {table['table'][0]}."
     return text
