@@ -456,6 +456,18 @@ FAULTS = [
         "tests/release/test_tampering.py -k 'without_any_key_strange and between'",
     ),
     Fault(
+        "release/place.py",
+        "if there and mine and there != mine:",
+        "if False:",
+        "tests/release/test_model_release.py -k another_plan",
+    ),
+    Fault(
+        "release/model_verify.py",
+        'if (where / "public" / name).read_text(encoding="utf-8") != text',
+        "if False",
+        "tests/release/test_model_release.py -k words_about_the_model",
+    ),
+    Fault(
         "release/verify.py",
         "there is a signature, which was NOT checked",
         "signed, which was checked",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dalenius.cli import app
 from dalenius.data import examples
 from dalenius.release import read_plan, run_plan, write_pack
 from dalenius.release.jobs import file_digest
-from dalenius.release.pack import digest_of
+from dalenius.release.pack import checksums, digest_of
 from dalenius.release.signing import new_key
 
 COLUMNS = ["region", "sex", "age", "marital", "income", "diagnosis", "health"]
@@ -89,3 +90,12 @@ def forge(pack: Path, **facts: Any) -> None:
     manifest |= facts
     manifest["digest"] = digest_of(manifest)
     (pack / "manifest.json").write_text(json.dumps(manifest))
+
+
+def forged(pack: Path, copy: Path, change: Callable[[Path], object]) -> Path:
+    """A copy of a pack in which something was changed and every hash rewritten."""
+    shutil.copytree(pack, copy)
+    change(copy)
+    (copy / "public" / "checksums.txt").write_text(checksums(copy / "public"))
+    forge(copy)
+    return copy

@@ -19,6 +19,8 @@ from dalenius.release.fit_pack import write_fit_pack
 from dalenius.release.fit_plan import is_fit_plan, read_fit_plan
 from dalenius.release.fit_release import BY_PERSON, BY_RULE, LOOKING, choose_fit, note_look, run_fit_plan
 
+from .conftest import forged
+
 PLAN = """title: Pay by age
 input: people.csv
 schema: schema.yaml
@@ -98,23 +100,10 @@ def test_the_public_part_holds_the_chosen_fit_and_nothing_else(release, pack):
     assert "Not made, nothing paid" in inside
 
 
-def forged(pack, copy, change):
-    """A pack in which something was changed and every hash rewritten."""
-    from dalenius.release.jobs import file_digest
-    from dalenius.release.pack import checksums, digest_of
-
-    shutil.copytree(pack, copy)
-    change(copy)
-    (copy / "public" / "checksums.txt").write_text(checksums(copy / "public"))
-    body = json.loads((copy / "manifest.json").read_text())
-    body["files"] = {name: file_digest(copy / name) for name in body["files"]}
-    body["digest"] = digest_of(body)
-    (copy / "manifest.json").write_text(json.dumps(body))
-    return copy
-
-
 def test_the_pack_verifies_and_changes_show(pack, plan, tmp_path):
-    assert verify_pack(pack).accepted
+    verified = verify_pack(pack)
+    assert verified.accepted
+    assert {"public/coefficients.csv", "public/report.html"} < set(verified.remade)
     copy = tmp_path / "plain"
     shutil.copytree(pack, copy)
     (copy / "public" / "lines.csv").write_text("x")

@@ -18,6 +18,8 @@ from dalenius.release.model_pack import write_model_pack
 from dalenius.release.model_plan import is_model_plan, read_model_plan
 from dalenius.release.model_release import run_model_plan
 
+from .conftest import forged
+
 PLAN = """title: Who smokes
 input: people.csv
 predicts: sex
@@ -90,20 +92,36 @@ def test_the_pack_verifies_and_changes_show(pack, tmp_path, folder):
 def test_another_model_in_the_pack_is_found_though_hashes_fit(pack, tmp_path, folder, release):
     from skops import io
 
-    from dalenius.release.jobs import file_digest
-    from dalenius.release.pack import checksums, digest_of
+    def change(copy):
+        io.dump(release.case(release.judged[0]).fitted.model, copy / "public" / "model.skops")
 
-    copy = tmp_path / "pack"
-    shutil.copytree(pack, copy)
-    io.dump(release.case(release.judged[0]).fitted.model, copy / "public" / "model.skops")
-    (copy / "public" / "checksums.txt").write_text(checksums(copy / "public"))
-    body = json.loads((copy / "manifest.json").read_text())
-    for name in ("public/model.skops", "public/checksums.txt"):
-        body["files"][name] = file_digest(copy / name)
-    body["digest"] = digest_of(body)
-    (copy / "manifest.json").write_text(json.dumps(body))
-    faults = verify_pack(copy, folder / "plan.yaml").faults
+    faults = verify_pack(forged(pack, tmp_path / "pack", change), folder / "plan.yaml").faults
     assert any("model-small-leaves of the model in the pack comes out differently" in f for f in faults)
+
+
+def test_words_about_the_model_follow_from_it_though_hashes_fit(pack, tmp_path, folder):
+    verified = verify_pack(pack)
+    assert verified.faults == []
+    assert {"public/model-card.md", "public/report.html"} < set(verified.remade)
+    for name in ("model-card.md", "report.html"):
+
+        def praise(copy, name=name):
+            file = copy / "public" / name
+            file.write_text(file.read_text() + "It is safe.")
+
+        faults = verify_pack(forged(pack, tmp_path / name, praise), folder / "plan.yaml").faults
+        assert faults == [f"public/{name} does not follow from the model in the pack"]
+
+
+def test_the_pack_of_another_plan_is_not_replaced(pack, folder):
+    held = (pack / "manifest.json").read_bytes()
+    (folder / "other.yaml").write_text(PLAN.replace("[1, 5, 40]", "[40]"))
+    done = CliRunner().invoke(app, ["release", str(folder / "other.yaml")])
+    assert done.exit_code == 2
+    assert "here is the pack of another plan, plan.yaml; give other.yaml an 'output'" in " ".join(
+        done.output.split()
+    )
+    assert (pack / "manifest.json").read_bytes() == held
 
 
 def test_a_finished_candidate_is_not_fitted_again(release, monkeypatch):

@@ -23,7 +23,8 @@ from dalenius.dp.regression.design import parse
 from dalenius.dp.regression.lines import EXACT, PRIVATE, lines_chart
 from dalenius.release.fit_release import FitRelease, JudgedFit, facts
 from dalenius.release.model_pack import STYLE
-from dalenius.release.pack import CHECKSUMS, as_json, checksums, put_in_place, write_manifest
+from dalenius.release.pack import CHECKSUMS, as_json, checksums, write_manifest
+from dalenius.release.place import put_in_place
 from dalenius.report import Provenance
 
 PUBLIC = ("coefficients.csv", "lines.csv", "fit.json", "fit-card.md", "report.html")
@@ -58,7 +59,7 @@ def write_fit_pack(release: FitRelease, key: Path | None = None) -> Path:
         write_manifest(folder, release.plan, {**told, "repeatable": False})
 
     with locked(release.work / "pack.lock"):
-        return put_in_place(release.plan.output, release.work, fill, key)
+        return put_in_place(release.plan, release.work, fill, key)
 
 
 def public_files(release: FitRelease, chosen: JudgedFit) -> dict[str, str]:

@@ -25,6 +25,7 @@ from dalenius.dp.regression.lines import exact_lines
 from dalenius.dp.regression.measures import fit_results
 from dalenius.evaluation.policy import Finding, judge
 from dalenius.release.fit_plan import FitCandidate, FitPlan
+from dalenius.release.place import check_place
 
 Progress = Callable[[str, int, int], None]
 CHOICE, LOOKED = "choice.json", "looked"
@@ -96,6 +97,7 @@ def run_fit_plan(plan: FitPlan, progress: Progress | None = None) -> FitRelease:
 
     Nothing is paid where one of the fits cannot be made, or the ledger cannot pay for all of them.
     """
+    check_place(plan)
     work = private_folder(work_folder(plan))
     with locked(work / "lock", busy="the fits of this plan are being made by another program"):
         check_fits(plan, None if (pays := plan.pays) is None else open_ledger(pays))

@@ -19,7 +19,8 @@ from dalenius.release.learnt_release import LearntRelease, as_plain, judged_as, 
 from dalenius.release.model_pack import report
 from dalenius.release.model_release import JudgedModel, facts
 from dalenius.release.origins import changed_origins
-from dalenius.release.pack import CHECKSUMS, as_json, checksums, put_in_place, write_manifest
+from dalenius.release.pack import CHECKSUMS, as_json, checksums, write_manifest
+from dalenius.release.place import put_in_place
 from dalenius.report import Provenance
 
 MADE = {"graph-service": "service.json", "tree": "tree.json"}
@@ -52,7 +53,7 @@ def write_learnt_pack(release: LearntRelease, key: Path | None = None) -> Path:
         write_manifest(folder, plan, {**told, "repeatable": repeatable(candidate)})
 
     with locked(release.work.parent / "pack.lock"):
-        return put_in_place(plan.output, release.work, fill, key)
+        return put_in_place(plan, release.work, fill, key)
 
 
 def _learnt(judged: JudgedModel) -> LearntCandidate:

@@ -29,6 +29,7 @@ from dalenius.models.graphs import Graph, GraphNetwork, Offer, link_audit, read_
 from dalenius.models.measures import MODEL_MEASURES
 from dalenius.release.learnt_plan import FIGURES, LearntCandidate, LearntPlan
 from dalenius.release.model_release import WHERE, JudgedModel, why
+from dalenius.release.place import check_place
 
 Progress = Callable[[str, int, int], None]
 NOISY = 100
@@ -105,6 +106,7 @@ def work_folder(plan: LearntPlan) -> Path:
 
 def run_learnt_plan(plan: LearntPlan, progress: Progress | None = None) -> LearntRelease:
     """Make and judge every candidate; what was finished before a kill is not done again."""
+    check_place(plan)
     work = private_folder(work_folder(plan))
     with locked(work / "lock", busy="the candidates of this plan are being made by another program"):
         for done, candidate in enumerate(plan.candidates):

@@ -13,7 +13,8 @@ from dalenius.data.atomic import write_text
 from dalenius.data.lock import locked
 from dalenius.models.case import ModelCase
 from dalenius.release.model_release import JudgedModel, ModelRelease, Released, facts
-from dalenius.release.pack import CHECKSUMS, as_json, checksums, put_in_place, write_manifest
+from dalenius.release.pack import CHECKSUMS, as_json, checksums, write_manifest
+from dalenius.release.place import put_in_place
 from dalenius.report import Provenance
 
 MODEL = "model.skops"
@@ -59,7 +60,7 @@ def write_model_pack(release: ModelRelease, key: Path | None = None) -> Path:
         )
 
     with locked(release.work.parent / "pack.lock"):
-        return put_in_place(release.plan.output, release.work, fill, key)
+        return put_in_place(release.plan, release.work, fill, key)
 
 
 def _fill(folder: Path, release: ModelRelease, chosen: JudgedModel) -> None:
@@ -69,12 +70,17 @@ def _fill(folder: Path, release: ModelRelease, chosen: JudgedModel) -> None:
     except ImportError as error:
         raise MissingExtraError("skops", "models", "write a model without pickle") from error
     io.dump(case.fitted.model, folder / "public" / MODEL)
-    write_text(folder / "public" / "model-card.md", model_card(release, chosen, case))
-    write_text(folder / "public" / "report.html", report(release, public=True))
+    for name, text in public_texts(release, chosen, case).items():
+        write_text(folder / "public" / name, text)
     write_text(folder / "public" / CHECKSUMS, checksums(folder / "public"))
     write_text(folder / "internal" / "report.html", report(release, public=False))
     write_text(folder / "internal" / "results.json", as_json(facts(release)))
     write_text(folder / "internal" / "plan.yaml", release.plan.text)
+
+
+def public_texts(release: ModelRelease, chosen: JudgedModel, case: ModelCase) -> dict[str, str]:
+    """What is said of the model to everybody, by file."""
+    return {"model-card.md": model_card(release, chosen, case), "report.html": report(release, public=True)}
 
 
 def model_card(release: ModelRelease, chosen: JudgedModel, case: ModelCase) -> str:

@@ -23,6 +23,7 @@ from dalenius.models.checking import check_model
 from dalenius.models.measures import MODEL_MEASURES
 from dalenius.release.learnt_plan import LearntCandidate
 from dalenius.release.model_plan import ModelPlan
+from dalenius.release.place import check_place
 
 Progress = Callable[[str, int, int], None]
 WHERE = "model"
@@ -163,6 +164,7 @@ def run_model_plan(plan: ModelPlan, progress: Progress | None = None) -> ModelRe
     >>> [(j.candidate.name, j.safe) for j in release.judged], release.chosen.candidate.name
     ([('tree min_samples_leaf=1', False), ('tree min_samples_leaf=40', True)], 'tree min_samples_leaf=40')
     """
+    check_place(plan)
     work = private_folder(work_folder(plan))
     train, holdout = plan.tables()
     judged = []
@@ -187,14 +189,25 @@ def _measure(plan: ModelPlan, candidate: ModelCandidate, train: Table, holdout: 
         "scores": found.performance,
         "remarks": list(found.remarks),
     }
-    write_text(path, json.dumps(body, ensure_ascii=False, sort_keys=True) + "\n")
+    write_text(path, json.dumps(body, ensure_ascii=False) + "\n")  # the order of figures is that of reports
 
 
 def _read(plan: ModelPlan, candidate: ModelCandidate, path: Path) -> JudgedModel:
     body = json.loads(path.read_text(encoding="utf-8"))
     results = {name: Result.from_dict(held, MODEL_MEASURES[name]) for name, held in body["results"].items()}
+    return judged_as(plan, candidate, results, body["scores"], body["remarks"])
+
+
+def judged_as(
+    plan: ModelPlan,
+    candidate: ModelCandidate,
+    results: Mapping[str, Result],
+    scores: Mapping[str, float],
+    remarks: Sequence[str],
+) -> JudgedModel:
+    """A candidate and what was found, held against the policy."""
     findings = tuple(judge(rule, WHERE, 1.0, [results.get(rule.measure)]) for rule in plan.policy)
-    return JudgedModel(candidate, results, body["scores"], findings, tuple(body["remarks"]))
+    return JudgedModel(candidate, results, scores, findings, tuple(remarks))
 
 
 def why(judged: Sequence[JudgedModel], chosen: JudgedModel | None, of_whom: str = "on strangers") -> str:

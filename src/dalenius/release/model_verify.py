@@ -14,8 +14,9 @@ from typing import Any
 from dalenius.core.errors import DaleniusError
 from dalenius.models.case import ModelCase
 from dalenius.models.checking import check_model
-from dalenius.release.model_pack import KNOWN, MODEL
+from dalenius.release.model_pack import KNOWN, MODEL, public_texts
 from dalenius.release.model_plan import ModelPlan, read_model_plan
+from dalenius.release.model_release import ModelRelease, judged_as
 from dalenius.release.origins import changed_origins
 
 CLOSE = 1e-9
@@ -44,20 +45,31 @@ def model_faults(where: Path, body: dict[str, Any], place: Path) -> list[str]:
 
 def _figures(where: Path, body: dict[str, Any], plan: ModelPlan) -> list[str]:
     told = json.loads((where / "internal" / "results.json").read_text(encoding="utf-8"))
+    candidate = next((c for c in plan.candidates if c.name == body["chosen"]), None)
+    if candidate is None or told["chosen"] != candidate.name:
+        return ["the chosen model is none of the plan's"]
     train, holdout = plan.tables()
     try:
         case = ModelCase.of(where / "public" / MODEL, train, holdout, target=plan.predicts)
-        found = check_model(case, runs=plan.refits, threshold=plan.threshold, seed=plan.seed)
+        checked = check_model(case, runs=plan.refits, threshold=plan.threshold, seed=plan.seed)
     except DaleniusError as error:
         return [f"the model in the pack cannot be checked again: {error}"]
-    said = told["candidates"][body["chosen"]]["figures"]
-    return [
-        f"{name} of the model in the pack comes out differently" for name, result in found.results.items()
+    said = told["candidates"][candidate.name]["figures"]
+    faults = [
+        f"{name} of the model in the pack comes out differently" for name, result in checked.results.items()
         if name not in said or not _same(result.value, said[name]["value"])
     ]  # fmt: skip
+    judged = judged_as(plan, candidate, checked.results, checked.performance, checked.remarks)
+    faults += [] if judged.safe else [f"the model does not keep every limit: {'; '.join(judged.broken)}"]
+    release = ModelRelease(plan, (judged,), judged, told["why"], where)
+    return faults + [
+        f"public/{name} does not follow from the model in the pack"
+        for name, text in public_texts(release, judged, case).items()
+        if (where / "public" / name).read_text(encoding="utf-8") != text
+    ]
 
 
-def _same(found: float, said: Any) -> bool:
-    if said is None or math.isnan(found):
-        return said is None and math.isnan(found)
-    return math.isclose(found, float(said), rel_tol=CLOSE, abs_tol=CLOSE)
+def _same(value: float, said: Any) -> bool:
+    if said is None or math.isnan(value):
+        return said is None and math.isnan(value)
+    return math.isclose(value, float(said), rel_tol=CLOSE, abs_tol=CLOSE)

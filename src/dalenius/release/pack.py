@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from dalenius.core.errors import DataError, FileError
+from dalenius.core.errors import DataError
 from dalenius.core.registry import MethodInfo
 from dalenius.core.result import Interval, Result, figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.counts.pair import Pair
 from dalenius.data import Grouping, Table, write
-from dalenius.data.atomic import private_folder, push, write_text
+from dalenius.data.atomic import write_text
 from dalenius.data.files.databases import DDL, DESCRIPTION, ddl
 from dalenius.data.lock import locked
 from dalenius.data.relations import OWNER
@@ -33,9 +31,9 @@ from dalenius.release.jobs import file_digest, job_path, read_made, read_paid, s
 from dalenius.release.learnt_plan import LearntPlan
 from dalenius.release.model_plan import ModelPlan
 from dalenius.release.outcome import Judged, Release, summary
+from dalenius.release.place import MANIFEST, plan_place, put_in_place
 from dalenius.release.plan import FORMATS, Plan, Scenario
 from dalenius.release.several import bases, job_tables, read_tables, seen_by, whole_base
-from dalenius.release.signing import signature
 from dalenius.release.tell import (
     called_made_up,
     internal_story,
@@ -50,7 +48,7 @@ from dalenius.report.markdown import render_markdown
 from dalenius.report.story import Story
 from dalenius.synth import Candidate
 
-MANIFEST, SIGNATURE, CHECKSUMS = "manifest.json", "manifest.sig", "checksums.txt"
+CHECKSUMS = "checksums.txt"
 REPORTS = ("report.html", "report.md")
 WORDS = ("synthetic", "masked")
 """What the name of a released file says about it."""
@@ -67,7 +65,7 @@ KNOWN = frozenset(
 
 
 def write_pack(release: Release, threshold: int = THRESHOLD, key: Path | None = None) -> Path:
-    r"""Write the pack of a release; the folder appears whole or not at all, an older pack is replaced.
+    r"""Write the pack of a release; the folder appears whole or not at all, an older pack of the same plan is replaced.
 
     With the steward's private ``key`` the manifest is signed. Two processes never write one pack at once: the second
     waits.
@@ -107,27 +105,7 @@ def write_pack(release: Release, threshold: int = THRESHOLD, key: Path | None = 
         )
 
     with locked(release.work.parent / "pack.lock"):
-        return put_in_place(release.plan.output, release.work, fill, key)
-
-
-def put_in_place(target: Path, work: Path, fill: Callable[[Path], None], key: Path | None) -> Path:
-    """A pack in the place of an older one, filled in the work folder, signed, and moved whole."""
-    if target.exists() and not (target / MANIFEST).is_file() and any(target.iterdir()):
-        raise FileError(f"{target}: something else is here, not a release pack; choose another output")
-    folder, old = work / "pack", work / "old-pack"
-    for stale in (folder, old):
-        shutil.rmtree(stale, ignore_errors=True)
-    for part in (folder, folder / "public", folder / "internal"):
-        private_folder(part)
-    fill(folder)
-    if key is not None:
-        write_text(folder / SIGNATURE, signature((folder / MANIFEST).read_bytes(), key))
-    if target.exists():
-        os.replace(target, old)
-    os.replace(folder, target)
-    push(target.parent)
-    shutil.rmtree(old, ignore_errors=True)
-    return target
+        return put_in_place(release.plan, release.work, fill, key)
 
 
 def pack_digest(folder: Path) -> str:
@@ -403,7 +381,7 @@ def write_manifest(
         "title": plan.title,
         "seed": plan.seed,
         "plan": plan.text_digest,
-        "plan_file": os.path.relpath(plan.path, plan.output) if plan.path else None,
+        "plan_file": plan_place(plan),
         "inputs": {name: file_digest(path) for name, path in plan.sources.items()},
         "versions": dict(Provenance.now().versions),
         "files": files,

@@ -23,6 +23,7 @@ from dalenius.data.atomic import private_folder, write_text
 from dalenius.data.lock import locked
 from dalenius.release.jobs import do_job, file_digest, job_path, job_stage, source
 from dalenius.release.outcome import Release, conclude
+from dalenius.release.place import check_place
 from dalenius.release.plan import Plan
 from dalenius.release.strangers import check_strangers
 from dalenius.release.tables_attack import attack_tables
@@ -52,6 +53,7 @@ def run_plan(plan: Plan, workers: int | None = None, progress: Progress | None =
     >>> run_plan(read_plan(folder / "plan.yaml"), workers=1).chosen.candidate.name
     'independent'
     """
+    check_place(plan)
     work = work_folder(plan)
     jobs = [(c, r) for c in plan.candidates for r in range(plan.replicates)]
     with _alone(work):

@@ -22,18 +22,18 @@ from dalenius.release.fit_pack import strange_fit_files
 from dalenius.release.fit_verify import fit_faults
 from dalenius.release.jobs import file_digest, source
 from dalenius.release.learnt_pack import learnt_faults, strange_learnt_files
+from dalenius.release.model_pack import MODEL
 from dalenius.release.model_verify import model_faults, model_files_strange
 from dalenius.release.origins import changed_origins
 from dalenius.release.pack import (
     CHECKSUMS,
-    MANIFEST,
-    SIGNATURE,
     checksums,
     digest_of,
     pack_digest,
     strange_files,
     write_pack,
 )
+from dalenius.release.place import MANIFEST, SIGNATURE
 from dalenius.release.plan import Plan, read_plan
 from dalenius.release.rebuild import Damage, figure_faults, remaking
 from dalenius.release.run import run_plan
@@ -112,6 +112,12 @@ def verify_pack(
         return verified
     if body.get("kind") in KINDS:
         verified.faults += KINDS[body["kind"]][1](where, body, place)
+        if (where / "public" / CHECKSUMS).read_text(encoding="utf-8") != checksums(where / "public"):
+            verified.faults.append(f"public/{CHECKSUMS} is not that of the files beside it")
+        if not verified.faults:
+            # What everybody reads is written again; a model's own file is opened and checked instead.
+            verified.remade = [n for n in body["files"] if n.startswith("public/") and not n.endswith(MODEL)]
+            verified.not_remade = sorted(set(body["files"]) - set(verified.remade))
         return verified
     try:
         held = read_plan(place)

@@ -26,7 +26,7 @@ from dalenius.release.fit_release import (
     read_fits,
     run_fit_plan,
 )
-from dalenius.release.pack import MANIFEST
+from dalenius.release.place import MANIFEST
 from dalenius.web.fitting_form import FitForm
 from dalenius.web.fitting_view import form_facts, run_schema, view_facts
 from dalenius.web.ledgers import ledger_of, put_beside

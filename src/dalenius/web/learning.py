@@ -17,7 +17,7 @@ from dalenius.core.errors import DaleniusError
 from dalenius.data.atomic import PRIVATE_FILE, private_folder, write_text
 from dalenius.release.learnt_plan import LearntPlan, read_learnt_plan
 from dalenius.release.learnt_release import look_at_files
-from dalenius.release.pack import MANIFEST
+from dalenius.release.place import MANIFEST
 from dalenius.web.intake import inspect
 from dalenius.web.learning_view import graph_plan, learnt, tree_plan
 from dalenius.web.modelling import TABLES

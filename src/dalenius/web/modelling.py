@@ -15,7 +15,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from dalenius.core.errors import DaleniusError
 from dalenius.data.atomic import PRIVATE_FILE, private_folder, write_text
-from dalenius.release.pack import MANIFEST
+from dalenius.release.place import MANIFEST
 from dalenius.web.intake import inspect
 from dalenius.web.modelling_view import MODELS, Case, candidates, explained, verdict
 from dalenius.web.shell import MEGABYTE, Shell, download

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, Response
 
 from dalenius.core.errors import DaleniusError
 from dalenius.release import verify_pack
-from dalenius.release.pack import MANIFEST
+from dalenius.release.place import MANIFEST
 from dalenius.release.verify import Verification
 from dalenius.web.shell import Shell, download
 
