@@ -25,7 +25,8 @@ from dalenius.outputs.output import Output
 from dalenius.outputs.record import Record
 from dalenius.outputs.trail import read_lines, trail_faults
 from dalenius.release.jobs import file_digest
-from dalenius.release.pack import MANIFEST, SIGNATURE, digest_of
+from dalenius.release.pack import digest_of
+from dalenius.release.place import MANIFEST, SIGNATURE
 from dalenius.release.signing import signature, signature_fault
 
 if TYPE_CHECKING:
