@@ -24,6 +24,7 @@ from dalenius.mask.series import (
     own_cluster,
 )
 from dalenius.mask.series_step import AverageSeries
+from dalenius.synth.base import METHODS
 from dalenius.tables.rules import PPercent
 
 
@@ -168,8 +169,10 @@ def test_one_row_a_reading_gives_what_one_row_a_home_gives() -> None:
     wanted = np.column_stack([wide.table[f"s{j}"].data for j in range(12)])
     np.testing.assert_allclose(back.reshape(40, 12), wanted, rtol=1e-12)
     assert long.figures == wide.figures
-    with pytest.raises(OptionError, match="go together"):
-        AverageSeries(("kwh",), home="who")
+    with pytest.raises(OptionError, match="time needs home"):
+        AverageSeries(("kwh",), time="at")
+    with pytest.raises(OptionError, match="it is none of them"):
+        AverageSeries(("s0", "who"), home="who")
     with pytest.raises(OptionError, match="the one other column"):
         AverageSeries(("kwh", "at"), home="who", time="at")
 
@@ -183,3 +186,29 @@ def test_the_smallest_k_looks_at_every_slot() -> None:
     safe = [k for k in tried["k"] if not brute(x[:, 1100:1101], group_series(x, k)) and k >= 3]
     assert best == min(safe)
     assert best == 10
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_no_meter_leaves_nor_what_tells_it(long: bool) -> None:
+    """Meters get new numbers, each home its own, and the area of the flat, which nobody else has, goes."""
+    x = example_homes(60, seed=6).astype(float)[:, :6]
+    rng = np.random.default_rng(3)
+    meters = rng.choice(np.arange(100_000, 900_000), 60, replace=False)
+    if long:
+        frame = {"meter": np.repeat(meters, 6), "at": np.tile(np.arange(6), 60), "kwh": x.ravel()}
+        frame["flat"] = np.repeat(rng.permutation(60) + 40.5, 6)
+        step = {"variables": ["kwh"], "home": "meter", "time": "at"}
+    else:
+        frame = {"meter": meters, **{f"s{j}": x[:, j] for j in range(6)}}
+        step = {"variables": [f"s{j}" for j in range(6)], "home": "meter"}
+    table = Table.from_frame(frame)
+    made = METHODS["average-series"](k=4, **step).make(table, seed=1)
+    out = made.table.to_frame("polars")
+    assert sorted(out["meter"].unique().to_list()) == list(range(1, 61))
+    assert out["meter"].value_counts()["count"].unique().to_list() == [6 if long else 1]
+    assert "flat" not in out.columns
+    assert not any("'meter': no step changes" in note for note in made.notes)
+    known = table["meter"].data[made.lens().links]
+    assert abs(np.corrcoef(known, out["meter"].to_numpy())[0, 1]) < 0.4
+    again = METHODS["average-series"](k=4, **step).make(table, seed=2)
+    assert (again.table["meter"].data != made.table["meter"].data).any()

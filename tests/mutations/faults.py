@@ -24,6 +24,18 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "mask/series_step.py",
+        '1 + generator(seed, "numbers").permutation(len(held))[ids.ravel()]',
+        "vector.data",
+        "tests/mask/test_series.py -k no_meter_leaves",
+    ),
+    Fault(
+        "mask/series_step.py",
+        "gone = {self.home} if self.home else set()",
+        "gone: set[str] = set()",
+        "tests/mask/test_series.py -k no_meter_leaves",
+    ),
+    Fault(
         "utility/detail.py",
         "gone=_gone(pair))",
         "gone=())",

@@ -43,7 +43,8 @@ def without_own_texts(table: Table, masked: Masked) -> Masked:
     free = [c for c in masked.table.schema if c.release != "as-is" and not any(map(c.has, NEVER_RELEASED))]
     few = {column.name: _few(masked.table[column.name], units, least) for column in free}
     texts = {c.name: few[c.name] for c in free if c.kind is Kind.TEXT and few[c.name].any()}
-    touched = {*masked.lens.mapped, *masked.lens.perturbed, *masked.lens.gaps, *texts}
+    lens = masked.lens  # a column that was dropped and is there has new values
+    touched = {*lens.mapped, *lens.perturbed, *lens.gaps, *lens.dropped, *texts}
     left = [c.name for c in free if c.name not in touched and _exposed(c, few[c.name])]
     notes = []
     if texts:

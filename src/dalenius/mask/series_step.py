@@ -10,9 +10,10 @@ import numpy as np
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DataError, counted, no_column
 from dalenius.core.option import Option
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
-from dalenius.data.schema import Kind
+from dalenius.data.keyed import keyed
+from dalenius.data.schema import Column, Kind
 from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, Vector
@@ -35,7 +36,8 @@ from dalenius.tables.rules import PPercent
 class AverageSeries(Step):
     """Every home gets the mean readings of its group; groups are merged until all are safe.
 
-    A file has one row a home and one column a slot, or one row a reading, with columns that say whose and when.
+    A file has one row a home and one column a slot, or one row a reading, with columns that say whose and when. The
+    column that says whose gets new numbers: a meter's own leads to its home.
 
     Examples
     --------
@@ -80,9 +82,7 @@ class AverageSeries(Step):
         int | None, Option(at_least=1, title="Slots of a day", meaning="homes are compared by their mean day")
     ] = None
     merge: Annotated[bool, Option(title="Merge", meaning="groups until no cell is sensitive")] = True
-    home: Annotated[
-        str, Option(title="Home", meaning="column that says whose, where readings have a row each")
-    ] = ""
+    home: Annotated[str, Option(title="Home", meaning="column that says whose; homes are numbered anew")] = ""
     time: Annotated[
         str, Option(title="Time", meaning="column that says when, where readings have a row each")
     ] = ""
@@ -91,10 +91,12 @@ class AverageSeries(Step):
         """Slots, each once; whose and when together, beside one column of readings."""
         wrong = [] if self.variables else ["variables names none; say which columns hold the readings"]
         wrong += ["a column is named twice"] if len(set(self.variables)) < len(self.variables) else []
-        if bool(self.home) != bool(self.time):
-            wrong.append("home and time go together; give both, or neither for one column a slot")
-        elif self.home and (len(self.variables) != 1 or len({*self.variables, self.home, self.time}) < 3):
+        if self.time and not self.home:
+            wrong.append("time needs home, the column that says whose; leave both out for one column a slot")
+        elif self.time and (len(self.variables) != 1 or len({*self.variables, self.home, self.time}) < 3):
             wrong.append("with home and time, variables names the one other column that holds the readings")
+        elif self.home in self.variables:
+            wrong.append(f"{self.home!r} says whose the readings are; it is none of them")
         return wrong
 
     def faults(self, table: Table) -> list[str]:
@@ -103,7 +105,7 @@ class AverageSeries(Step):
         wrong = super().faults(table) + ([no_column(absent, table.names)] if absent else [])
         if wrong:
             return wrong
-        if self.home:
+        if self.time:
             return self._long_faults(table)
         if table.rows < 2 or table.rows < self.k:
             wrong.append(
@@ -140,7 +142,7 @@ class AverageSeries(Step):
         return Cost(0.05 + 2e-7 * cells + 1e-6 * shape.rows**1.25, 40.0 * cells)
 
     def _apply(self, table: Table, seed: Seed) -> Masked:
-        if self.home:
+        if self.time:
             whose, when = _ordered(table[self.home]), _ordered(table[self.time])
             values = from_long(whose, when, table[self.variables[0]].floats())[0]
         else:
@@ -151,7 +153,7 @@ class AverageSeries(Step):
         labels = merge_until_safe(values, labels, rule, self.profile) if self.merge else labels
         report = cell_sensitivity(values, labels, {"p": rule})
         means = group_means(values, labels)
-        if self.home:
+        if self.time:
             row, slot = (np.unique(each, return_inverse=True)[1] for each in (whose, when))
             made = [_with(table[self.variables[0]], means[labels[row], slot])]
         else:
@@ -171,9 +173,27 @@ class AverageSeries(Step):
             notes.append(
                 f"{counted(int(report.zero.sum()), 'cell')} where everybody has 0, which is told exactly."
             )
-        return Masked.of(
-            table, table.with_vectors(*made), perturbed=self.variables, notes=notes, figures=figures
-        )
+        if self.home:
+            made.append(renumbered(table[self.home], keyed(seed, table)))
+            notes.append(f"Homes are numbered anew: nothing of {self.home!r} is left.")
+        after = table.with_vectors(*made)
+        masked = Masked.of(table, after, perturbed=self.variables, notes=notes, figures=figures)
+        gone = {self.home} if self.home else set()  # a new column under the old one's name
+        return replace(masked, lens=replace(masked.lens, dropped=masked.lens.dropped | gone))
+
+
+def renumbered(vector: Vector, seed: Seed) -> Vector:
+    """A column of names or numbers in which each has another number, drawn at random, and nothing else is left.
+
+    Examples
+    --------
+    >>> made = renumbered(Table.from_frame({"meter": [7101, 9304, 7101]})["meter"], 1)
+    >>> sorted(set(made.data.tolist())), bool(made.data[0] == made.data[2])
+    ([1, 2], True)
+    """
+    held, ids = np.unique(vector.categories.codes, return_inverse=True)
+    column = Column(vector.column.name, Kind.INTEGER, vector.column.roles)
+    return Vector(column, 1 + generator(seed, "numbers").permutation(len(held))[ids.ravel()])
 
 
 def _ordered(vector: Vector) -> AnyArray:
