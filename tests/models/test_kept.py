@@ -26,8 +26,9 @@ from sklearn.linear_model import HuberRegressor, LogisticRegression, RidgeCV
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
@@ -46,6 +47,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dalenius.evaluation.policy import Rule, judge
 from dalenius.models import ModelCase, structure
+from dalenius.models.strange import strange_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ROWS = 241
@@ -179,7 +181,80 @@ def test_what_cannot_be_looked_through_is_not_trusted(form):
         assert found.value == 0
         assert not found.trusted
         assert not judge(Rule.parse("model-stored-records <= 0 %"), "", 1.0, [found]).met
-    assert "LogisticRegression.notes_" in stored(plain).sentence
+    assert "LogisticRegression.notes_: " in stored(plain).sentence
+
+
+def changed(key, value, model=None):
+    made = (logistic() if model is None else model).fit(FRAME, ILL)
+    return vars(made).update({key: value}) or made
+
+
+def grafted():
+    """A tree with a node that no branch leads to."""
+    made = DecisionTreeClassifier(max_depth=2, random_state=1).fit(FRAME, ILL)
+    state = made.tree_.__getstate__()
+    more = {
+        "nodes": np.append(state["nodes"], state["nodes"][-1:]),
+        "values": np.append(state["values"], state["values"][-1:], 0),
+    }
+    tree = type(made.tree_)(5, np.array([2]), 1)
+    tree.__setstate__({**state, **more, "node_count": state["node_count"] + 1})
+    made.tree_ = tree
+    return made
+
+
+def drawn():
+    """Boosted trees whose generator holds 624 numbers of somebody's choice."""
+    made = GradientBoostingClassifier(n_estimators=2, random_state=1).fit(FRAME, ILL)
+    made._rng.set_state(("MT19937", TRAIN["age"].astype(np.uint32).repeat(3)[:624], 5))
+    return made
+
+
+def noted():
+    """Boosted trees with a note on their loss."""
+    made = GradientBoostingClassifier(n_estimators=2, random_state=1).fit(FRAME, ILL)
+    made._loss.age31 = 1
+    return made
+
+
+HIDDEN = {
+    "a name": lambda: Pipeline([("age31pay2500kids2", StandardScaler()), ("model", logistic())]).fit(FRAME, ILL),
+    "keys": lambda: changed("class_weight", {"31;2500.5": 1.0, "no": 1.0}),
+    "longer than": lambda: changed("n_iter_", TRAIN["age"].astype(np.int32)[:40]),
+    "too many digits": lambda: changed("max_iter", int("31" * 720)),
+    "no seed": drawn,
+    "as an option": lambda: changed("C", list(TRAIN["pay"][:30])),
+    "no documented choice": lambda: changed("solver", "31 2500 2, 64 1700 0"),
+    "is no level": lambda: changed("classes_", np.array(["no", "31 2500 2"]), LinearDiscriminantAnalysis()),
+    "(an attribute)": lambda: changed("31_2500", 1.0),
+    "no model of its kind": lambda: changed("__mine", 1.0),
+    "no branch": grafted,
+    "its class does not know": noted,
+    "function": lambda: make_pipeline(FunctionTransformer(lambda x: x * 31.25), logistic()).fit(FRAME, ILL),
+    "are not known": lambda: Subclass(max_iter=50).fit(FRAME, ILL),
+    "more than an option needs": lambda: changed("intercept_scaling", TRAIN["x"][:30].tolist()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", HIDDEN)
+def test_what_is_hidden_on_purpose_is_told(why):
+    model = HIDDEN[why]()
+    if why == "is no level":
+        case = ModelCase.of(model, {**TRAIN, "y": np.where(ILL == "no", "no", "31 2500 2")}, target="y")
+        vars(model)["classes_"] = np.array(["no", "77 12 1"])
+        assert "is no level" in str(strange_parts(case, ()))
+        return
+    found = stored(model)
+    assert not found.trusted
+    assert ("more than an option needs" if why == "as an option" else why) in found.sentence
+    assert "31" not in found.sentence
+    assert "No training record" not in found.sentence
+
+
+def test_the_generator_of_a_seed_is_taken_as_such():
+    made = GradientBoostingClassifier(n_estimators=9, subsample=0.5, random_state=5).fit(FRAME, ILL)
+    assert stored(made).trusted
+    assert not stored(changed("random_state", 6, made)).trusted
 
 
 @pytest.mark.parametrize(("model", "numbers"), [
@@ -251,8 +326,7 @@ FINE = [
     make_pipeline(StandardScaler(), logistic()), make_pipeline(StandardScaler(), PCA(3), logistic()),
     make_pipeline(RobustScaler(), logistic()), make_pipeline(PowerTransformer(), logistic()),
     make_pipeline(PolynomialFeatures(2), StandardScaler(), logistic()), make_pipeline(SimpleImputer(), logistic()),
-    DecisionTreeClassifier(), RandomForestClassifier(5), GradientBoostingClassifier(n_estimators=5),
-    MLPClassifier((5,), max_iter=5), GaussianNB(), LinearDiscriminantAnalysis(), LinearSVC(),
+    DecisionTreeClassifier(), RandomForestClassifier(5), GaussianNB(), LinearDiscriminantAnalysis(), LinearSVC(),
     AdaBoostClassifier(n_estimators=3), CalibratedClassifierCV(logistic(), cv=2),
     VotingClassifier([("tree", DecisionTreeClassifier()), ("linear", logistic())]),
 ]  # fmt: skip

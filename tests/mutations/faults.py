@@ -289,8 +289,8 @@ FAULTS = [
     ),
     Fault(
         "models/structure.py",
-        "trusted=share > 0 or not (stored.for_everybody or stored.strange)",
-        "trusted=True",
+        "trusted=not stored.strange,",
+        "trusted=True,",
         "tests/models/test_kept.py -k not_trusted",
     ),
     Fault(
@@ -319,9 +319,33 @@ FAULTS = [
     ),
     Fault(
         "models/strange.py",
-        "most = 1 if room in LIBRARIES else max(people, 2) - 1",
-        "most = 10**9",
+        'self.tell(at, self._everybody(held[key]) or "no model of its kind has it")',
+        "pass",
         "tests/models/test_kept.py -k looked_through",
+    ),
+    Fault(
+        "models/strange.py",
+        "np.array_equal(ends, np.arange(1, count))",
+        "ends.size",
+        "tests/models/test_kept.py -k hidden_on_purpose",
+    ),
+    Fault(
+        "models/strange.py",
+        "if self.count(value, where, sizes) > max(",
+        "if False and self.count(value, where, sizes) > max(",
+        "tests/models/test_kept.py -k hidden_on_purpose",
+    ),
+    Fault(
+        "models/strange.py",
+        "if not any(_repeats(value, seed) for seed in self.seeds):",
+        "if False:",
+        "tests/models/test_kept.py -k hidden_on_purpose",
+    ),
+    Fault(
+        "models/kinds.py",
+        'return max(self._whole("n_estimators"), self._whole("max_iter"), 1) * self.classes',
+        "return 1",
+        "tests/models/test_ordinary.py -k Forest",
     ),
     Fault(
         "models/parts.py",

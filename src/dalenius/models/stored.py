@@ -7,9 +7,8 @@ rescaled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 from dalenius.models.case import ModelCase
-from dalenius.models.parts import TooManyParts, attributes, parts_of
+from dalenius.models.parts import TooManyParts, parts_of
 from dalenius.models.strange import strange_parts
 from dalenius.models.views import Known, View, views_of
 
@@ -50,8 +49,7 @@ class Stored:
     rows: BoolArray
     strangers: BoolArray | None
     where: tuple[str, ...]
-    for_everybody: tuple[str, ...]
-    strange: tuple[str, ...] = ()
+    strange: Mapping[str, str]
 
 
 def stored_records(
@@ -70,13 +68,13 @@ def stored_records(
     rows = np.zeros(case.train.rows, bool)
     strangers = None if case.holdout is None else np.zeros(case.holdout.rows, bool)
     where: list[str] = []
-    strange = list(strange_parts(case.fitted.model, case.units.count))
+    views = list(views_of(case)) if views is None else views
     try:
         held = [(name, thing) for name, thing in parts_of(case.fitted.model) if isinstance(thing, np.ndarray)]
     except TooManyParts:
-        held, strange = [], [*strange, f"{type(case.fitted.model).__name__} (too many parts to be looked at)"]
+        held = []
     tables = [(name, form) for name, array in held for form in _forms(array)]
-    for view in _different(iter(views) if views is not None else views_of(case)):
+    for view in _different(iter(views)):
         for name, table in tables:
             found = _rows_in(view, table, case, threshold)
             if found is not None and found[0].any():
@@ -84,8 +82,7 @@ def stored_records(
                 rows |= found[0]
                 if strangers is not None and found[1] is not None:
                     strangers |= found[1]
-    everybody = [name for name, array in held if _for_everybody(name, array, case)]
-    return Stored(rows, strangers, *(tuple(dict.fromkeys(x)) for x in (where, everybody, strange)))
+    return Stored(rows, strangers, tuple(dict.fromkeys(where)), strange_parts(case, views, bool(rows.any())))
 
 
 def _different(views: Iterator[View]) -> Iterator[View]:
@@ -222,24 +219,3 @@ def _rescaled(values: AnyArray, known: Known) -> bool:
         return False
     mine, theirs = ((x - x.mean()) / x.std() for x in both)
     return min(float(np.abs(mine - x).max()) for x in (theirs, -theirs[::-1])) < CLOSE
-
-
-def _for_everybody(name: str, array: AnyArray, case: ModelCase) -> bool:
-    """Whether an array has a value for each training record, and not one for each of as many trees or steps."""
-    rows = case.train.rows
-    if len(array) != rows or rows <= FEW_ROWS:
-        return False
-    owner = _owner(case.fitted.model, name)
-    counts = [
-        int(v) for k, v in attributes(owner).items()
-        if isinstance(v, (int, np.integer)) and not isinstance(v, bool) and "samples" not in k
-    ]  # fmt: skip
-    return not any(abs(count - rows) <= 1 for count in counts)
-
-
-def _owner(model: Any, name: str) -> Any:
-    """The object that holds a part, by its name; the model where the way is not plain."""
-    held = model
-    for step in name.split(".")[1:-1]:
-        held = getattr(held, step, model)
-    return held

@@ -1,8 +1,8 @@
-"""Parts of a model that no fit puts there, and parts that could hold records in a form nobody can look through.
+"""Parts of a model that its kind does not keep, or that are larger than its kind needs: a person must look at them.
 
-A library writes its attributes by name. An attribute of a scikit-learn object that no line of its class, or of the
-classes it comes from, ever names was put there by somebody else: a copy of the data under a key of his own is found by
-no comparison.
+Whoever wants to take records out inside a model has room in it: attributes of his own, names of steps, keys of a
+dictionary, a list that is longer than it needs to be, the state of a random generator. None of it is looked for. What
+a model of each kind keeps is listed (`kinds`), and everything else is told.
 """
 
 from __future__ import annotations
@@ -10,125 +10,358 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Hashable, Iterator
-from functools import cache
-from types import FunctionType
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial, reduce
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
 
 import numpy as np
 
-from dalenius.models.parts import PLAIN, TooManyParts, attributes, inside, packed, parts_of
+from dalenius.models.case import ModelCase
+from dalenius.models.coefficients import CoefficientModel
+from dalenius.models.files import BoosterModel
+from dalenius.models.fitted import TorchModel
+from dalenius.models.kinds import NAMED, WORDS, Sizes, kinds, listing
+from dalenius.models.views import View
 
-LIBRARIES = ("sklearn", "xgboost", "lightgbm", "torch")
-NOT_JUDGED = ("numpy", "scipy", "dalenius", "builtins")
-LONG = 200
-"""Longest text that is taken for a name, a level or a note."""
-WORD = 8
-"""Letters that hold as much as one number."""
-COMMON_WORDS = (
-    "sklearn.base",
-    "sklearn.utils.validation",
-    "sklearn.utils._set_output",
-    "sklearn.utils._metadata_requests",
-)
-"""Modules that put attributes on any estimator."""
+BOOSTERS = ("xgboost", "lightgbm")
+HELPERS = ("sklearn", "numpy", "scipy")
+OPTION = 10
+"""Most numbers in one option, unless there are more columns or classes, or they are evenly spaced."""
+SHORT = 12
+"""Most letters of a name or a text that anybody may choose: they hold as much as one number."""
+DRAWS = 100_000
+"""How far a random generator is followed from its seed, in blocks of 624 numbers."""
+OTHERS = "of a kind whose parts are not known"
 
 
-def strange_parts(model: Any, people: int) -> Iterator[str]:
-    """Names of such parts.
+def strange_parts(case: ModelCase, views: Sequence[View], records: bool = False) -> dict[str, str]:
+    """Where such parts are, and what is wrong with each.
 
     Parameters
     ----------
-    people
-        How many people the model was fitted on: what an own class holds is looked at where it has a value for each.
+    records
+        Whether records were found in the model: neighbours keep them, and that is told already.
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    >>> list(strange_parts(model, 2))
-    []
-    >>> model.notes_ = [1.5, 2.5]
-    >>> list(strange_parts(model, 2))
-    ['LogisticRegression.notes_']
+    >>> from dalenius.models.views import views_of
+    >>> people = {"age": [20.0, 30.0, 40.0, 50.0], "ill": ["no", "no", "yes", "yes"]}
+    >>> model = LogisticRegression().fit([[a] for a in people["age"]], people["ill"])
+    >>> case = ModelCase.of(model, people, target="ill")
+    >>> strange_parts(case, list(views_of(case)))
+    {}
+    >>> model.notes_, model.max_iter = [1.5, 2.5], 10**30
+    >>> for where, why in strange_parts(case, list(views_of(case))).items():
+    ...     print(f"{where}: {why}")
+    LogisticRegression.max_iter: a number of too many digits
+    LogisticRegression.notes_: no model of its kind has it
     """
-    for path, thing in _objects(model):
-        room = type(thing).__module__.split(".")[0]
-        if room in NOT_JUDGED:
-            continue
-        # what is put on a library's object is strange at any size; a class of one's own has attributes of its own
-        most = 1 if room in LIBRARIES else max(people, 2) - 1
-        words = _words(cast("Hashable", type(thing)))
-        yield from (
-            f"{path}.{key}"
-            for key, part in attributes(thing).items()
-            if key not in words and _size(part) > most
-        )
-    yield from _long_texts(model)
+    look = _Look(case, views, records)
+    model = case.fitted.model
+    if isinstance(model, CoefficientModel):  # its terms are columns and levels of the table, or it is refused
+        return {}
+    if isinstance(model, BoosterModel):
+        look.booster(model.booster, "Booster")
+    elif isinstance(model, TorchModel):
+        look.module(model.module, type(model.module).__name__)
+    else:
+        look.part(model, type(model).__name__, case.design.width, max(len(case.fitted.classes or ()), 1))
+    return look.found
 
 
-def _long_texts(model: Any) -> Iterator[str]:
-    try:
-        for name, part in parts_of(model):
-            if (isinstance(part, (str, bytes)) and len(part) > LONG and "Booster" not in name) or (
-                isinstance(part, np.ndarray) and part.dtype.kind in "OUS" and _longest(part) > LONG
-            ):
-                yield name
-    except TooManyParts:
-        return
+class _Look:
+    """One walk through a model."""
 
+    def __init__(self, case: ModelCase, views: Sequence[View], records: bool) -> None:
+        self.records = records
+        self.found: dict[str, str] = {}
+        self.rows = case.train.rows
+        self.classes = {str(label) for label in case.fitted.classes or ()}
+        texts = [level for held in case.design.levels if held is not None for level in held]
+        self.words = {*WORDS, *self.classes, *texts, *case.features}
+        self.words |= {known.name for view in views for known in view.columns}
+        self.views = {id(view.part): view for view in views if view.part is not None}
+        self.seeds: list[int] = []
+        self.seen: dict[int, Any] = {}
 
-def _longest(array: Any) -> int:
-    return max((len(x) for x in array.ravel() if isinstance(x, (str, bytes))), default=0)
+    def tell(self, where: str, why: str) -> None:
+        self.found.setdefault(where, why)
 
+    def part(self, thing: Any, where: str, width: int, classes: int) -> None:
+        """An estimator: its options, then what its fit keeps."""
+        if id(thing) in self.seen:
+            return
+        self.seen[id(thing)] = thing
+        kind: Any = type(thing)
+        listed = listing(kind.__name__) if _of_library(kind) else None
+        if listed is None:
+            return self.tell(where, OTHERS)
+        view = self.views.get(id(thing))
+        width = width if view is None else len(view.columns)
+        options, held = _options(kind), vars(thing)
+        sizes = Sizes(thing, width, classes, self.rows, view)
+        self.words |= _choices(kind) | options
+        if isinstance(seed := getattr(thing, "random_state", None), (int, np.integer)):
+            self.seeds.append(int(seed))
+        for key in sorted(held, key=lambda k: (k not in options, k not in ("estimator", *NAMED))):
+            at = f"{where}.{key}" if re.fullmatch(r"[A-Za-z_]{1,40}", key) else f"{where} (an attribute)"
+            if key in options:
+                self.option(thing, key, held[key], at, sizes)
+            elif key in listed:
+                self.held(held[key], at, sizes, listed[key])
+            else:
+                self.tell(at, self._everybody(held[key]) or "no model of its kind has it")
 
-def _objects(model: Any) -> list[tuple[str, Any]]:
-    """Every object with attributes of its own inside a model."""
-    waiting, found = [(type(model).__name__, model)], []
-    seen: dict[int, Any] = {}
-    while waiting:
-        path, thing = waiting.pop()
-        if id(thing) in seen or isinstance(thing, PLAIN) or len(seen) > 100_000:
-            continue
-        seen[id(thing)] = thing
-        if packed(thing) is not None or type(thing).__name__ == "Tree":
-            continue
-        if hasattr(thing, "__dict__") and not isinstance(thing, (type, FunctionType)):
-            found.append((path, thing))
-        waiting += [(f"{path}{step}", part) for step, part in inside(thing)]
-    return found
+    def held(self, value: Any, where: str, sizes: Sizes, bound: str) -> None:
+        """An attribute of a fit."""
+        if bound.startswith("!") and not self.records:
+            return self.tell(where, "records, or what was made of each of them")
+        if self.count(value, where, sizes) > max(sizes.most(bound.removeprefix("!")), 1):
+            self.tell(where, self._everybody(value) or "longer than its kind needs")
 
+    def option(self, owner: Any, key: str, value: Any, where: str, sizes: Sizes) -> None:
+        """What somebody chose before the fit."""
+        most = max(OPTION, sizes.width, sizes.classes)
+        if isinstance(value, str):
+            if value not in self.words and not re.fullmatch(rf"[\w .?-]{{0,{SHORT}}}", value):
+                self.tell(where, "a text that is no documented choice")
+            return
+        if key in ("class_weight", "class_weights") and isinstance(value, Mapping):
+            if not {str(k) for k in value} <= self.classes:
+                self.tell(where, "keys that are no classes")
+            value = list(value.values())
+        if key in NAMED and isinstance(value, list):
+            self.names([each[0] for each in value if isinstance(each, tuple) and each], where)
+            most = 2 * sizes.width + 9 * len(value)
+            if len(value) > 20 + sizes.width:
+                self.tell(where, "more parts than columns")
+        if key in ("categories", "estimator_params"):
+            most = max(most, sizes.levels, 3 * OPTION)
+        if key in ("param_grid", "param_distributions"):
+            self.words |= {str(k) for k in owner.estimator.get_params()}
+            most *= 10
+        if self.count(value, where, sizes, spaced=True) > most:
+            self.tell(where, "more than an option needs")
 
-def _size(part: Any) -> int:
-    """How many numbers could be in a part, beside objects of a library, which are looked at on their own."""
-    waiting, total = [part], 0
-    seen: dict[int, Any] = {}
-    while waiting:
-        thing = waiting.pop()
-        if id(thing) in seen or (thing is not part and _library(type(thing)) is not None):
-            continue
-        seen[id(thing)] = thing
-        held = packed(thing)
-        if isinstance(held, (str, bytes)):
-            total += 1 if len(held) <= LONG else len(held) // WORD
-        elif held is not None:
-            total += held.size * max(1, _longest(held) // WORD if held.dtype.kind in "OUS" else 1)
+    def names(self, given: Iterable[Any], where: str) -> None:
+        """Names of parts: a class, usual words, or short."""
+        for place, name in enumerate(given):
+            text = str(name)
+            words = re.split(r"[ _-]+", re.sub(r"[-_]?\d{1,2}$", "", text).lower())
+            usual = all(word in WORDS for word in words) or "".join(words) in kinds()
+            if not (usual or text in self.words or re.fullmatch(rf"[A-Za-z_]{{1,{SHORT}}}\d{{0,2}}", text)):
+                self.tell(f"{where} (name {place + 1})", "a name that is no usual word")
+            self.words |= {text, f"{text}__"}
+
+    def count(self, value: Any, where: str, sizes: Sizes, spaced: bool = False) -> int:
+        """How many numbers and names a value holds; what cannot be counted is told."""
+        if value is None or isinstance(value, (bool, int, float, str, bytes, np.generic, complex)):
+            return self.single(value, where)
+        if isinstance(value, (type, np.dtype, np.ufunc, FunctionType, BuiltinFunctionType)):
+            if not _public(value):
+                self.tell(where, "a function or class of somebody's own")
+            return 1
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+            return 3 if spaced and _spaced(value) else value.size
+        if id(value) in self.seen:
+            return 1
+        if hasattr(value, "get_params"):
+            self.part(value, _below(where, value), sizes.width, sizes.classes)
+            return 1
+        self.seen[id(value)] = value
+        if spaced and isinstance(value, (list, tuple)) and _spaced(value):
+            return 3
+        if type(value).__name__ in ("Tree", "TreePredictor"):
+            if not _grown(value, self.rows, sizes.classes):
+                self.tell(where, "a tree with nodes that no branch leads to, or more leaves than people")
+            return 1
+        return sum(self.count(each, where, sizes, spaced) for each in self.inner(value, where))
+
+    def single(self, value: Any, where: str) -> int:
+        """One value."""
+        if isinstance(value, (str, bytes)):
+            text = value if isinstance(value, str) else ""
+            if text not in self.words and not _composed(text, self.words):
+                self.tell(where, "a text that is no level, class or column")
+        elif isinstance(value, np.void) or (isinstance(value, int) and abs(value) >= 1 << 63):
+            self.tell(where, "a number of too many digits")
+        return 1
+
+    def inner(self, value: Any, where: str) -> Iterator[Any]:  # noqa: PLR0912 (kinds)
+        """What a value is made of."""
+        kind: Any = type(value)
+        if isinstance(value, Mapping):
+            yield from value
+            yield from value.values()
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            yield from value
+        elif isinstance(value, np.ndarray):
+            yield from value.ravel().tolist() if not value.dtype.names else [value.tobytes()]
+        elif isinstance(value, slice):
+            yield from (value.start, value.stop, value.step)
+        elif isinstance(value, partial):
+            yield from (value.func, value.args, value.keywords)
+        elif isinstance(value, np.random.RandomState):
+            if not any(_repeats(value, seed) for seed in self.seeds):
+                self.tell(where, "a random generator that no seed here leads to; fit with random_state=0")
+        elif isinstance(value, np.random.Generator):
+            yield from [0] * 6
+        elif kind.__name__ == "Booster" and kind.__module__.split(".")[0] in BOOSTERS:
+            self.booster(value, where)
+        elif kind.__module__.split(".")[0] not in HELPERS:
+            self.tell(where, OTHERS)
+        elif hasattr(value, "nnz") and hasattr(value, "data"):
+            yield value.data
+        elif hasattr(value, "__dict__"):
+            words = _words(kind)
+            if not set(vars(value)) <= words:
+                self.tell(where, "attributes that its class does not know")
+            yield from vars(value).values()
+        elif kind.__module__.startswith("sklearn."):
+            yield from (part for part in value.__reduce__()[1:] if part is not None)
         else:
-            total += isinstance(thing, PLAIN)
-            waiting += [part for _, part in inside(thing)]
-    return total
+            self.tell(where, OTHERS)
+
+    def booster(self, booster: Any, where: str) -> None:
+        """Trees of XGBoost or LightGBM: beside them stand names, categories, and texts of anybody."""
+        if type(booster).__module__.startswith("xgboost"):
+            texts = {str(k): str(v) for k, v in booster.attributes().items()}
+            columns = [*(booster.feature_names or ()), *(booster.feature_types or ())]
+        else:
+            texts = {str(k): str(v) for k, v in booster.params.items()}
+            columns = [*booster.feature_name(), *np.ravel(booster.pandas_categorical or [])]
+        self.words |= {"q", *(f"{stem}{n}" for stem in ("f", "Column_") for n in range(len(columns)))}
+        if any(isinstance(name, str) and name not in self.words for name in columns):
+            self.tell(where, "names that are no columns or levels")
+        if not all(len(k) <= 40 and re.fullmatch(rf"[\w .,+-]{{0,{SHORT}}}", v) for k, v in texts.items()):
+            self.tell(where, "texts beside the trees")
+
+    def module(self, module: Any, where: str) -> None:
+        """A network of PyTorch: its weights are counted with its parameters, its code is read by nobody."""
+        own = set(
+            vars(
+                next(base for base in type(module).__mro__ if base.__module__ == "torch.nn.modules.module")()
+            )
+        )
+        for name, part in module.named_modules():
+            for key, value in vars(part).items():
+                at = ".".join(word for word in (where, name, key) if word)
+                if key in own and (key in ("_parameters", "_modules") or not value or value is True):
+                    continue
+                if key == "_buffers" and type(part).__module__.startswith("torch.nn."):
+                    continue
+                if key in own or not (isinstance(value, (bool, int, float, tuple)) and len(str(value)) <= 20):
+                    self.tell(at, self._everybody(value) or "no network needs it")
+
+    def _everybody(self, value: Any) -> str:
+        long = hasattr(value, "__len__") and not isinstance(value, (str, bytes)) and len(value) == self.rows
+        return "a value for every training record" if long and self.rows > 4 else ""
 
 
-def _library(kind: type) -> type | None:
-    return next((base for base in kind.__mro__ if base.__module__.split(".")[0] in LIBRARIES), None)
+def _of_library(kind: type) -> bool:
+    """Whether a class is a library's own, and not one that calls itself so."""
+    room = sys.modules.get(kind.__module__)
+    return (
+        kind.__module__.split(".")[0] in ("sklearn", *BOOSTERS) and getattr(room, kind.__name__, None) is kind
+    )
+
+
+def _public(thing: Any) -> bool:
+    """Whether a function or class can be had from its library by its name, so that nothing of one's own is in it."""
+    if isinstance(thing, (np.ufunc, np.dtype)):
+        return not getattr(thing, "names", None)
+    room: Any = sys.modules.get(str(thing.__module__))
+    known = str(thing.__module__).split(".")[0] in (*HELPERS, "builtins")
+    return (
+        known
+        and reduce(lambda held, name: getattr(held, name, None), thing.__qualname__.split("."), room) is thing
+    )
+
+
+def _below(where: str, thing: Any) -> str:
+    return f"{where}.{type(thing).__name__}" if len(where) < 200 else where
+
+
+def _composed(text: str, words: set[str]) -> bool:
+    """A name that a library makes of names: of a column in a search, of an option of a step."""
+    head = r"(mean|std|rank|split\d{1,2}|param)_"
+    tail = re.sub(rf"^{head}", "", text)
+    return tail in words or tail in ("params", "fit_time", "score_time", "test_score", "train_score")
+
+
+def _spaced(values: Any) -> bool:
+    """Whether numbers are evenly spaced, in themselves or in their logarithms: three numbers say them all."""
+    try:
+        held = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        return False
+    if held.ndim != 1 or len(held) < 4 or not np.isfinite(held).all():
+        return False
+    forms = [held, np.log(held)] if (held > 0).all() else [held]
+    return any(np.allclose(np.diff(form), np.diff(form)[0], rtol=1e-6, atol=0) for form in forms)
+
+
+def _grown(tree: Any, rows: int, classes: int) -> bool:
+    """Whether a tree is one: each node but the first hangs on one branch, and no leaf is without people."""
+    if type(tree).__name__ == "Tree":
+        left, right, count = tree.children_left, tree.children_right, tree.node_count
+        inner = left != -1
+        few = tree.value.shape[1] * tree.value.shape[2] <= max(classes, 1)
+    else:
+        left, right = (tree.nodes[name].astype(np.int64) for name in ("left", "right"))
+        inner, count, few = (
+            tree.nodes["is_leaf"] == 0,
+            len(tree.nodes),
+            len(tree.raw_left_cat_bitsets) <= len(left),
+        )
+    ends = np.sort(np.concatenate([left[inner], right[inner]]))
+    return bool(few and np.array_equal(ends, np.arange(1, count)) and np.count_nonzero(~inner) <= rows)
+
+
+def _repeats(state: np.random.RandomState, seed: int) -> bool:
+    """Whether a seed leads to the state of a generator."""
+    all_of_it: Any = state.get_state()
+    words = all_of_it[1]
+    stream = np.random.MT19937()
+    stream._legacy_seeding(seed)
+    held: Any = stream.state
+    if np.array_equal(held["state"]["key"], np.asarray(words)):
+        return True
+    here: Any = np.random.MT19937()
+    here.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": 0}}
+    block = here.random_raw(len(words))
+    parts = (stream.random_raw(len(words) * 1000).reshape(-1, len(words)) for _ in range(DRAWS // 1000))
+    return any(bool((part == block).all(axis=1).any()) for part in parts)
+
+
+@cache
+def _options(kind: Any) -> frozenset[str]:
+    """Names of options, of a class and of those it comes from."""
+    made: set[str] = set()
+    for base in kind.__mro__:
+        if _of_library(base) and "__init__" in vars(base):
+            made |= set(inspect.signature(base.__init__).parameters)
+    return frozenset(made - {"self", "args", "kwargs"})
+
+
+@cache
+def _choices(kind: Any) -> frozenset[str]:
+    """Texts that the options of a class may have, as the library documents them."""
+    made: set[str] = set()
+    for base in kind.__mro__:
+        for held in getattr(base, "_parameter_constraints", {}).values():
+            for rule in held if isinstance(held, list) else []:
+                made |= {text for text in getattr(rule, "options", ()) if isinstance(text, str)}
+    return frozenset(made)
 
 
 @cache
 def _words(kind: Any) -> frozenset[str]:
-    """Every name that the sources of the library's classes write: what they can set on themselves."""
-    rooms = [base.__module__ for base in kind.__mro__ if base.__module__.split(".")[0] in LIBRARIES]
-    sources = [_source(room) for room in dict.fromkeys([*rooms, *(COMMON_WORDS if rooms else ())])]
-    return frozenset(word for text in sources for word in re.findall(r"\w+", text))
+    """Every name that the sources of a helper's classes write: what they can set on themselves."""
+    rooms = [base.__module__ for base in kind.__mro__ if base.__module__.split(".")[0] in HELPERS]
+    return frozenset(word for room in dict.fromkeys(rooms) for word in re.findall(r"\w+", _source(room)))
 
 
 @cache

@@ -60,24 +60,18 @@ def _stored(case: ModelCase, stored: Stored) -> Result:
             f"The model carries the records of {figure(share, '%')} of the people in the training file as they are (in "
             f"{', '.join(stored.where[:3])}): whoever has the file has them."
         )
+    elif stored.strange:
+        text = "Whether training records stand in the model cannot be told."
     else:
-        text = "No training record stands in the model as it is."
-    # k-nearest neighbours and the like keep the outcome beside the records; alone it is a value for everybody
-    if stored.for_everybody and not share:
-        text += (
-            f" It holds a value for every training record (in {', '.join(stored.for_everybody[:3])}): leave it out "
-            "before the model leaves. Not trusted."
-        )
+        text = "No training record stands in the model as it is, and it keeps nothing that its kind does not need."
     if stored.strange:
-        text += (
-            f" {counted(len(stored.strange), 'part')} of it ({', '.join(stored.strange[:3])}) could hold records in a "
-            "form that cannot be looked through. Not trusted."
-        )
+        told = [f"{where}: {why}" for where, why in stored.strange.items()]
+        more = f" and {len(told) - 3} more" if len(told) > 3 else ""
+        text += f" A person must look at {counted(len(told), 'part')} of it ({'; '.join(told[:3])}{more}). Not trusted."
     beside = {} if outside is None else {"strangers": outside}
     return Result(
         "model-stored-records", share, text, "%", yardsticks=beside or {"none": 0.0}, outside=outside, counts=WHOLE,
-        values={"parts with a value for every record": float(len(stored.for_everybody))},
-        interval=None, trusted=share > 0 or not (stored.for_everybody or stored.strange),
+        values={"parts to be looked at": float(len(stored.strange))}, interval=None, trusted=not stored.strange,
     )  # fmt: skip
 
 
