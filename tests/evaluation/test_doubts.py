@@ -12,13 +12,14 @@ from dalenius import Column, Kind, Pair, Schema
 from dalenius.core.errors import DataError
 from dalenius.data import Table, examples
 from dalenius.evaluation import benchmark, compare, evaluate
+from dalenius.evaluation.disguised import people_disguised
 from dalenius.evaluation.doubts import doubts
 from dalenius.evaluation.policy import RISKS, Rule
-from dalenius.evaluation.renamed import people_renamed
 from dalenius.release import read_plan, run_plan
 from dalenius.release.jobs import source
 from dalenius.release.strangers import check_strangers
 from dalenius.report.words import comparison_story
+from dalenius.risk.distance.linked import as_they_are, linked
 from dalenius.risk.distance.near_copies import near_copies
 from dalenius.risk.distance.own_rows import OWN, SEVERAL, told_by_nearest, with_own_row
 from dalenius.synth import Candidate
@@ -187,7 +188,7 @@ def test_a_file_in_other_words_cannot_be_judged():
     assert doubts(Pair(PLAIN_PEOPLE, MADE.with_columns(told[:1]), PLAIN_OTHERS)) == []
 
 
-def in_cipher(people: pl.DataFrame, kind: str, seed: int = 1) -> pl.DataFrame:
+def in_cipher(people: pl.DataFrame, kind: str, seed: int | None = 1) -> pl.DataFrame:
     """Every column recoded one to one, so that no value is its person's; rows in another order."""
     rng = np.random.default_rng(seed)
     made = {}
@@ -201,7 +202,8 @@ def in_cipher(people: pl.DataFrame, kind: str, seed: int = 1) -> pl.DataFrame:
         if kind == "in pairs":  # each value changes places with the one that is nearly as frequent
             other = [often[i ^ 1] if i ^ 1 < len(often) else often[i] for i in range(len(often))]
         made[name] = column.replace_strict(often, other, default=None, return_dtype=column.dtype)
-    return pl.DataFrame(made).sample(len(people), shuffle=True, seed=seed)
+    made = pl.DataFrame(made)
+    return made if seed is None else made.sample(len(people), shuffle=True, seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +215,7 @@ def test_real_people_in_a_cipher_are_not_on_the_short_list(kind, columns):
     found = compare(inside, files, holdout=outside, **ASKED)
     assert found["cipher"]["identical-matches"].value < 1, "no value is its person's"
     (said,) = [line for line in comparison_story(found).refused if line.startswith("'cipher'")]
-    assert "exchanged one for one" in said
+    assert "renamed, moved or exchanged" in said
     assert not found["cipher"]["dcr"].trusted
     assert found["made"].doubts == ()
 
@@ -227,13 +229,76 @@ def test_numbers_in_a_cipher_without_any_order_are_turned_back_value_by_value():
 
     inside, outside = people(600), people(300)
     file = {name: rng.permutation(30)[values] for name, values in inside.items()}
-    assert "exchanged one for one" in people_renamed(Pair(inside, file, outside))
+    assert "renamed, moved or exchanged" in people_disguised(Pair(inside, file, outside))
 
 
 def test_half_a_file_in_a_cipher_is_enough():
     half = pl.concat([PLAIN_PEOPLE[:250], MADE[:250]])
     (said,) = doubts(Pair(PLAIN_PEOPLE, in_cipher(half, "stretched"), PLAIN_OTHERS))
-    assert "exchanged one for one" in said
+    assert "renamed, moved or exchanged" in said
+
+
+def in_disguise(people: pl.DataFrame, renamed: int = 0, exchanged: int = 0, seed: int = 1) -> pl.DataFrame:
+    """Words renamed in pairs, cells exchanged between people and all numbers moved by a twentieth of their spread."""
+    rng = np.random.default_rng(seed)
+    words = [name for name in people.columns if not people[name].dtype.is_numeric()]
+    taken = np.argsort(rng.random(people.shape), axis=1) < exchanged
+    made = in_cipher(people.select(words[:renamed]), "in pairs", None).to_dict()
+    for name, moved in zip(people.columns, taken.T, strict=True):
+        column = made.get(name, people[name])
+        if column.dtype.is_numeric():
+            column = (column + pl.Series(rng.normal(0, 0.05 * column.std(), len(people)))).cast(column.dtype)
+        at = np.arange(len(people))
+        at[moved] = rng.permutation(at[moved])
+        made[name] = column.gather(at)
+    return pl.DataFrame(made).select(people.columns)
+
+
+MANY = [*COLUMNS, "wealth", "hours"]
+
+
+def test_real_people_with_columns_renamed_and_numbers_moved_among_made_up_lines_are_found():
+    """Two of five lines are real: no measure of copying and no renaming of whole columns shows them."""
+    people = examples.survey(1200, seed=13).select(MANY)
+    inside, outside, rng = people[:800], people[800:], np.random.default_rng(1)
+    made_up = pl.DataFrame({c: inside[c].gather(rng.integers(0, 800, 480)) for c in MANY})
+    file = pl.concat([in_disguise(inside[:320], renamed=3), made_up])
+    found = compare(inside, {"file": file, "made up": made_up}, holdout=outside, **ASKED)
+    story = comparison_story(found)
+    (said,) = [line for line in story.refused if line.startswith("'file'")]
+    assert "those of people in the data in disguise" in said
+    assert "'file': this cannot be told, for what is said above." in story.likely
+    assert not any("'file'" in line and "nothing that shows" in line for line in story.likely)
+    assert found["made up"].doubts == ()
+    alone = comparison_story(compare(inside, {"file": file}, holdout=outside, **ASKED))
+    assert alone.chances == [], "what cannot be told is not drawn"
+
+
+@pytest.mark.parametrize("cells", [4, 5])
+def test_real_people_with_cells_exchanged_and_numbers_moved_are_found(cells):
+    people = examples.survey(1200, seed=13).select(MANY)
+    file = in_disguise(people[:800], exchanged=cells)
+    assert "in disguise" in people_disguised(Pair(people[:800], file, people[800:]))
+
+
+def test_trees_are_no_people_in_disguise():
+    """Their lines hold answers of people in leaves; hardly any is of one of them rather than of somebody else."""
+    people = examples.survey(900, seed=14).select(MANY)
+    inside = Table.from_frame(people[:600])
+    made = Candidate("cart").make(inside, seed=1).table.to_frame()
+    pair = Pair(people[:600], made, people[600:])
+    found = linked(pair, as_they_are(pair), np.arange(600) % 2 == 0)
+    assert found.value < 3
+    assert people_disguised(pair) == ""
+
+
+def test_few_lines_of_people_in_disguise_are_counted_as_if_there_were_more():
+    people = examples.survey(1600, seed=13).select(MANY)
+    file = in_disguise(people[:60], renamed=3)
+    assert "in disguise" in people_disguised(Pair(people[:1200], file, people[1200:]))
+    assert (
+        people_disguised(Pair(people[:1200], in_disguise(people[1540:], renamed=3), people[1200:1540])) == ""
+    )
 
 
 @pytest.mark.parametrize("rows", [60, 500])

@@ -175,7 +175,7 @@ FAULTS = [
     ),
     Fault(
         "evaluation/doubts.py",
-        "told or [doubt for doubt in [people_renamed(rows)] if doubt]",
+        "told or [doubt for doubt in [people_disguised(rows)] if doubt]",
         "told",
         "tests/evaluation/test_doubts.py -k short_list",
     ),
@@ -192,9 +192,9 @@ FAULTS = [
         "tests/evaluation/test_doubts.py -k in_a_cipher",
     ),
     Fault(
-        "evaluation/renamed.py",
-        "if not any(_surely(MEASURES[name](turned)) for name in MEASURED):",
-        "if False:",
+        "evaluation/disguised.py",
+        "if found is None or any(",
+        "if any(",
         "tests/evaluation/test_doubts.py -k nobody",
     ),
     Fault(
@@ -2993,10 +2993,40 @@ FAULTS = [
         "tests/outputs/test_unit_rows.py -k over_people",
     ),
     Fault(
-        "evaluation/renamed.py",
-        "if any(_surely(MEASURES[name](pair)) for name in MEASURED):",
-        "if False:",
+        "evaluation/disguised.py",
+        " or any(_adds(MEASURES[name](pair)) for name in MEASURED):",
+        ":",
         "tests/evaluation/test_doubts.py -k plain_to_see",
+    ),
+    Fault(
+        "evaluation/disguised.py",
+        "columns = [as_they_are(pair), turned_back(pair, learnt)]",
+        "columns = [turned_back(pair, learnt)]",
+        "tests/evaluation/test_doubts.py -k numbers_moved",
+    ),
+    Fault(
+        "evaluation/disguised.py",
+        " or found.added.low * pair.units.count / pair.protected.rows > SURELY_OF_LINES",
+        "",
+        "tests/evaluation/test_doubts.py -k as_if_there_were_more",
+    ),
+    Fault(
+        "risk/distance/linked.py",
+        "if abs(share - before) < SETTLED:",
+        "if True:",
+        "tests/evaluation/test_doubts.py -k numbers_moved",
+    ),
+    Fault(
+        "risk/distance/linked.py",
+        "met[who[sure[:, 0] > SURE, 0]] = 1.0",
+        "met[who[sure[:, 0] > 0, 0]] = 1.0",
+        "tests/evaluation/test_doubts.py -k no_people_in_disguise",
+    ),
+    Fault(
+        "report/words.py",
+        "        if likely and evaluation.doubts:",
+        "        if False:",
+        "tests/evaluation/test_doubts.py -k numbers_moved_among",
     ),
     Fault(
         "synth/sequential/planning.py",

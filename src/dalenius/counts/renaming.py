@@ -4,20 +4,19 @@ A copy in which f stands for m and north for south is found by no comparison of 
 keeps how often values are, alone and together, and is turned back by counting. `turned_back` looks for the renaming of
 the values of each column under which the tables of two columns are most alike in both files: the sum over all pairs of
 columns of Σ √(p q), with p and q the shares of a cell (Bhattacharyya 1943), one column after the other until none gets
-better (each a problem of assignment). It is learnt from one half of the people and the other half is looked for: of
-names that were fitted to the very people whose rows are sought, some would be found in any file.
+better (each a problem of assignment). It is learnt from some of the people, and others are looked for: of names that
+were fitted to the very people whose rows are sought, some would be found in any file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalenius.core.random import generator
 from dalenius.data.vector import AnyArray, BoolArray, IntArray, Vector
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ LEVELS = 100
 """Values of a column that are told apart; of more the most frequent ones of both files."""
 COLUMNS, ROWS = 30, 20_000
 """Columns and rows that a renaming is looked for in; of more the columns that tell most, and rows evenly spread."""
-SWEEPS, SEED = 10, 0
+SWEEPS = 10
 GAIN = 0.01
 """By how much tables must be more alike once renamed: of files by our methods, and of other people, it is 0.006."""
 BY_VALUE = 0.05
@@ -39,31 +38,33 @@ MOVED = 0.2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Renamed:
-    """Original, protected file and holdout as codes, with the protected file's values turned back."""
-
-    files: Sequence[dict[str, IntArray]]
-    columns: list[str]
-    """The columns that were renamed."""
-    rows: IntArray
-    """The rows of the original that are in it: those of the people from whom nothing was learnt."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Coded:
-    """One column: codes of the three files over one list, and of the protected file as it is."""
+class Codes:
+    """One column of original, protected file and holdout, coded over one list."""
 
     name: str
     files: Sequence[IntArray]
-    """Of the original those who are learnt from."""
-    as_is: IntArray
-    everybody: IntArray
-    """The whole original."""
     size: int
+    ordered: bool = False
+    """Whether codes that lie near each other are values that do."""
 
 
-def turned_back(pair: Pair) -> Renamed | None:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Learnt(Codes):
+    """A column as a renaming is looked for in it."""
+
+    some: IntArray = field(kw_only=True)
+    """Of the original, those who are learnt from."""
+    as_is: IntArray = field(kw_only=True)
+    """The protected file with numbers where the original's lie, not by their own order."""
+
+
+def turned_back(pair: Pair, learnt: BoolArray) -> list[Codes] | None:
     """The files with values turned back, where a renaming makes their tables more alike; None where none does.
+
+    Parameters
+    ----------
+    learnt
+        The rows of the original that the renaming is learnt from.
 
     Examples
     --------
@@ -72,57 +73,56 @@ def turned_back(pair: Pair) -> Renamed | None:
     >>> home = rng.integers(0, 4, 600)
     >>> people = {"home": home.astype(str), "work": ((home + rng.integers(0, 2, 600)) % 4).astype(str)}
     >>> cipher = {**people, "home": np.array(list("2031"))[home]}
-    >>> turned_back(Pair(people, cipher, people)).columns
-    ['home']
-    >>> turned_back(Pair(people, people, people)) is None
+    >>> half = np.arange(600) < 300
+    >>> home, work = turned_back(Pair(people, cipher, people), half)
+    >>> bool((home.files[0] == home.files[1]).all())
+    True
+    >>> turned_back(Pair(people, people, people), half) is None
     True
     """
-    half = generator(SEED, "half").permutation(pair.units.count) < pair.units.count / 2
-    learnt = half[pair.units.owners_of_rows]
     columns = _telling([_coded(pair, name, learnt) for name in pair.columns])
     if len(columns) < 2:
         return None
     before = _likeness(*_tables(columns, as_is=True), columns, [np.arange(c.size) for c in columns])
     columns, maps, after = _by_value(pair, learnt, *_best(columns))
     moved = [float(np.mean(m[c.files[1]] != c.as_is)) for m, c in zip(maps, columns, strict=True)]
-    names = [c.name for c, share in zip(columns, moved, strict=True) if share >= MOVED]
-    if after - before < GAIN or not names:
+    if after - before < GAIN or max(moved) < MOVED:
         return None
-    rest = np.flatnonzero(~learnt)
-    files = [{c.name: c.everybody[rest] for c in columns}]
-    files += [{c.name: held[c.files[1]] for c, held in zip(columns, maps, strict=True)}]
-    files += [{c.name: c.files[2] for c in columns}] if pair.holdout is not None else []
-    return Renamed(files, names, rest)
+    return [
+        Codes(c.name, [c.files[0], held[c.files[1]], *c.files[2:]], c.size)
+        for c, held in zip(columns, maps, strict=True)
+    ]
 
 
-def _coded(pair: Pair, name: str, learnt: BoolArray) -> _Coded:
+def _coded(pair: Pair, name: str, learnt: BoolArray) -> _Learnt:
     """A column with numbers in groups, each file's own ones, and the most frequent of other values."""
     if not pair.original[name].is_number:
         return _valued(pair, name, learnt)
-    tables = [pair.original, pair.protected, *([pair.holdout] if pair.holdout is not None else [])]
-    vectors = [table[name] for table in tables]
-    some = vectors[0].take(learnt)
-    files = [
-        _grouped(some, some),
-        _grouped(vectors[1], vectors[1]),
-        *(_grouped(v, some) for v in vectors[2:]),
-    ]
-    return _Coded(name, files, _grouped(vectors[1], some), _grouped(vectors[0], some), GROUPS + 1)
+    people, file, *others = vectors_of(pair, name)
+    some = people.take(learnt)
+    files = [by_rank(people, some), by_rank(file, file), *(by_rank(v, some) for v in others)]
+    return _Learnt(name, files, GROUPS + 1, some=files[0][learnt], as_is=by_rank(file, some))
 
 
-def _grouped(vector: Vector, among: Vector) -> IntArray:
-    """Groups of numbers by the share of others that are smaller; what is no number is a group of its own."""
-    others, numbers = np.sort(_finite(among.floats())), vector.floats()
+def vectors_of(pair: Pair, name: str) -> list[Vector]:
+    """A column of original, protected file and, where there is one, holdout."""
+    return [table[name] for table in (pair.original, pair.protected, pair.holdout) if table is not None]
+
+
+def by_rank(vector: Vector, among: Vector, groups: int = GROUPS) -> IntArray:
+    """Groups of numbers by the share of others that are smaller; what is no number is a group of its own, the last."""
+    others, numbers = _finite(among.floats()), vector.floats()
+    others = np.sort(others[:: -(-len(others) // ROWS) or 1])
     places = sum(np.searchsorted(others, numbers, side) for side in ("left", "right"))
-    groups = np.minimum(places * GROUPS // max(2 * len(others), 1), GROUPS - 1)
-    return np.where(np.isfinite(numbers), groups, GROUPS).astype(np.int64)
+    found = np.minimum(places * groups // max(2 * len(others), 1), groups - 1)
+    return np.where(np.isfinite(numbers), found, groups).astype(np.int64)
 
 
 def _finite(numbers: AnyArray) -> AnyArray:
     return numbers[np.isfinite(numbers)]
 
 
-def _valued(pair: Pair, name: str, learnt: BoolArray) -> _Coded:
+def by_value(pair: Pair, name: str) -> Codes:
     """A column by its values; of many the most frequent ones of both files, and one code for all others."""
     aligned = pair.categories(name, grouped=False)
     codes = [f.codes.astype(np.int64) for f in (aligned.original, aligned.protected, aligned.holdout) if f]
@@ -133,14 +133,19 @@ def _valued(pair: Pair, name: str, learnt: BoolArray) -> _Coded:
         kept = np.unique(np.concatenate(often))
         place[kept] = np.arange(len(kept))
         codes, size = [place[c] for c in codes], LEVELS + 1
-    return _Coded(name, [codes[0][learnt], *codes[1:]], codes[1], codes[0], size)
+    return Codes(name, codes, size)
 
 
-def _telling(columns: list[_Coded]) -> list[_Coded]:
+def _valued(pair: Pair, name: str, learnt: BoolArray) -> _Learnt:
+    found = by_value(pair, name)
+    return _Learnt(name, found.files, found.size, some=found.files[0][learnt], as_is=found.files[1])
+
+
+def _telling(columns: list[_Learnt]) -> list[_Learnt]:
     """Columns that differ between people; of many those that tell most."""
 
-    def told(column: _Coded) -> float:
-        shares = np.bincount(column.files[0]) / len(column.files[0])
+    def told(column: _Learnt) -> float:
+        shares = np.bincount(column.some) / len(column.some)
         return -float(np.sum(shares * np.log(np.maximum(shares, 1e-300))))
 
     entropy = {c.name: told(c) for c in columns}
@@ -148,13 +153,13 @@ def _telling(columns: list[_Coded]) -> list[_Coded]:
     return [c for c in columns if entropy[c.name] > 0 and c.name in most]
 
 
-def _tables(columns: Sequence[_Coded], as_is: bool = False) -> tuple[AnyArray, AnyArray]:
+def _tables(columns: Sequence[_Learnt], as_is: bool = False) -> tuple[AnyArray, AnyArray]:
     """√ of the shares of all cells of two columns, in each file, as one table; nothing of a column with itself."""
-    first = _together(columns, [c.files[0] for c in columns])
+    first = _together(columns, [c.some for c in columns])
     return first, _together(columns, [c.as_is if as_is else c.files[1] for c in columns])
 
 
-def _together(columns: Sequence[_Coded], codes: Sequence[IntArray]) -> AnyArray:
+def _together(columns: Sequence[_Learnt], codes: Sequence[IntArray]) -> AnyArray:
     from scipy import sparse  # noqa: PLC0415 (loaded when somebody compares)
 
     step = -(-len(codes[0]) // ROWS)
@@ -171,7 +176,7 @@ def _together(columns: Sequence[_Coded], codes: Sequence[IntArray]) -> AnyArray:
     return shares
 
 
-def _starts(columns: Sequence[_Coded]) -> list[int]:
+def _starts(columns: Sequence[_Learnt]) -> list[int]:
     return [0, *np.cumsum([c.size for c in columns]).tolist()]
 
 
@@ -185,7 +190,7 @@ def _alike(
 
 
 def _likeness(
-    first: AnyArray, second: AnyArray, columns: Sequence[_Coded], maps: Sequence[IntArray]
+    first: AnyArray, second: AnyArray, columns: Sequence[_Learnt], maps: Sequence[IntArray]
 ) -> float:
     """Mean over all pairs of columns; 1 where all tables are the same."""
     starts = _starts(columns)
@@ -193,7 +198,7 @@ def _likeness(
     return float(np.mean(found))
 
 
-def _best(columns: list[_Coded]) -> tuple[list[_Coded], list[IntArray], float]:
+def _best(columns: list[_Learnt]) -> tuple[list[_Learnt], list[IntArray], float]:
     """The best renaming that is reached from the names as they are, or from how often values are."""
     first, second = _tables(columns)
     plain: list[IntArray] = [np.arange(c.size) for c in columns]
@@ -205,9 +210,10 @@ def _best(columns: list[_Coded]) -> tuple[list[_Coded], list[IntArray], float]:
     return columns, reached[at], likeness[at]
 
 
-def _by_frequency(column: _Coded) -> IntArray:
+def _by_frequency(column: _Learnt) -> IntArray:
     orders = [
-        np.argsort(-np.bincount(codes, minlength=column.size), kind="stable") for codes in column.files[:2]
+        np.argsort(-np.bincount(codes, minlength=column.size), kind="stable")
+        for codes in (column.some, column.files[1])
     ]
     found = np.empty(column.size, np.int64)
     found[orders[1]] = orders[0]
@@ -215,7 +221,7 @@ def _by_frequency(column: _Coded) -> IntArray:
 
 
 def _improved(
-    first: AnyArray, second: AnyArray, columns: Sequence[_Coded], maps: list[IntArray]
+    first: AnyArray, second: AnyArray, columns: Sequence[_Learnt], maps: list[IntArray]
 ) -> list[IntArray]:
     """One column after the other renamed for the best, until none gets better."""
     maps, starts = list(maps), _starts(columns)
@@ -242,8 +248,8 @@ def _assigned(alike: AnyArray) -> IntArray:
 
 
 def _by_value(
-    pair: Pair, learnt: BoolArray, columns: list[_Coded], maps: list[IntArray], likeness: float
-) -> tuple[list[_Coded], list[IntArray], float]:
+    pair: Pair, learnt: BoolArray, columns: list[_Learnt], maps: list[IntArray], likeness: float
+) -> tuple[list[_Learnt], list[IntArray], float]:
     """The same with numbers by their values where these were renamed without any order."""
     changed, held = list(columns), list(maps)
     for i, column in enumerate(columns):

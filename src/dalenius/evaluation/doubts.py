@@ -6,8 +6,8 @@ import numpy as np
 
 from dalenius.core.errors import names
 from dalenius.counts.pair import Pair
+from dalenius.evaluation.disguised import people_disguised
 from dalenius.evaluation.recoded import HARDLY
-from dalenius.evaluation.renamed import people_renamed
 from dalenius.risk.distance.own_rows import has_own_rows, told_by_nearest, with_own_row
 from dalenius.risk.distance.twins import strangers_in_file
 
@@ -32,7 +32,7 @@ def doubts(pair: Pair) -> list[str]:
     if "doubts" not in rows.remembered:
         told = [*rows.leftovers, *_in_other_words(rows), *_about_strangers(rows)]
         # a yardstick is needed to tell a copy from chance
-        rows.remembered["doubts"] = told or [doubt for doubt in [people_renamed(rows)] if doubt]
+        rows.remembered["doubts"] = told or [doubt for doubt in [people_disguised(rows)] if doubt]
     reasons: list[str] = rows.remembered["doubts"]
     return reasons
 

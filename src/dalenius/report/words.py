@@ -44,7 +44,8 @@ def verdict(comparison: Comparison) -> list[str]:
     if count > 1 and some.family("risk") and some.family("utility"):
         lines += _trade_off(comparison)
     lines.append(
-        "These figures speak of the intruders and analyses that were named here and of no others. "
+        "These figures speak of the intruders and analyses that were named here and of no others. Real people in "
+        "disguise are looked for, but whoever makes a file to deceive can hide them: know how it was made. "
         "Whether the data may be released is for the people responsible to decide."
     )
     return lines
@@ -89,7 +90,8 @@ def comparison_story(comparison: Comparison) -> Story:
     if some.family("risk"):
         own = some.doubts[0] if some.doubts and len(evaluations) == 1 else ""
         doubt = some.pair.for_rows()[0].doubt or own
-        likely = [f"This cannot be told: {doubt}", *likely[1:]] if doubt else likely
+        # a chance that cannot be told is not drawn either
+        likely, told = ([f"This cannot be told: {doubt}", *likely[1:]], []) if doubt else (likely, told)
     short = [] if len(evaluations) == 1 else _trade_off(comparison)
     return Story(
         released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=told,
@@ -104,17 +106,21 @@ def _by_weight(evaluation: Evaluation) -> list[Result]:
 
 def _likely_by_file(comparison: Comparison) -> list[str]:
     """What each file gives away beyond what strangers reach, the one that gives away most first."""
-    told = {
-        name: max(likely, key=lambda chance: chance.added)
-        for name, evaluation in comparison.evaluations.items()
-        if (
-            likely := chances(_by_weight(evaluation), evaluation.pair.keys, masked=bool(evaluation.pair.lens))
-        )
-    }
-    if not told:
+    told, doubtful = {}, []
+    for name, evaluation in comparison.evaluations.items():
+        likely = chances(_by_weight(evaluation), evaluation.pair.keys, masked=bool(evaluation.pair.lens))
+        if likely and evaluation.doubts:
+            doubtful.append(f"'{name}': this cannot be told, for what is said above.")
+        elif likely:
+            told[name] = max(likely, key=lambda chance: chance.added)
+    if not told and not doubtful:
         return likely_lines([], 1.0)
     ordered = sorted(told, key=lambda name: -told[name].added)
-    return ["It depends on the file.", *(f"'{name}': {_lower(told[name].short)}" for name in ordered)]
+    return [
+        "It depends on the file.",
+        *doubtful,
+        *(f"'{name}': {_lower(told[name].short)}" for name in ordered),
+    ]
 
 
 def _lower(sentence: str) -> str:
