@@ -281,6 +281,13 @@ def test_real_people_with_cells_exchanged_and_numbers_moved_are_found(cells):
     assert "in disguise" in people_disguised(Pair(people[:800], file, people[800:]))
 
 
+def test_how_values_were_changed_is_learnt_in_rounds():
+    """All words are others: at first numbers alone tell, in the end words tell as if they had been left."""
+    people = examples.survey(1200, seed=13).select(MANY)
+    pair = Pair(people[:800], in_disguise(people[:800], renamed=6), people[800:])
+    assert linked(pair, as_they_are(pair), np.arange(800) % 2 == 0).value > 80
+
+
 def test_trees_are_no_people_in_disguise():
     """Their lines hold answers of people in leaves; hardly any is of one of them rather than of somebody else."""
     people = examples.survey(900, seed=14).select(MANY)

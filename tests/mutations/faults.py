@@ -3014,7 +3014,7 @@ FAULTS = [
         "risk/distance/linked.py",
         "if abs(share - before) < SETTLED:",
         "if True:",
-        "tests/evaluation/test_doubts.py -k numbers_moved",
+        "tests/evaluation/test_doubts.py -k in_rounds",
     ),
     Fault(
         "risk/distance/linked.py",
