@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from skops import io as skops_io
 
 from dalenius.core.errors import DataError, FileError
-from dalenius.models import ModelCase, open_model
+from dalenius.models import ModelCase, open_model, structure
 from tests.models.conftest import NAMES, fit, people
 
 
@@ -168,6 +170,36 @@ def test_an_index_of_records_is_refused(tmp_path):
         open_model(path)
 
 
+def told(model, data, **more):
+    return structure(ModelCase.of(model, data, target="y", **more))["model-stored-records"]
+
+
+def test_what_a_file_holds_beside_its_model_is_not_trusted(tmp_path):
+    data = people(50, 1)
+    path = saved(tmp_path / "m.skops", fit(make_pipeline(StandardScaler(), LogisticRegression()), data))
+    assert told(path, data).trusted
+    with zipfile.ZipFile(path) as held:
+        parts = {name: held.read(name) for name in held.namelist()}
+    schema = json.loads(parts["schema.json"])
+    noted = json.dumps({**schema, "note": "31;2500"}).encode()
+    for odd, note in (({"31.json": b"{}"}, b""), ({"schema.json": noted}, b""), ({}, b"31;2500")):
+        with zipfile.ZipFile(path, "w") as held:
+            held.comment = note
+            for name, body in {**parts, **odd}.items():
+                held.writestr(name, body)
+        assert "the file: more than skops writes" in told(path, data).sentence
+        assert not told(path, data).trusted
+    with zipfile.ZipFile(path, "w") as held:
+        for name, body in parts.items():
+            held.writestr(name, body)
+    assert told(path, data).trusted
+    path.write_bytes(b"31;2500;" * 100 + path.read_bytes())
+    assert not told(path, data).trusted
+    table = tmp_path / "c.csv"
+    table.write_text("term,coefficient,se,note\nx0,1.5,0.1,31;2500\nx1,2,0.2,64;17\n")
+    assert "columns beside" in told(table, data, family="logistic").sentence
+
+
 @pytest.mark.parametrize("ending", ["json", "ubj"])
 def test_boosters_of_xgboost_are_opened_and_looked_at(tmp_path, ending):
     xgboost = pytest.importorskip("xgboost")
@@ -180,6 +212,9 @@ def test_boosters_of_xgboost_are_opened_and_looked_at(tmp_path, ending):
     model.save_model(tmp_path / f"m.{ending}")
     live, opened = (ModelCase.of(m, data, others, target="y") for m in (model, tmp_path / f"m.{ending}"))
     assert np.allclose(live.scores(live.train), opened.scores(opened.train), atol=1e-3)
+    assert all(structure(held)["model-stored-records"].trusted for held in (live, opened))
+    model.get_booster().set_attr(note="31;2500;2;64;1700;0")
+    assert not told(model, data).trusted
     found = check_model(opened).results
     assert found["model-small-leaves"].value > 50
     assert not found["model-membership"].trusted  # a booster out of a file cannot be fitted again
@@ -195,3 +230,7 @@ def test_boosters_of_lightgbm_are_opened(tmp_path):
     model.booster_.save_model(tmp_path / "m.txt")
     live, opened = (ModelCase.of(m, data, target="y") for m in (model, tmp_path / "m.txt"))
     assert np.allclose(live.scores(live.train), opened.scores(opened.train), atol=1e-6)
+    assert all(structure(held)["model-stored-records"].trusted for held in (live, opened))
+    path = tmp_path / "m.txt"
+    path.write_text(path.read_text() + "31;2500;2\n" * 900)
+    assert not told(path, data).trusted

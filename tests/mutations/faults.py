@@ -342,6 +342,12 @@ FAULTS = [
         "tests/models/test_kept.py -k hidden_on_purpose",
     ),
     Fault(
+        "models/leftovers.py",
+        "_content(mine) != _content(theirs)",
+        "False",
+        "tests/models/test_files.py -k beside_its_model",
+    ),
+    Fault(
         "models/kinds.py",
         'return max(self._whole("n_estimators"), self._whole("max_iter"), 1) * self.classes',
         "return 1",

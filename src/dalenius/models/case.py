@@ -20,6 +20,7 @@ from dalenius.models.coefficients import CoefficientTable, Family
 from dalenius.models.design import Design, numbers
 from dalenius.models.files import open_model
 from dalenius.models.fitted import SMALL, Fitted, Task
+from dalenius.models.leftovers import leftovers
 
 Refit = Callable[[Any, AnyArray, int], Any]
 """A way to fit the model again: inputs, outcome and a seed give a fitted model."""
@@ -44,6 +45,8 @@ class ModelCase:
         The column it predicts.
     refit
         How it is fitted again on other people; None where that cannot be done.
+    beside
+        What the file holds beside the model; empty where nothing is, and for a live object.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class ModelCase:
     design: Design
     refit: Refit | None = None
     notes: tuple[str, ...] = ()
+    beside: str = ""
 
     @classmethod
     def of(
@@ -96,7 +100,10 @@ class ModelCase:
         known = Table.from_frame(train, schema)
         others = None if holdout is None else Table.from_frame(holdout, schema)
         goal = _target(known, target)
-        opened = open_model(model) if isinstance(model, (str, Path)) else model
+        opened, beside = model, ""
+        if isinstance(model, (str, Path)):
+            opened = open_model(model)
+            beside = leftovers(Path(model), opened)
         opened = _bound(opened, known, goal, family)
         fitted = Fitted.of(opened)
         used, notes = _features(fitted, known, goal, features)
@@ -104,7 +111,7 @@ class ModelCase:
         tables = [known] if others is None else [known, others]
         design = Design.of(used, tables, named=fitted.names is not None)
         again = refit if refit is not None else _cloned(fitted)
-        case = cls(fitted, known, others, goal, design, again, tuple(notes))
+        case = cls(fitted, known, others, goal, design, again, tuple(notes), beside)
         case._check_outcomes()
         return case
 

@@ -163,6 +163,12 @@ USUAL = """
     optimal invscaling adaptive elasticnet l1 l2 none None nan infrequent_sklearn raise warn ignore concat input
     2*n_jobs lloyd elkan lbfgs sgd adam cholesky lsqr sag saga svd_solver sparse_cg eigen logsumexp
 """
+BOOSTED = """
+    q float int validation_0 validation_1 valid_0 valid_1 training logloss mlogloss error merror auc aucpr rmse mae mape
+    l1 l2 binary_logloss multi_logloss binary multiclass regression regression_l1 poisson quantile gamma tweedie huber
+    reg:squarederror reg:absoluteerror reg:quantileerror reg:squaredlogerror reg:gamma reg:tweedie reg:logistic
+    binary:logistic binary:logitraw binary:hinge multi:softprob multi:softmax count:poisson survival:cox
+"""
 WORDS = frozenset(USUAL.split())
 """Words that name parts and choices everywhere."""
 

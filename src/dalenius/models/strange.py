@@ -21,10 +21,12 @@ from dalenius.models.case import ModelCase
 from dalenius.models.coefficients import CoefficientModel
 from dalenius.models.files import BoosterModel
 from dalenius.models.fitted import TorchModel
-from dalenius.models.kinds import NAMED, WORDS, Sizes, kinds, listing
+from dalenius.models.kinds import BOOSTED, NAMED, WORDS, Sizes, kinds, listing
 from dalenius.models.views import View
 
 BOOSTERS = ("xgboost", "lightgbm")
+SKLEARN_NOTES = [("scikit_learn", f'{{"_estimator_type": "{kind}"}}') for kind in ("classifier", "regressor")]
+"""What XGBoost's estimators write beside their trees."""
 HELPERS = ("sklearn", "numpy", "scipy")
 OPTION = 10
 """Most numbers in one option, unless there are more columns or classes, or they are evenly spaced."""
@@ -60,8 +62,10 @@ def strange_parts(case: ModelCase, views: Sequence[View], records: bool = False)
     """
     look = _Look(case, views, records)
     model = case.fitted.model
+    if case.beside:
+        look.tell("the file", case.beside)
     if isinstance(model, CoefficientModel):  # its terms are columns and levels of the table, or it is refused
-        return {}
+        return look.found
     if isinstance(model, BoosterModel):
         look.booster(model.booster, "Booster")
     elif isinstance(model, TorchModel):
@@ -101,8 +105,14 @@ class _Look:
         view = self.views.get(id(thing))
         width = width if view is None else len(view.columns)
         options, held = _options(kind), vars(thing)
+        if kind.__module__.startswith(BOOSTERS):
+            options |= set(thing.get_params())
         sizes = Sizes(thing, width, classes, self.rows, view)
-        self.words |= _choices(kind) | options
+        self.words |= (
+            _choices(kind)
+            | options
+            | (set(BOOSTED.split()) if kind.__module__.startswith(BOOSTERS) else set())
+        )
         if isinstance(seed := getattr(thing, "random_state", None), (int, np.integer)):
             self.seeds.append(int(seed))
         for key in sorted(held, key=lambda k: (k not in options, k not in ("estimator", *NAMED))):
@@ -227,15 +237,19 @@ class _Look:
     def booster(self, booster: Any, where: str) -> None:
         """Trees of XGBoost or LightGBM: beside them stand names, categories, and texts of anybody."""
         if type(booster).__module__.startswith("xgboost"):
-            texts = {str(k): str(v) for k, v in booster.attributes().items()}
+            texts = {k: v for k, v in booster.attributes().items() if (k, v) not in SKLEARN_NOTES}
             columns = [*(booster.feature_names or ()), *(booster.feature_types or ())]
         else:
             texts = {str(k): str(v) for k, v in booster.params.items()}
             columns = [*booster.feature_name(), *np.ravel(booster.pandas_categorical or [])]
-        self.words |= {"q", *(f"{stem}{n}" for stem in ("f", "Column_") for n in range(len(columns)))}
+        self.words |= {
+            *BOOSTED.split(),
+            *(f"{stem}{n}" for stem in ("f", "Column_") for n in range(len(columns))),
+        }
         if any(isinstance(name, str) and name not in self.words for name in columns):
             self.tell(where, "names that are no columns or levels")
-        if not all(len(k) <= 40 and re.fullmatch(rf"[\w .,+-]{{0,{SHORT}}}", v) for k, v in texts.items()):
+        plain = re.compile(rf"[a-z_]*|\['?[a-z_0-9]*'?\]|[\w .+-]{{0,{SHORT}}}|[-\d.e]{{1,25}}")
+        if len(texts) > 150 or not all(len(k + v) <= 60 and plain.fullmatch(v) for k, v in texts.items()):
             self.tell(where, "texts beside the trees")
 
     def module(self, module: Any, where: str) -> None:
