@@ -197,7 +197,7 @@ def test_signs_must_be_asked_for_in_words() -> None:
 
 def test_faults() -> None:
     table = Table.from_frame({"a": [1.5, None, 3.5], "b": [1.5, 2.25, float("inf")], "s": ["x", "y", "x"]})
-    with pytest.raises(DataError, match="2 faults"):
+    with pytest.raises(DataError, match="3 faults"):
         Spectral(("a", "b", "s")).apply(table)
     with pytest.raises(DataError, match="'a' has 1 cell without a number"):
         Spectral(("a",)).apply(table)

@@ -25,6 +25,24 @@ class Fault:
 FAULTS = [
     Fault(
         "mask/series_step.py",
+        "return wrong + self._long_faults(table)",
+        "return wrong or self._long_faults(table)",
+        "tests/mask/test_systems_refuse.py -k one_error",
+    ),
+    Fault(
+        "mask/geo/donut.py",
+        "        wrong += place_faults(",
+        "        wrong = wrong or place_faults(",
+        "tests/mask/test_systems_refuse.py -k one_error",
+    ),
+    Fault(
+        "mask/simulation.py",
+        'wrong += [f"no column {name!r} in the holdout" for name in lost]',
+        "pass",
+        "tests/mask/test_systems_refuse.py -k audit",
+    ),
+    Fault(
+        "mask/series_step.py",
         '1 + generator(seed, "numbers").permutation(len(held))[ids.ravel()]',
         "vector.data",
         "tests/mask/test_series.py -k no_meter_leaves",

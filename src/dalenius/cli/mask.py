@@ -11,7 +11,7 @@ import typer
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import beside, kept_form, load
-from dalenius.core.errors import OptionError, counted
+from dalenius.core.errors import DaleniusError, OptionError, counted
 from dalenius.core.option import declared
 from dalenius.data import write
 from dalenius.data.files import check_target
@@ -84,7 +84,14 @@ def mask(
 def _steps(recipe: Path | None, texts: list[str]) -> list[dict[str, Any]]:
     """Steps of a file, then those of the command line."""
     held = [] if recipe is None else [step.to_dict() for step in Recipe.read(recipe).steps]
-    made = [*held, *map(_typed, texts)]
+    made, wrong = held, list[str]()
+    for text in texts:
+        try:
+            made.append(_typed(text))
+        except DaleniusError as error:
+            wrong += error.faults
+    if wrong:
+        raise OptionError.from_faults("--step", wrong)
     if not made:
         raise OptionError("give --recipe, or at least one --step such as 'recode column=age width=10'")
     return made

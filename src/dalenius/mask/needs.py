@@ -16,13 +16,15 @@ from dalenius.mask.neighbours import Floats
 def number_faults(table: Table, names: Iterable[str], positive: bool = False) -> list[str]:
     """What keeps columns from being computed with: categories, only gaps, infinities, weights of 0 or less.
 
+    Columns that are not there are for the step to name.
+
     Examples
     --------
     >>> number_faults(Table.from_frame({"a": ["x", "y"], "b": [1.0, float("inf")]}), ["a", "b"])
     ["column 'a' is categorical; numbers are needed", "column 'b' has an infinite value; set a limit first"]
     """
     wrong = []
-    for name in names:
+    for name in [name for name in names if name in table]:
         vector = table[name]
         if not vector.is_number:
             wrong.append(f"column {name!r} is {vector.column.kind}; numbers are needed")

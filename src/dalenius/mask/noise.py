@@ -73,7 +73,7 @@ class AddNoise(Step):
 
     def faults(self, table: Table) -> list[str]:
         """Numbers, and complete rows where columns move together."""
-        wrong = super().faults(table) or number_faults(table, self.variables)
+        wrong = super().faults(table) + number_faults(table, self.variables)
         if not wrong and self.method != "additive":
             full = int(np.count_nonzero(np.all([table[name].present for name in self.variables], axis=0)))
             if full < len(self.variables) + 2:

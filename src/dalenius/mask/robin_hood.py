@@ -239,17 +239,15 @@ class RobinHood(Step):
         """Keys that are there, without gaps in the one that is emptied."""
         wrong = super().faults(table)
         keys = chosen(table, self.keys, Role.KEY)
-        if wrong:
-            return wrong
-        wrong += (
-            [] if self.fairness in keys else [f"{self.fairness!r} is not one of the keys; name it among them"]
-        )
+        there = self.fairness in table
+        if there and self.fairness not in keys:
+            wrong.append(f"{self.fairness!r} is not one of the keys; name it among them")
         wrong += [] if table.rows else ["the file has no rows; there is nobody to protect"]
         if rows_each(table) > 1:
             wrong.append(
                 "people have several records each, and one may show what is emptied in another; make one row a person"
             )
-        gaps = int(np.count_nonzero(~table[self.fairness].present))
+        gaps = int(np.count_nonzero(~table[self.fairness].present)) if there else 0
         if gaps:
             wrong.append(f"column {self.fairness!r} has {counted(gaps, 'empty cell')}, which could not be told from "
                          "emptied ones; give them a level first")  # fmt: skip

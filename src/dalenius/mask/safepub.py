@@ -189,17 +189,16 @@ class SafePub(Step):
     def faults(self, table: Table) -> list[str]:
         """Columns with levels, one record a person, and a target among the columns."""
         wrong = super().faults(table)
-        if wrong:
-            return wrong
-        names = self._released(table)
+        names = [name for name in self._released(table) if name in table]
+        asked = {*names, *self.variables}
         hidden = [n for n in names if n not in releasable(table).names]
         wrong += [f"column {n!r} names people or units and never leaves; leave it out" for n in hidden]
         wrong += [
             f"levels: {n!r} is not one of the columns"
             for n in {**self.levels, **self.fixed}
-            if n not in names
+            if n not in asked
         ]
-        if self.target and self.target not in names:
+        if self.target and self.target not in asked:
             wrong.append(f"the target {self.target!r} is not one of the columns; it leaves, so it counts")
         if not table.rows:
             wrong.append("the file has no rows; there is nobody to protect")
@@ -208,7 +207,7 @@ class SafePub(Step):
                 "people have several records each, and the promise is for single records; make one row a person"
             )
         nodes, ladders = 1.0, []
-        for name in [] if wrong else names:
+        for name in names:
             try:
                 ladders.append(Ladder.of(table, name, self.levels.get(name)))
                 nodes *= ladders[-1].height + 1

@@ -51,8 +51,26 @@ class SlotParts:
 
 def series_faults(values: AnyArray, labels: IntArray | None = None) -> list[str]:
     """Everything wrong with readings: one home, gaps, negative ones, labels of other homes."""
-    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 1:
-        return [f"readings of {counted(len(values), 'home')}; two homes and one slot or more are needed"]
+    few = values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 1
+    wrong = (
+        [f"readings of {counted(len(values), 'home')}; two homes and one slot or more are needed"]
+        if few
+        else []
+    )
+    wrong += reading_faults(values) if values.ndim == 2 else []
+    if labels is not None and len(labels) != len(values):
+        wrong.append(f"{len(labels):,} labels for {len(values):,} homes")
+    return wrong
+
+
+def reading_faults(values: AnyArray) -> list[str]:
+    """Gaps and readings below 0.
+
+    Examples
+    --------
+    >>> len(reading_faults(np.array([[1.0, np.nan], [-1.0, 2.0]])))
+    2
+    """
     holes = sum(int(np.count_nonzero(~np.isfinite(part).all(axis=1))) for _, part in _blocks(values))
     wrong = (
         [f"gaps in {counted(holes, 'row')} of some slots; fill them or leave those homes out"]
@@ -60,10 +78,9 @@ def series_faults(values: AnyArray, labels: IntArray | None = None) -> list[str]
         else []
     )
     below = sum(int(np.count_nonzero(part < 0)) for _, part in _blocks(values))
-    wrong += [f"{counted(below, 'reading')} below 0; split what is fed in from what is used"] if below else []
-    if labels is not None and len(labels) != len(values):
-        wrong.append(f"{len(labels):,} labels for {len(values):,} homes")
-    return wrong
+    return wrong + (
+        [f"{counted(below, 'reading')} below 0; split what is fed in from what is used"] if below else []
+    )
 
 
 def _checked(values: AnyArray, labels: IntArray | None = None) -> None:
@@ -370,10 +387,28 @@ def from_long(unit: AnyArray, time: AnyArray, value: AnyArray) -> tuple[Floats, 
     >>> from_long(np.array(["a", "a", "b", "b"]), np.array([1, 2, 2, 1]), np.array([5.0, 6, 8, 7]))[0].tolist()
     [[5.0, 6.0], [7.0, 8.0]]
     """
+    wrong = long_faults(unit, time)
+    if wrong:
+        raise DataError.from_faults("series", wrong)
     homes, row = np.unique(unit, return_inverse=True)
     times, slot = np.unique(time, return_inverse=True)
-    place = row * len(times) + slot
-    seen = np.bincount(place, minlength=len(homes) * len(times)).reshape(len(homes), len(times))
+    made = np.empty((len(homes), len(times)))
+    made[row, slot] = value
+    return made, homes, times
+
+
+def long_faults(unit: AnyArray, time: AnyArray) -> list[str]:
+    """Hours that come twice, gaps, and one home alone.
+
+    Examples
+    --------
+    >>> long_faults(np.array(["a", "a"]), np.array([1, 1]))[1]
+    'one home; its group would be itself'
+    """
+    homes, row = np.unique(unit, return_inverse=True)
+    times, slot = np.unique(time, return_inverse=True)
+    seen = np.bincount(row * len(times) + slot, minlength=len(homes) * len(times))
+    seen = seen.reshape(len(homes), len(times))
     twice, gaps = int((seen > 1).any(axis=1).sum()), int((seen == 0).any(axis=1).sum())
     wrong = (
         [f"{counted(twice, 'home')} with a time twice; use times that do not change with the clock"]
@@ -382,11 +417,7 @@ def from_long(unit: AnyArray, time: AnyArray, value: AnyArray) -> tuple[Floats, 
     )
     wrong += [f"{counted(gaps, 'home')} with gaps; fill them or leave those homes out"] if gaps else []
     wrong += ["one home; its group would be itself"] if len(homes) < 2 else []
-    if wrong:
-        raise DataError.from_faults("series", wrong)
-    made = np.empty(len(place))
-    made[place] = value
-    return made.reshape(seen.shape), homes, times
+    return wrong
 
 
 def example_homes(homes: int = 500, days: int = 1, seed: Seed = 0) -> AnyArray:

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import DataError, counted, no_column
+from dalenius.core.errors import counted, no_column
 from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
@@ -24,9 +24,10 @@ from dalenius.mask.series import (
     from_long,
     group_means,
     group_series,
+    long_faults,
     merge_until_safe,
     own_cluster,
-    series_faults,
+    reading_faults,
 )
 from dalenius.tables.rules import PPercent
 
@@ -103,38 +104,39 @@ class AverageSeries(Step):
         """Numbers of two homes or more, without gaps or negative ones, and no more in a group than there are."""
         absent = [name for name in (self.home, self.time) if name and name not in table]
         wrong = super().faults(table) + ([no_column(absent, table.names)] if absent else [])
-        if wrong:
-            return wrong
         if self.time:
-            return self._long_faults(table)
+            return wrong + self._long_faults(table)
         if table.rows < 2 or table.rows < self.k:
             wrong.append(
                 f"the file has {counted(table.rows, 'home')}, fewer than k = {max(self.k, 2)}; use a smaller k"
             )
         wrong += number_faults(table, self.variables)
-        if not wrong:
-            wrong += series_faults(np.column_stack([table[name].floats() for name in self.variables]))
-        return wrong
+        usable = [table[name].floats() for name in self.variables if name in table and table[name].is_number]
+        return wrong + (reading_faults(np.column_stack(usable)) if usable else [])
 
     def _long_faults(self, table: Table) -> list[str]:
         """The same for one row a reading: gaps and hours that come twice among them."""
         wrong = number_faults(table, self.variables)
-        for name in (self.home, self.time):
+        named = [name for name in (self.home, self.time) if name in table]
+        known = np.all([np.ones(table.rows, bool), *(table[name].present for name in named)], axis=0)
+        for name in named:
             gaps = int(np.count_nonzero(~table[name].present))
             wrong += (
                 [f"column {name!r} has {counted(gaps, 'row')} without a value; fill them"] if gaps else []
             )
-        if wrong:
-            return wrong
-        homes = len(np.unique(_ordered(table[self.home])))
-        if 1 < homes < self.k:
-            wrong.append(f"the file has {counted(homes, 'home')}, fewer than k = {self.k}; use a smaller k")
-        readings = table[self.variables[0]].floats()
-        try:
-            from_long(_ordered(table[self.home]), _ordered(table[self.time]), readings)
-        except DataError as error:
-            wrong += error.faults
-        return wrong + (series_faults(readings[:, None]) if table.rows > 1 else [])
+        some = table.take(np.flatnonzero(known))
+        if self.home in table:
+            homes = len(np.unique(_ordered(some[self.home])))
+            if 1 < homes < self.k:
+                wrong.append(
+                    f"the file has {counted(homes, 'home')}, fewer than k = {self.k}; use a smaller k"
+                )
+        if len(named) == 2:
+            wrong += long_faults(*(_ordered(some[name]) for name in named))
+        readings = [
+            table[name].floats() for name in self.variables if name in table and table[name].is_number
+        ]
+        return wrong + (reading_faults(np.column_stack(readings)) if readings else [])
 
     def cost(self, shape: Shape) -> Cost:
         """Homes are compared with each other, slots looked at once."""

@@ -63,7 +63,7 @@ class Shuffle(Step):
 
     def faults(self, table: Table) -> list[str]:
         """Numbers, and rows that have all of them."""
-        wrong = super().faults(table) or number_faults(table, self.variables)
+        wrong = super().faults(table) + number_faults(table, self.variables)
         if (
             not wrong
             and np.count_nonzero(_full(table, self.variables)) < len(self.variables) + len(self.by) + 2

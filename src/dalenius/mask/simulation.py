@@ -148,11 +148,14 @@ def replication_audit(
     >>> replication_audit(copies, real, ["age"], ["ill"], holdout=pl.DataFrame({"age": [55], "ill": ["a"]})).verdict
     'systematic'
     """
-    absent = [name for name in (*keys, *sensitive) if any(name not in f.columns for f in (reference, *runs))]
-    if absent or not runs or not keys:
-        raise DataError(
-            f"no column {absent[0]!r} in every run and the reference" if absent else "give runs and keys"
-        )
+    files = (reference, *runs)
+    absent = [name for name in (*keys, *sensitive) if any(name not in f.columns for f in files)]
+    wrong = [f"no column {name!r} in every run and the reference" for name in absent]
+    lost = [name for name in keys if holdout is not None and name not in holdout.columns]
+    wrong += [f"no column {name!r} in the holdout" for name in lost]
+    wrong += ([] if runs else ["no runs; give one or more"]) + ([] if keys else ["no keys; name one or more"])
+    if wrong:
+        raise DataError.from_faults("replication audit", wrong)
     found, right = _came_back(runs, reference, keys, sensitive)
     outside = _came_back(runs, holdout, keys, ())[0] if holdout is not None else found
     rate = float(found["share"].mean() or 0.0) if len(found) else 0.0  # type: ignore[arg-type]

@@ -109,13 +109,13 @@ class Spectral(Step):
 
     def faults(self, table: Table) -> list[str]:
         """Numbers without gaps, and two rows or more."""
-        wrong = super().faults(table) or number_faults(table, self.variables)
-        for name in [] if wrong else self.variables:
+        wrong = super().faults(table) + number_faults(table, self.variables)
+        for name in [name for name in self.variables if name in table]:
             gaps = int(np.count_nonzero(~table[name].present))
-            if gaps:
+            if 0 < gaps < table.rows:
                 wrong.append(f"column {name!r} has {counted(gaps, 'cell')} without a number; fill them, leave those "
                              "rows out, or leave the column out")  # fmt: skip
-        if not wrong and table.rows < 2:
+        if table.rows < 2:
             wrong.append(f"the file has {counted(table.rows, 'row')}; two or more are needed")
         return wrong
 

@@ -174,9 +174,8 @@ class Donut(Step):
 
     def faults(self, table: Table) -> list[str]:
         """Points, areas around them, and people in the areas, all at once."""
-        wrong = super().faults(table) or place_faults(
-            table, self.longitude, self.latitude, self.unit, self.far
-        )
+        wrong = super().faults(table)
+        wrong += place_faults(table, self.longitude, self.latitude, self.unit, self.far)
         if not table.rows:
             wrong.append("the file has no rows; there is nothing to move")
         if self.within:

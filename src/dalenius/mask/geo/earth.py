@@ -134,27 +134,27 @@ def decimals_for(metres: float, unit: Unit) -> int:
 
 
 def place_faults(table: Table, x: str, y: str, unit: Unit, farthest: float = 0.0) -> list[str]:
-    """Everything that keeps points from being moved: columns, gaps, units, poles; no value is quoted."""
+    """Everything that keeps points from being moved: gaps, units, poles; no value is quoted.
+
+    Named columns that are not there are for the step to name.
+    """
     names = place_columns(table.schema, x, y)
     if not all(names):
         return ["no longitude and latitude; name the columns, or give them the roles longitude and latitude"]
-    absent = [name for name in names if name not in table]
-    if absent:
-        return [f"no column {name!r}" for name in absent]
     wrong = number_faults(table, names)
-    if wrong:
-        return wrong
-    for name in names:
+    usable = [name for name in names if name in table and table[name].is_number]
+    for name in usable:
         gaps = int(np.count_nonzero(~table[name].present))
         if gaps:
             wrong.append(
                 f"column {name!r} has {counted(gaps, 'row')} without a coordinate; leave them out or fill them"
             )
-    points = np.column_stack([table[name].floats() for name in names])
-    points = points[np.isfinite(points).all(axis=1)]
+    nothing = np.full(table.rows, np.nan)
+    points = np.column_stack([table[name].floats() if name in usable else nothing for name in names])
     if unit == "metres":
-        return wrong + _flat_faults(points)
-    for name, column, most in zip(names, points.T, (180, 90), strict=True):
+        return wrong + _flat_faults(points[np.isfinite(points).all(axis=1)])
+    for name, values, most in zip(names, points.T, (180, 90), strict=True):
+        column = values[np.isfinite(values)]
         beyond = int(np.count_nonzero(np.abs(column) > most))
         if beyond == len(column) and beyond:
             wrong.append(f"column {name!r} holds no degrees; say unit='metres', or convert it")

@@ -129,8 +129,8 @@ class Grid(Step):
 
     def faults(self, table: Table) -> list[str]:
         """Points, and enough of them."""
-        wrong = super().faults(table) or place_faults(table, self.longitude, self.latitude, self.unit)
-        needed = self.k * (rows_each(table) if not wrong else 1)
+        wrong = super().faults(table) + place_faults(table, self.longitude, self.latitude, self.unit)
+        needed = self.k * rows_each(table)
         if table.rows < needed:
             wrong.append(
                 f"the file has {counted(table.rows, 'row')}, fewer than k = {needed}; use a smaller k"
