@@ -1434,6 +1434,48 @@ FAULTS = [
         "tests/release/test_tables_attack.py -k one_name",
     ),
     Fault(
+        "published/totals.py",
+        "    hides = bool(len(place) and not whole.any()",
+        "    hides = bool(False and not whole.any()",
+        "tests/risk/reconstruction/test_doubts.py -k withheld_count",
+    ),
+    Fault(
+        "published/totals.py",
+        " and 2 * near.sum() >= len(place))",
+        ")",
+        "tests/risk/reconstruction/test_doubts.py -k large_category",
+    ),
+    Fault(
+        "published/reading.py",
+        '    if entry.kind == "exact" and not hidden.any():',
+        "    if not hidden.any():",
+        "tests/risk/reconstruction/test_doubts.py -k shares_beside",
+    ),
+    Fault(
+        "published/margin.py",
+        '"nearest": base // 2',
+        '"nearest": base - 1',
+        "tests/risk/reconstruction/test_doubts.py -k nearest_multiple",
+    ),
+    Fault(
+        "release/attacking.py",
+        "    more = [Path(r) for r in (record,) if r is not None and",
+        "    more = [Path(r) for r in (record,) if r is None and",
+        "tests/risk/reconstruction/test_doubts.py -k in_the_record",
+    ),
+    Fault(
+        "published/doubts.py",
+        "            if more.any() and less.any():",
+        "            if more.all() and less.any():",
+        "tests/risk/reconstruction/test_doubts.py -k other_values",
+    ),
+    Fault(
+        "published/doubts.py",
+        "            more, less = here & ~others, there & ~cells",
+        "            more, less = cells & ~others, others & ~here",
+        "tests/risk/reconstruction/test_doubts.py -k no_empty_cells",
+    ),
+    Fault(
         "published/doubts.py",
         "groups.setdefault(_plain(word), [])",
         'groups.setdefault("".join(word.split()).casefold(), [])',

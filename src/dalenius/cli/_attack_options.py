@@ -51,7 +51,9 @@ Output = Annotated[
 ]
 Record = Annotated[
     Path | None,
-    typer.Option("--record", help="Add the tables to this record of what is out, if limits hold."),
+    typer.Option(
+        "--record", help="Add the tables to this record of what is out, if limits hold beside what is in it."
+    ),
 ]
 Work = Annotated[
     Path | None,
@@ -65,7 +67,10 @@ Compare = Annotated[
     typer.Option("--compare", help="Protect the tables of --truth in several ways and attack each again."),
 ]
 Kind = Annotated[
-    str, typer.Option("--kind", help="How the counts were treated: exact, rounded, cellkey or noisy.")
+    str,
+    typer.Option(
+        "--kind", help="How counts were treated: exact, rounded (up or down), nearest, cellkey or noisy."
+    ),
 ]
 Base = Annotated[
     int, typer.Option("--base", help="Rounding base, or largest deviation of cell keys and noise.", min=1)

@@ -65,7 +65,7 @@ def attack(
     """
     terminal = Terminal(quiet, as_json)
     rules = [Rule.parse(line) for line in must or ()]
-    new, before = read_both(published, earlier or (), **_treated(kind, base))
+    new, before = read_both(published, earlier or (), record, **_treated(kind, base))
     both = new if before is None else before | new
     with terminal.progress("attacking") as tell:
         found = run_attack(
@@ -93,8 +93,9 @@ def attack(
     told["policy"] = _judged(rules, found, terminal)
     refused = bool(told["hold"]) or not all(line["met"] for line in told["policy"])
     if record is not None and not refused:
-        Ledger(record).append(", ".join(path.stem for path in published), new)
-        terminal.note(f"added to {record}")
+        ledger = Ledger(record)
+        ledger.append(", ".join(path.stem for path in published), new)
+        terminal.note(f"added to {record} as number {len(ledger.names)}")
     terminal.emit(told)
     if refused:
         raise typer.Exit(1)
@@ -105,6 +106,7 @@ def _treated(kind: str, base: int) -> dict[str, Any]:
     known: dict[str, dict[str, Any]] = {
         "exact": {},
         "rounded": {"kind": "rounded", "base": base},
+        "nearest": {"kind": "nearest", "base": base},
         "cellkey": {"kind": "cellkey", "base": base},
         "noisy": {"kind": "noisy", "scale": 1.0},
     }

@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import combinations
 
+import numpy as np
+
+from dalenius.data.rules import Rule
+from dalenius.published.arrays import Bools
 from dalenius.published.figures import Published
+from dalenius.published.margin import Margin
 
 BAND = re.compile(r"\s*(\d+)\s*(?:(?:-|–|to)\s*(\d+)|\+)\s*")
 MOST_NAMED = 5
@@ -68,6 +74,53 @@ def overlapping_bands(published: Published) -> list[str]:
                 break
             widest = band if widest is None or band[1] > widest[1] else widest
     return said
+
+
+def other_values(published: Published) -> list[str]:
+    """Columns of which each of two tables shows somebody where the other has no cell, as bands laid otherwise do.
+
+    Values are what they are called, so that people of two bands that overlap, or of a town and its county, would be
+    counted twice. Where somebody said what values there are, they are different ones.
+
+    Examples
+    --------
+    >>> one, two = {"age": ["[0, 18)", "[18, 120)"], "n": [41, 136]}, {"age": ["[0, 20)", "[20, 120)"], "n": [44, 133]}
+    >>> other_values(Published.from_tables({"one": one, "two": two}))[0].split(",")[0]
+    "Tables show different values of 'age': one [0"
+    >>> known = {"age": ["[0, 18)", "[18, 120)", "[0, 20)", "[20, 120)"]}
+    >>> other_values(Published.from_tables({"one": one, "two": two}, domains=known))
+    []
+    """
+    said = []
+    for name, values in published.domains.items():
+        if name in published.declared:
+            continue
+        tables = [(m.name, *_shown(m, name)) for m in published.margins if _crosses(m, name)]
+        for (one, here, cells), (two, there, others) in combinations(tables, 2):
+            more, less = here & ~others, there & ~cells
+            if more.any() and less.any():
+                said.append(
+                    f"Tables show different values of {name!r}: {one} {values[int(more.argmax())]}, and {two} "
+                    f"{values[int(less.argmax())]}. They are taken for different people; say in a list what the wider "
+                    f"ones are made of (groups), or that these are all values there are (domains: {{{name}: [...]}})."
+                )
+                break
+    return said
+
+
+def _crosses(margin: Margin, column: str) -> bool:
+    return column in margin.columns and column not in (
+        Rule.parse(margin.where).columns if margin.where else ()
+    )
+
+
+def _shown(margin: Margin, column: str) -> tuple[Bools, Bools]:
+    """Values of a column that somebody may have in a table, and those it has cells of."""
+    axis = margin.columns.index(column)
+    codes = np.unravel_index(margin.keys, margin.shape)[axis]
+    place = margin.maps[axis]
+    listed = (place >= 0) if margin.complete else np.isin(place, codes)
+    return np.isin(place, codes[margin.high > 0]), listed
 
 
 def _alike(words: Iterable[str]) -> list[list[str]]:

@@ -15,7 +15,7 @@ from dalenius.data.files import read as read_file
 from dalenius.data.table import Table
 from dalenius.published.margin import Kind
 
-KINDS = ("exact", "rounded", "cellkey", "noisy")
+KINDS = ("exact", "rounded", "nearest", "cellkey", "noisy")
 COUNTS = ("n", "count", "freq", "frequency", "anzahl", "obs_value")
 """What a column of counts may be called."""
 
@@ -31,7 +31,8 @@ class Entry:
     by
         Columns it crosses; all others when left out.
     kind, base, scale
-        ``exact``; ``rounded`` (to ``base``); ``cellkey`` (moved by up to ``base``); ``noisy`` (of this ``scale``).
+        ``exact``; ``rounded`` (up or down to ``base``); ``nearest`` (to the nearest multiple of it); ``cellkey`` (moved
+        by up to ``base``); ``noisy`` (of this ``scale``).
     total
         Label of the sum over a whole column, or several such labels; None to find them by their names and counts.
     groups

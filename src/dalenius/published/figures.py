@@ -48,6 +48,8 @@ class Published:
         Why more may be out than is known here; figures about it are not trusted then.
     remarks
         What was taken for what.
+    declared
+        Columns of which somebody said what values there are.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Published:
     statistics: tuple[Statistic, ...] = ()
     doubts: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    declared: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         known = {"exact": 0, "interval": 0, "noisy": 0, "suppressed": 0}
@@ -130,7 +133,8 @@ class Published:
         margins = [margin for entry in entries for margin in margins_of(entry, known, faults)]
         if faults:
             raise TableError("published tables", faults)
-        return cls(known, tuple(margins), doubts=tuple(doubts), remarks=tuple(remarks))
+        told = (tuple(doubts), tuple(remarks), frozenset(domains or ()))
+        return cls(known, tuple(margins), (), *told)
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Published:
@@ -185,7 +189,8 @@ class Published:
         """Both together; columns of the same name are the same column."""
         notes = ((*a, *(w for w in b if w not in a)) for a, b in
                  ((self.doubts, other.doubts), (self.remarks, other.remarks)))  # fmt: skip
-        return Published(*_merged(self, other), self.statistics + other.statistics, *notes)
+        declared = self.declared | other.declared
+        return Published(*_merged(self, other), self.statistics + other.statistics, *notes, declared)
 
     def without(self, name: str) -> Published:
         """The same without one table."""

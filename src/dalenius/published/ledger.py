@@ -69,6 +69,8 @@ class Ledger:
             lines = [json.loads(text) for text in self.path.read_text(encoding="utf-8").splitlines() if text]
         except (OSError, ValueError):
             raise FileError(f"{self.path}: cannot read the ledger") from None
+        if not lines:
+            raise FileError(f"{self.path}: the ledger is empty; put back a copy, or delete it to start anew")
         before = ""
         for number, line in enumerate(lines, 1):
             if line.get("before") != before or line.get("fingerprint") != _fingerprint(line):
@@ -98,6 +100,7 @@ def to_plain(published: Published) -> dict[str, Any]:
         ],
         "statistics": [vars(s) | {"values": dict(s.values)} for s in published.statistics],
         **({"doubts": list(published.doubts)} if published.doubts else {}),
+        **({"declared": sorted(published.declared)} if published.declared else {}),
     }  # fmt: skip
 
 
@@ -114,7 +117,8 @@ def from_plain(data: dict[str, Any]) -> Published:
     ]  # fmt: skip
     statistics = tuple(Statistic(**facts) for facts in data.get("statistics", ()))
     domains = {k: tuple(v) for k, v in data["domains"].items()}
-    return Published(domains, tuple(margins), statistics, tuple(data.get("doubts", ())))
+    doubts, declared = tuple(data.get("doubts", ())), frozenset(data.get("declared", ()))
+    return Published(domains, tuple(margins), statistics, doubts, declared=declared)
 
 
 def _ints(values: Iterable[int]) -> Ints:

@@ -11,7 +11,7 @@ import numpy as np
 from dalenius.core.errors import OptionError
 from dalenius.published.arrays import Bools, Floats, Ints
 
-Kind = Literal["exact", "rounded", "cellkey", "noisy"]
+Kind = Literal["exact", "rounded", "nearest", "cellkey", "noisy"]
 NO_LIMIT = 2**40
 """Stands for "nothing is known above": larger than any population, small enough to be added up."""
 
@@ -109,14 +109,14 @@ class Margin:
 
 def reach_of(kind: Kind, base: int) -> int:
     """How far a count may lie from what was printed."""
-    return {"rounded": base - 1, "cellkey": base}.get(kind, 0)
+    return {"rounded": base - 1, "nearest": base // 2, "cellkey": base}.get(kind, 0)
 
 
 def known_range(value: Floats, kind: Kind, base: int, scale: float) -> tuple[Ints, Ints]:
     """Between which whole numbers the true counts lie, given what was printed and how it was treated.
 
-    A count rounded to a base lies less than the base away from what was printed, one moved by a cell key up to its
-    base; a count with noise may be anything.
+    A count rounded to a base, up or down, lies less than the base away from what was printed; one rounded to the
+    nearest multiple at most half of it, one moved by a cell key up to its base; a count with noise may be anything.
 
     Examples
     --------

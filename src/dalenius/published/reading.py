@@ -21,11 +21,14 @@ from dalenius.published.totals import totals_of
 UNLIKELY = 1e-3
 """A chance below which counts that all are multiples of a number are told."""
 
+DOMAINS = "name values that no table shows in the list (domains: {column: [...]})"
 Domains = Mapping[str, tuple[str, ...]]
 MARKS = ("x", "×", ":", ":c", "c", "*", ".", "..", "-", "suppressed", "")
 """What stands in place of a count that is not shown."""
 FLAGS = ("flag", "status", "obs_status", "conf_status", "primary", "suppressed")
 """Columns that say something of a cell and cross nothing."""
+MOST_SHARE = 100
+"""Whole numbers up to this may be shares in per cent."""
 BELOW = re.compile(r"(<|<=|≤|under |below )\s*(\d+)")
 """A count of which only is said that it is small."""
 WRITE = "write 1204 for a count, ':c' or nothing for one that is not shown, <5 for one that is only said to be small"
@@ -66,8 +69,8 @@ def settled(entry: Entry, remarks: list[str], doubts: list[str]) -> Entry:
         for name, label in found.by_counts
     ]
     doubts += [
-        f"{label!r} in column {name!r} of {entry.name!r} equals the sum of the others and may be a total: say so in a "
-        f"list (total: {label}), or that it is none (total: [])."
+        f"{label!r} in column {name!r} of {entry.name!r} equals the sum of the others, as far as they are printed, and "
+        f"may be a total: say so in a list (total: {label}), or that it is none (total: [])."
         for name, label in found.unsure
     ]
     return replace(entry, total=found.labels)
@@ -87,7 +90,7 @@ def beside(table: Table, counts: Sequence[str]) -> tuple[tuple[str, ...], tuple[
     """
     rest = [name for name in table.names if name not in counts]
     printed = {name: texts(table, name) for name in rest}
-    numbers = {name: np.array([_number(text) for text in printed[name]]) for name in rest}
+    numbers = {name: np.array([_number(t.strip().removesuffix("%")) for t in printed[name]]) for name in rest}
     flags = [name for name in rest if name.lower() in FLAGS]
     known = {name: value[~np.isnan(value)] for name, value in numbers.items() if name not in flags}
     figures = {name: value for name, value in known.items() if len(value) and np.isfinite(value).all()}
@@ -108,17 +111,24 @@ def without_figures(entry: Entry) -> Entry:
 
 
 def _given_away(entry: Entry, by: Sequence[str]) -> list[str]:
-    """Figures that are printed where the count is not."""
+    """Figures beside counts that are withheld or changed, which may tell them.
+
+    A sum does only where the count is withheld; a share or mean of one row tells the count of another too.
+    """
     hidden = np.isnan(counts_of(entry)[0])
+    if entry.kind == "exact" and not hidden.any():
+        return []
     said = []
     for name in entry.table.names:
         if name in by or name == entry.value or name.lower() in FLAGS:
             continue
-        shown = np.array([_number(text) for text in texts(entry.table, name)])[hidden]
-        if np.isfinite(shown).any():
+        printed = np.array([_number(text.strip().removesuffix("%")) for text in texts(entry.table, name)])
+        known = printed[np.isfinite(printed)]
+        share = len(known) and bool((known != np.rint(known)).any() or known.max() <= MOST_SHARE)
+        if share or np.isfinite(printed[hidden]).any():
             said.append(
-                f"Column {name!r} of {entry.name!r} prints figures where the count is withheld, and may give it away: "
-                "withhold them too."
+                f"Column {name!r} of {entry.name!r} prints figures beside counts that are withheld or changed, and may "
+                "give these away: leave it out."
             )
     return said
 
@@ -126,7 +136,10 @@ def _given_away(entry: Entry, by: Sequence[str]) -> list[str]:
 def _not_rounded(entry: Entry) -> list[str]:
     """Counts that are said to be rounded and cannot be: whoever takes them for rounded proves too little."""
     printed = counts_of(entry)[0]
-    if entry.kind != "rounded" or not (printed[np.isfinite(printed)] % max(entry.base, 1)).any():
+    if (
+        entry.kind not in ("rounded", "nearest")
+        or not (printed[np.isfinite(printed)] % max(entry.base, 1)).any()
+    ):
         return []
     return [
         f"Counts of {entry.name!r} are said to be rounded to {entry.base}, and some are no multiples of it: say how "
@@ -144,8 +157,8 @@ def _perhaps_rounded(entry: Entry) -> list[str]:
     if step < 3 or len(some) * np.log(step) < -np.log(UNLIKELY):
         return []
     return [
-        f"All counts of {entry.name!r} are multiples of {step}: if they were rounded, say so (kind: rounded, base: "
-        f"{step}); what is proved here holds for exact counts."
+        f"All counts of {entry.name!r} are multiples of {step}: if they were rounded, say so (kind: rounded, or "
+        f"nearest, base: {step}); what is proved here holds for exact counts."
     ]
 
 
@@ -326,7 +339,7 @@ def population(entry: Entry, domains: Domains, faults: list[str]) -> dict[str, B
     rule = Rule.parse(entry.where)
     unknown = [name for name in rule.columns if name not in domains]
     if unknown:
-        faults.append(f"table {entry.name!r}: where: {no_column(unknown, list(domains))}")
+        faults.append(f"table {entry.name!r}: where: {no_column(unknown, list(domains))}; {DOMAINS}")
         return every
     combined = list(product(*(domains[name] for name in rule.columns)))
     frame = {name: [row[i] for row in combined] for i, name in enumerate(rule.columns)}
@@ -334,7 +347,11 @@ def population(entry: Entry, domains: Domains, faults: list[str]) -> dict[str, B
     for axis, name in enumerate(rule.columns):
         every[name] = np.asarray(held.any(axis=tuple(a for a in range(held.ndim) if a != axis)))
     grid = np.ix_(*(every[name] for name in rule.columns))
-    if not held[grid].all():
+    if not held.any():
+        faults.append(
+            f"table {entry.name!r}: where: it holds for no value of {names(rule.columns)} that a table shows; {DOMAINS}"
+        )
+    elif not held[grid].all():
         faults.append(
             f"table {entry.name!r}: where: join conditions on single columns ({names(rule.columns)}) by 'and'"
         )

@@ -26,6 +26,8 @@ PERHAPS = re.compile(
     r"t|tot\.?|both|(total|all|both|alle|sum of|sum over)\b.*|.*\b(total|combined|insgesamt|zusammen)"
 )
 """What may be a sum: taken for one unless its counts say otherwise."""
+FEW = 9
+"""People there are at most in a cell that is withheld for itself."""
 CHANCE = 3.0
 """Powers of ten against chance from which counts alone make a total."""
 
@@ -41,7 +43,8 @@ class Totals:
     by_counts
         Those of them that nothing but their counts gives away, with their columns.
     unsure
-        Labels that equal the sum of the others too rarely to say, with their columns.
+        Labels that equal the sum of the others too rarely to say, or may be their sum in every row as some of the
+        others are withheld, with their columns.
     """
 
     labels: tuple[str, ...]
@@ -77,18 +80,22 @@ def totals_of(columns: Mapping[str, Sequence[str]], counts: Floats, *, exact: bo
         kinds = sorted(set(np.asarray(labels)[~summed[name]].tolist()))
         for label in kinds:
             here = np.asarray(labels) == label
-            agrees, evidence = _compared(here, ~summed[name] & ~here, rest, counts)
+            agrees, evidence, hides = _compared(here, ~summed[name] & ~here, rest, counts)
             if PERHAPS.fullmatch(label.strip().lower()):
                 found |= {label} if agrees or not exact else set()
-            elif exact and agrees and evidence and len(kinds) > 2:
+            elif exact and agrees and (evidence or hides) and len(kinds) > 2:
                 (by_counts if evidence >= CHANCE else unsure).append((name, label))
     once = [(name, label) for name, label in by_counts if _only_here(columns, name, label)]
     unsure += [one for one in by_counts if one not in once]
     return Totals(tuple(sorted(found | {label for _, label in once})), tuple(once), tuple(unsure))
 
 
-def _compared(here: Bools, others: Bools, rest: Ints, counts: Floats) -> tuple[bool, float]:
-    """Whether counts of a label never contradict that it sums the others, and how unlikely that is by chance."""
+def _compared(here: Bools, others: Bools, rest: Ints, counts: Floats) -> tuple[bool, float, bool]:
+    """Whether counts of a label never contradict that it sums the others, and how unlikely that is by chance.
+
+    And whether nothing can contradict it, as some of the others are withheld throughout, and those that are printed
+    make up nearly all of it: in half of the rows what is withheld would be a few people for each cell.
+    """
     size = int(rest.max(initial=-1)) + 1
     known = np.nan_to_num(counts)
     parts = np.bincount(rest[others], known[others], size)
@@ -101,7 +108,9 @@ def _compared(here: Bools, others: Bools, rest: Ints, counts: Floats) -> tuple[b
     near = np.isclose(shown, parts[place], rtol=1e-9, atol=1e-9)  # sums of decimals carry dust
     wrong = np.where(whole, ~near, (parts[place] > shown) & ~near)
     confirmed = whole & ~wrong & (several[place] > 1)
-    return not bool(wrong.any()), float(np.log10(shown[confirmed]).sum())
+    near = (shown - parts[place] <= FEW * gaps[place]) & (parts[place] > 0)
+    hides = bool(len(place) and not whole.any() and 2 * near.sum() >= len(place))
+    return not bool(wrong.any()), float(np.log10(shown[confirmed]).sum()), hides
 
 
 def _numbered(columns: Sequence[Sequence[str]], rows: int) -> Ints:

@@ -13,7 +13,7 @@ from dalenius.core.errors import FileError
 from dalenius.data import read
 from dalenius.data.files import excel_sheets
 from dalenius.published import Entry, Ledger, Published
-from dalenius.published.doubts import look_alikes, overlapping_bands
+from dalenius.published.doubts import look_alikes, other_values, overlapping_bands
 from dalenius.published.entry import COUNTS, count_columns, named_files
 from dalenius.published.reading import without_figures
 
@@ -46,26 +46,33 @@ def read_published(paths: Sequence[str | Path]) -> Published:
 
 
 def read_both(
-    published: Sequence[str | Path], earlier: Sequence[str | Path] = (), **facts: Any
+    published: Sequence[str | Path],
+    earlier: Sequence[str | Path] = (),
+    record: str | Path | None = None,
+    **facts: Any,
 ) -> tuple[Published, Published | None]:
     """What is to go out, and what was out before; tables of one name are told apart by their folder.
 
     Tables that were out before have a date of their own, so that they count as tables of the same people only where
-    somebody says so. ``facts`` say how tables were treated that stand in no list (see `Entry`).
+    somebody says so; those in the ``record`` that the new ones are to be added to keep the date they have in it.
+    ``facts`` say how tables were treated that stand in no list (see `Entry`).
     """
     if not published:
         raise FileError("nothing to attack: name tables, a folder of them, or a list of figures")
-    paths = [*map(Path, published), *map(Path, earlier)]
-    parts = [_read(path, facts) for path in paths]
+    named = [*map(Path, published), *map(Path, earlier)]
+    more = [Path(r) for r in (record,) if r is not None and Path(r).exists() and Path(r) not in named]
+    paths = [*named, *more]
+    parts = [*(_read(path, facts) for path in named), *(Ledger(path).published() for path in more)]
     taken = Counter(name for part in parts for name in {margin.name for margin in part.margins})
     told = [_told_apart(part, path, taken) for part, path in zip(parts, paths, strict=True)]
-    new = _joined(told[: len(published)])
-    old = _joined([_dated(part) for part in told[len(published) :]]) if earlier else None
+    before = slice(len(published), len(published) + len(earlier))
+    new, out = _joined(told[: len(published)]), [*map(_dated, told[before]), *told[before.stop :]]
+    old = _joined(out) if out else None
     both = new if old is None else old | new
     unread = left_out(paths)
     told_of = ", ".join(f"{file.parent.name}/{file.name}" for file in unread)
     doubts = [f"Not attacked, and what is in it is not known: {told_of}. {READ}"] if unread else []
-    doubts += [*look_alikes(both), *overlapping_bands(both)]
+    doubts += [*look_alikes(both), *(overlapping_bands(both) or other_values(both))]
     return replace(new, doubts=(*new.doubts, *doubts)), old
 
 

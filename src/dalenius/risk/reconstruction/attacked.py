@@ -203,7 +203,7 @@ def _by_date(published: Published, same_people: bool) -> dict[str, Published]:
 
 def _results(fits: Mapping[str, Fit], groups: Differences) -> dict[str, Result]:
     doubt = _doubt(fits, groups)
-    number = len(groups.follows)
+    number, bounded = len(groups.follows), len(groups.bounded)
     share, named = _worst(fits, [found.people_proved for found in fits.values()])
     beyond, some = _worst(fits, [found.people_proved - found.people_printed for found in fits.values()])
     cell = " × ".join(next(iter(fits.values())).published.columns) or "everybody"
@@ -220,7 +220,7 @@ def _results(fits: Mapping[str, Fit], groups: Differences) -> dict[str, Result]:
             float(number),
             f"{counted(number, 'group')} of fewer than {groups.threshold} people "
             f"{'follows' if number == 1 else 'follow'} from published cells, "
-            f"{len(groups.bounded)} more are held between bounds below it."
+            f"{bounded} more {'is' if bounded == 1 else 'are'} held between bounds below it."
             + _printed(fits, groups.threshold),
         ),
     }
