@@ -299,7 +299,7 @@ def test_columns_that_differ_in_capitals_alone_are_named(tables):
         ),
         (
             {"a.csv": "town,n\nM\u00e1laga,52\nB,48\n", "b.csv": "town,n\nMa\u0301laga,52\nC,48\n"},
-            "different values of 'town'",
+            "Taken for different values of 'town'",
         ),
         ({"a.csv": "age,n\n0-17,52\n18+,48\n", "b.csv": "age,n\n0-5,20\n6-17,32\n"}, "overlap: 0-17 and 0-5"),
         ({"a.csv": "sex,n\nf,52\nm,48\nPersons,100\n"}, "may be a total"),
