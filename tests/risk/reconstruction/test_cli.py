@@ -306,7 +306,10 @@ def test_columns_that_differ_in_capitals_alone_are_named(tables):
         ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.csv": "town,people\nA,1\n"}, "towns.csv"),
         ({"a.csv": "sex,n\nf,52\nm,48\n", "towns.sav": "?"}, "towns.sav"),
         ({"a.csv": "sex,n\nf,52\nm,48\n", "b.csv": "age,n\n"}, "Table 'b' has no rows"),
-        ({"a.csv": "sex,n\nf,52\nm,48\n", "b.csv": "age,n,share\ny,80,0.8\no,:c,0.2\n"}, "may give these away"),
+        (
+            {"a.csv": "sex,n\nf,52\nm,48\n", "b.csv": "age,n,share\ny,80,0.8\no,:c,0.2\n"},
+            "may give these away",
+        ),
     ],
 )
 def test_what_cannot_be_read_for_certain_meets_no_limit(tmp_path, files, said):
