@@ -133,8 +133,8 @@ class Published:
         margins = [margin for entry in entries for margin in margins_of(entry, known, faults)]
         if faults:
             raise TableError("published tables", faults)
-        told = (tuple(doubts), tuple(remarks), frozenset(domains or ()))
-        return cls(known, tuple(margins), (), *told)
+        facts: dict[str, Any] = {"doubts": tuple(doubts), "remarks": tuple(remarks)}
+        return cls(known, tuple(margins), declared=frozenset(domains or ()), **facts)
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Published:
@@ -187,10 +187,10 @@ class Published:
 
     def __or__(self, other: Published) -> Published:
         """Both together; columns of the same name are the same column."""
-        notes = ((*a, *(w for w in b if w not in a)) for a, b in
-                 ((self.doubts, other.doubts), (self.remarks, other.remarks)))  # fmt: skip
-        declared = self.declared | other.declared
-        return Published(*_merged(self, other), self.statistics + other.statistics, *notes, declared)
+        doubts, remarks = ((*a, *(w for w in b if w not in a)) for a, b in
+                           ((self.doubts, other.doubts), (self.remarks, other.remarks)))  # fmt: skip
+        statistics, declared = self.statistics + other.statistics, self.declared | other.declared
+        return Published(*_merged(self, other), statistics, doubts, remarks, declared)
 
     def without(self, name: str) -> Published:
         """The same without one table."""
