@@ -57,6 +57,8 @@ demo: $(VENV)/.installed $(KERNELS)
 test slow: export OMP_NUM_THREADS := 1
 test slow: export OPENBLAS_NUM_THREADS := 1
 test slow: export OMP_WAIT_POLICY := passive
+# A pool of threads that is woken for a hundred rows takes longer than they do; the slow tests run with it.
+test: export POLARS_MAX_THREADS := 1
 # What one worker or one program of a test has compiled the others need not compile again.
 test slow mutations: export PYTHONDONTWRITEBYTECODE :=
 

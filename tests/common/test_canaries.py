@@ -28,7 +28,7 @@ from tests.exit.canaries import (
     FRAMES,
     INDEX,
     TEXT,
-    as_frame,
+    as_table,
     canary_frame,
     canary_schema,
     outputs_of,
@@ -60,7 +60,7 @@ def made(name: str, declared: bool = False) -> Method:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_canary_in_anything_a_method_gives_out(name, tmp_path):
     synthesizer = made(name)
-    seen = sightings(outputs_of(synthesizer, as_frame("polars"), tmp_path))
+    seen = sightings(outputs_of(synthesizer, as_table("polars"), tmp_path))
     if synthesizer.info.copies_rows:
         assert {what for _, what in seen} == COPIED, "the search sees what a bootstrap copies"
         return
@@ -71,14 +71,14 @@ def test_no_canary_in_anything_a_method_gives_out(name, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_canary_in_any_type_of_frame(name, kind, tmp_path):
     synthesizer = made(name)
-    seen = sightings(outputs_of(synthesizer, as_frame(kind), tmp_path, files=False))
+    seen = sightings(outputs_of(synthesizer, as_table(kind), tmp_path, files=False))
     assert {what for _, what in seen} <= (COPIED if synthesizer.info.copies_rows else set())
 
 
 @pytest.mark.parametrize("kind", FRAMES)
 @pytest.mark.parametrize("name", [name for name in NAMES if made(name).private])
 def test_no_canary_in_any_type_of_frame_under_a_declared_domain(name, kind, tmp_path):
-    outputs = outputs_of(made(name, True), as_frame(kind), tmp_path, files=kind == "pandas", declared=True)
+    outputs = outputs_of(made(name, True), as_table(kind, True), tmp_path, files=kind == "pandas")
     assert sightings(outputs) == set()
 
 
@@ -202,6 +202,6 @@ WAYS = {
 
 @pytest.mark.parametrize("way", list(WAYS))
 def test_the_suite_catches_a_leaky_method(way, tmp_path):
-    assert sightings(outputs_of(Leaky(), as_frame("pandas"), tmp_path)) == set()
-    seen = sightings(outputs_of(Leaky(way=way), as_frame("pandas"), tmp_path))
+    assert sightings(outputs_of(Leaky(), as_table("pandas"), tmp_path)) == set()
+    seen = sightings(outputs_of(Leaky(way=way), as_table("pandas"), tmp_path))
     assert any(output == WAYS[way] for output, _ in seen), seen

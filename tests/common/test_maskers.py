@@ -7,6 +7,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ EXTRA: dict[str, dict[str, Any]] = {"coarsen-date": {"column": "born"}}
 """What a masker needs beyond the options of its example."""
 
 
+@cache
 def survey(rows: int = 300, seed: int = 4) -> Table:
     frame = examples.survey(rows, seed=seed).select(COLUMNS)
     born = pl.Series("born", [dt.date(1940, 1, 1) + dt.timedelta(37 * i) for i in range(rows)])
@@ -82,8 +84,7 @@ def test_rows_are_the_original_s_and_the_lens_says_what_changed(name: str, tmp_p
 @pytest.mark.parametrize("name", SEEDABLE)
 def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
     table = survey()
-    first, second = (digest(candidate(name).make(table, seed=5).table) for _ in range(2))
-    assert first == second
+    first = digest(candidate(name).make(table, seed=5).table)
     several = candidate(name).make(table, copies=2, seed=5)
     assert digest(several.tables[0]) == first
     assert digest(several.tables[1]) == digest(candidate(name).make(table, seed=5, first=1).table)
@@ -93,8 +94,9 @@ def digest(table: Table) -> str:
     return hashlib.sha256(table.to_frame("polars").write_csv().encode()).hexdigest()
 
 
+@cache
 def odd_files() -> dict[str, pl.DataFrame]:
-    rows = 400
+    rows = 300
     plain = survey(rows).to_frame("polars")
     missing = plain.with_columns(*(pl.lit(None, plain[n].dtype).alias(n) for n in ("age", "income", "sex")))
     constant = plain.with_columns(
@@ -107,13 +109,11 @@ def odd_files() -> dict[str, pl.DataFrame]:
     return {**odd, "one": plain[:1], "none": plain[:0]}
 
 
-ODD = odd_files()
-
-
-@pytest.mark.parametrize("file", list(ODD))
+@pytest.mark.parametrize("file", ["missing", "constant", "infinite", "many", "one", "none"])
 @pytest.mark.parametrize("name", MASKERS)
 def test_odd_files_are_masked_or_refused_in_words(name: str, file: str) -> None:
-    frame = ODD[file].select(n for n in ODD[file].columns if n not in ("person_id", "household_id"))
+    whole = odd_files()[file]
+    frame = whole.select(n for n in whole.columns if n not in ("person_id", "household_id"))
     kinds = survey(10).schema.select(frame.columns)
     columns = [
         Column(c.name, Kind.CONTINUOUS if c.name == "income" else c.kind, roles=c.roles) for c in kinds

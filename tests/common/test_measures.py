@@ -233,18 +233,18 @@ def test_row_and_column_order_do_not_matter(name, files, moved, values):
 def odd_files(few: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     fresh = few["fresh"]
     return {
-        "half the rows": fresh[: fresh.height // 2],
-        "twice the rows": pl.concat([fresh, few["holdout"]]),
-        "extra level": fresh.with_columns(
-            pl.when(pl.int_range(pl.len()) < 9).then(pl.lit("new")).otherwise("marital").alias("marital")
+        "half the rows in another order of columns": fresh[: fresh.height // 2].select(fresh.columns[::-1]),
+        "twice the rows, a new level, floats for integers": pl.concat([fresh, few["holdout"]]).with_columns(
+            pl.when(pl.int_range(pl.len()) < 9).then(pl.lit("new")).otherwise("marital").alias("marital"),
+            pl.col("age").cast(pl.Float64),
         ),
         "missing column": fresh.drop("bmi"),
-        "constant column": fresh.with_columns(pl.lit("single").alias("marital")),
-        "all missing": fresh.with_columns(pl.lit(None, dtype=pl.Float64).alias("bmi")),
+        "constant and empty columns, new numbers": fresh.with_columns(
+            pl.lit("single").alias("marital"),
+            pl.lit(None, dtype=pl.Float64).alias("bmi"),
+            pl.col("age") + 200,
+        ),
         "one row": fresh[:1],
-        "other order": fresh.select(fresh.columns[::-1]),
-        "floats for integers": fresh.with_columns(pl.col("age").cast(pl.Float64)),
-        "new numbers": fresh.with_columns(pl.col("age") + 200),
     }
 
 

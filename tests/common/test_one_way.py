@@ -34,7 +34,7 @@ COLUMNS = ["region", "sex", "age", "income"]
 PLAN = "input: {data}\nseed: {seed}\nholdout_share: 0\nscenarios: {{a: {{keys: [sex], targets: [income]}}}}\n"
 SAME = {"origin": "http://127.0.0.1:8123", "sec-fetch-site": "same-origin"}
 QUICK = settings(
-    max_examples=4,
+    max_examples=3,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -169,9 +169,11 @@ def compare_doors(data: Path, method: str, options: dict[str, Any], seed: int) -
     assert first.count(b"\n") > 1
     assert through_command_line(data, method, options, seed) == first
     assert through_plan(data, method, options, seed) == first
-    offered = {knob.name for knob in knobs(METHODS[method])}
-    if set(options) <= offered:  # the page offers a few options; the plan takes them all
-        assert through_page(data, method, options, seed) == first
+    # the page offers a few options; the plan takes them all
+    offered = {k.name: options[k.name] for k in knobs(METHODS[method]) if k.name in options}
+    if offered != options:
+        first = through_python(data, method, offered, seed)
+    assert through_page(data, method, offered, seed) == first
 
 
 REPEATABLE = [name for name, kind in METHODS._items.items() if kind.info.seedable and not kind.info.masks]
@@ -200,18 +202,6 @@ def test_every_door_gives_the_same_bytes_with_many_options(data, method):
     @given(options=chosen_options(method), seed=st.integers(0, 2**40))
     def compare(options, seed):
         compare_doors(data, method, options, seed)
-
-    compare()
-
-
-@pytest.mark.parametrize("method", REPEATABLE)
-def test_knobs_turned_on_the_page_give_the_same_bytes(data, method):
-    @QUICK
-    @given(options=chosen_options(method), seed=st.integers(0, 2**40))
-    def compare(options, seed):
-        offered = {k.name: options[k.name] for k in knobs(METHODS[method]) if k.name in options}
-        first = through_python(data, method, offered, seed)
-        assert through_page(data, method, offered, seed) == first
 
     compare()
 

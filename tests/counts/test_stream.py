@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
+from tests import LONG
 
 from dalenius.core.errors import DataError, FileError
 from dalenius.counts import count, count_all, stream
@@ -53,6 +54,7 @@ def people(rows: int, seed: int = 1) -> pl.DataFrame:
     weights=st.sampled_from([None, "w"]),
     cells=st.sampled_from([1, 64, 1 << 22]),
 )
+@settings(max_examples=300 if LONG else 20)
 def test_any_batches_give_the_counts_of_memory_and_duckdb(
     seed: int, rows: int, size: int, weights: str | None, cells: int
 ) -> None:

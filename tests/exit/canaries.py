@@ -13,6 +13,7 @@ import json
 import logging
 import zipfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ ROWS, LARGE = 260, 400
 FRAMES = ("pandas", "polars", "pyarrow", "dict", "duckdb")
 
 
+@cache
 def canary_frame() -> pl.DataFrame:
     """A file of firms and their people in which one record and one firm are like no other."""
     rng = np.random.default_rng(7)
@@ -82,6 +84,7 @@ def canary_schema(frame: Any = None, *, declared: bool = False) -> Schema:
     return schema.replace_columns(Column("remark", Kind.TEXT), *(DOMAIN if declared else ()))
 
 
+@cache
 def as_frame(kind: str) -> Any:
     """The file as each type of frame; pandas has an index of names."""
     frame = canary_frame()
@@ -91,9 +94,17 @@ def as_frame(kind: str) -> Any:
     return Table.from_frame(frame, canary_schema()).to_frame(kind)
 
 
-def outputs_of(
-    synthesizer: Method, frame: Any, folder: Path, *, files: bool = True, declared: bool = False
-) -> dict[str, Any]:
+@cache
+def as_table(kind: str, declared: bool = False) -> Table:
+    """The file read from each type of frame, with what is known of it; a free text has no domain."""
+    frame = as_frame(kind)
+    if not declared:
+        return Table.from_frame(frame, canary_schema(frame))
+    schema = canary_schema(frame, declared=True).blind()
+    return Table.from_frame(frame, schema).drop(["remark"])
+
+
+def outputs_of(synthesizer: Method, table: Table, folder: Path, *, files: bool = True) -> dict[str, Any]:
     """Everything a method gives out: frames, files, models, texts on the way."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
@@ -101,10 +112,6 @@ def outputs_of(
     level = logging.getLogger().level
     logging.getLogger().setLevel(logging.DEBUG)
     try:
-        table = Table.from_frame(frame, canary_schema(frame))
-        if declared:  # a free text has no domain
-            schema = canary_schema(frame, declared=True).blind()
-            table = Table.from_frame(frame, schema).drop(["remark"])
         model = synthesizer.fit(table, seed=1) if isinstance(synthesizer, Synthesizer) else None
         drawn = synthesizer.make(table, seed=1).table if model is None else model.sample(seed=2)
         out: dict[str, Any] = {"table": drawn, "frame": drawn.to_frame(), "rows": drawn.rows}

@@ -14,6 +14,8 @@ from dalenius.counts.pair import Pair
 from dalenius.evaluation import compare
 from dalenius.evaluation.histograms import bins_of, histogram_bars
 from dalenius.report import write_report
+from dalenius.report.provenance import Provenance
+from dalenius.report.render import render_report
 from dalenius.utility.charts import MOST_MAPPED, heat_map, worst_columns
 
 COLUMNS = 1000
@@ -79,8 +81,9 @@ def test_it_opens_at_once_fits_and_prints_on_six_pages(wide, browsing):
     assert len(re.findall(rb"/Type\s*/Page[^s]", paper)) <= 6
 
 
-def test_paper_has_the_last_word(wide):
-    style = re.search(r"<style>(.*?)</style>", wide.read_text(), re.S).group(1)
+def test_paper_has_the_last_word():
+    page = render_report(compare({"a": [1, 2] * 9}, {"b": {"a": [1, 2] * 9}}), Provenance.now(), title="A")
+    style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
     assert style.rstrip().endswith("} }"), "nothing stands behind the block"
     assert style.rindex("@media") == style.rindex("@media print")
     assert ".answer li" in style[style.rindex("@media print") :]

@@ -59,12 +59,10 @@ def test_adjustment_equals_enumeration(seed):
     rule = SmallCount(2)
     marked = rule.protects(model).mask
     levels = protection_levels(model, marked, np.zeros(len(marked)), 10.0)
-    best = min(
-        np.abs(model.matrix.T @ np.array(change)).sum()
-        for change in product(range(-6, 7), repeat=4)
-        if (counts + change >= 0).all()
-        and (np.abs(model.matrix.T @ np.array(change)) >= levels)[marked].all()
-    )
+    changes = np.array(list(product(range(-6, 7), repeat=4)))
+    changes = changes[(counts + changes >= 0).all(axis=1)]
+    moved = np.abs(model.matrix.T @ changes.T)
+    best = moved[:, (moved >= levels[:, None])[marked].all(axis=0)].sum(axis=0).min()
     found = adjust(model, rule)
     assert found.proved
     assert np.abs(found.values - model.amount).sum() == pytest.approx(best)

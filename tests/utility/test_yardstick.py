@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -18,11 +20,16 @@ DRAWS, ROWS = 12, 200
 
 
 def measured(name: str, outside: int) -> list[Result]:
-    """Fresh people beside others, drawn anew each time."""
+    """A figure of fresh people beside others, drawn anew each time."""
+    return [MEASURES[name](pair) for pair in pairs(outside)]
+
+
+@cache
+def pairs(outside: int) -> list[Pair]:
     people = examples.survey(DRAWS * (2 * ROWS + outside), seed=1).select(COLUMNS)
     mixed = people.sample(fraction=1, shuffle=True, seed=1)
     parts = (mixed.gather_every(DRAWS, k) for k in range(DRAWS))
-    return [MEASURES[name](Pair(p[:ROWS], p[ROWS : 2 * ROWS], p[2 * ROWS :])) for p in parts]
+    return [Pair(p[:ROWS], p[ROWS : 2 * ROWS], p[2 * ROWS :]) for p in parts]
 
 
 @pytest.mark.parametrize("name", ["column-shapes", "k-marginal", "statistic-similarity"])

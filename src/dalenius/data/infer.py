@@ -51,6 +51,7 @@ MISSING_CODES = frozenset({-1, -2, -3, -4, -5, -6, -7, -9, -97, -98, -99, -998, 
 MISSING_WORDS = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", ".", "?", "-", "<na>"})
 MAYBE_ANSWERS = frozenset({"none", "-"})
 """Words that mean "missing" among numbers and may be an answer among words."""
+_DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 WEIGHT_NAMES = re.compile(
     r"(survey|sampling|design|sample|final)_?(weight|wt)|p?weights?_?(hh|person)|fnlwgt|pweight"
@@ -188,9 +189,7 @@ def _names_or_categories(raw: Raw, levels: Sequence[Any], rows: int) -> _Guess:
 
 
 def _all_digits(texts: Sequence[str]) -> bool:
-    form = r"^\d+$"
-    first = pl.Series(texts[:PEEK], dtype=pl.String).str.contains(form).all()
-    return bool(first and (len(texts) <= PEEK or pl.Series(texts, dtype=pl.String).str.contains(form).all()))
+    return all(map(_DIGITS.fullmatch, texts))
 
 
 def _code_like(texts: Sequence[str]) -> bool:
@@ -202,8 +201,7 @@ def _code_like(texts: Sequence[str]) -> bool:
 
 def _missing_words(texts: Sequence[str]) -> str:
     """What to say when a text looks like somebody's word for "missing"; NA may also be a country, so it stays text."""
-    spelled = pl.Series(texts, dtype=pl.String).str.strip_chars().str.to_lowercase()
-    words = [texts[i] for i in spelled.is_in(sorted(MISSING_WORDS)).arg_true() if len(texts[i]) <= 8]
+    words = [text for text in texts if len(text) <= 8 and text.strip().lower() in MISSING_WORDS]
     if not words:
         return ""
     others = [text for text in texts if text not in words]

@@ -136,7 +136,7 @@ def halves(codes: np.ndarray, sizes: list[int], seed: int, runs: int = 5) -> dic
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_start_from_other_people_of_an_area_invents_and_misses_fewer(seed):
     """Tables 2 and 3 of Sánchez et al. (2024): 820 % to 450 % invented, 3.3 to 1.0 % missed."""
     found = halves(area(seed), [60, 2, 20, 2], seed)
