@@ -10,7 +10,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from dalenius.core.errors import DataError, OptionError
-from dalenius.models import ModelCase
+from dalenius.models import ModelCase, check_model
+from dalenius.models.order import look_for_swaps
 from tests.models.conftest import NAMES, case, fit, people
 
 DATA = people(60, 1)
@@ -71,8 +72,28 @@ def test_scores_that_are_no_numbers():
 def test_gaps_the_model_cannot_take_quote_nothing():
     data = {**DATA, "x0": [*DATA["x0"][:-1], None]}
     found = ModelCase.of(named(), data, target="y")
-    with pytest.raises(DataError, match=r"cannot score these records \(ValueError\)"):
+    with pytest.raises(DataError, match=r"cannot score these records \(ValueError\), gaps in 'x0'"):
         found.scores(found.train)
+    town = {**DATA, "x1": np.where(DATA["x1"] > 0, "Oslo", "Bodø")}
+    found = ModelCase.of(named(), town, target="y")
+    with pytest.raises(DataError, match=r"texts in 'x1'") as error:
+        found.scores(found.train)
+    assert "Oslo" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "model", [LogisticRegression(), DecisionTreeClassifier(max_depth=3), LinearRegression()]
+)
+def test_swapped_columns_of_a_model_without_names_are_an_error(model):
+    data = people(300, 1, labels=0.05)
+    data["x1"] = data["x1"] * 3 + 2
+    data["y"] = data["x0"] * 2 + data["x1"] if isinstance(model, LinearRegression) else data["y"]
+    model.fit(np.column_stack([data[n] for n in NAMES]), data["y"])
+    swapped = {**{n: data[n] for n in ("x1", "x0", *NAMES[2:])}, "y": data["y"]}
+    look_for_swaps(ModelCase.of(model, data, target="y"))
+    with pytest.raises(DataError, match=r"columns 'x1' and 'x0' seem to be swapped.*'features'"):
+        check_model(ModelCase.of(model, swapped, target="y"))
+    look_for_swaps(ModelCase.of(model, swapped, target="y", features=NAMES))
 
 
 def test_unfitted_and_strange_objects():

@@ -36,9 +36,14 @@ def test_check_tells_sentences_with_yardsticks(files):
         "check", files / "tree.skops", files / "train.csv", "--holdout", files / "others.csv", "-p", "y", "--refits", 4,
         "--chart", files / "roc.svg", "--exposed", files / "rows.csv",
     )  # fmt: skip
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 1, done.output  # without --must the limits of a plan hold
     text = " ".join(done.output.split())
-    for words in ("accuracy 1 on the training file", "0.5 is a coin", "100 % of the people stand"):
+    for words in (
+        "model-small-leaves <= 0 %:",
+        "accuracy 1 on the training file",
+        "0.5 is a coin",
+        "100 % of the people stand",
+    ):
         assert words in text
     assert "<svg" in (files / "roc.svg").read_text()
     assert pl.read_csv(files / "rows.csv").columns == ["row", "score"]

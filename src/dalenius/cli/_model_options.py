@@ -41,7 +41,10 @@ Skip = Annotated[
 ]
 
 Must = Annotated[
-    list[str] | None, typer.Option("--must", help="A limit (such as 'model-membership <= 0.6'); repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--must", help="A limit (such as 'model-membership <= 0.6'), instead of those of a plan; repeatable."
+    ),
 ]
 MustExplain = Annotated[
     list[str] | None,

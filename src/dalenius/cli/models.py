@@ -24,6 +24,7 @@ from dalenius.evaluation.policy import Rule, judge
 from dalenius.models.checking import ATTACKS, Checked, check_model
 from dalenius.models.explanations import audit_defences, defence_chart, defence_table
 from dalenius.models.graphs import Offer, link_audit, rightly
+from dalenius.release.model_plan import DEFAULT_POLICY
 
 app = typer.Typer(
     name="models", help="Models that are to leave: what they hold, what they tell, what attacks find."
@@ -67,7 +68,7 @@ def check(
 ) -> None:
     """Say whether records sit in a model, whether members show, and whether limits hold."""
     terminal = Terminal(quiet, as_json)
-    rules = [Rule.parse(line) for line in must or ()]
+    rules = [Rule.parse(line) for line in must or DEFAULT_POLICY]
     left_out = listed(skip) or []
     odd = [name for name in left_out if name not in ATTACKS]
     if odd:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,10 @@ SMALL_SINGLE = 1e-6
 """The same as `SMALL` for probabilities of single precision."""
 BARE = 1e-16
 """How far SACRO-ML keeps probabilities from 0 and 1."""
+NAMELESS = (
+    "The model does not know the names of its columns: they are taken in the order of the file. Name them in the order "
+    "of the model ('features') where that is another one."
+)
 NOT_FEATURES = (Role.IDENTIFIER, Role.ENTITY, Role.HOUSEHOLD, Role.WEIGHT)
 
 
@@ -107,6 +111,7 @@ class ModelCase:
         opened = _bound(opened, known, goal, family)
         fitted = Fitted.of(opened)
         used, notes = _features(fitted, known, goal, features)
+        fitted = replace(fitted, columns=tuple(used))
         _same_columns(known, others, [*used, goal])
         tables = [known] if others is None else [known, others]
         design = Design.of(used, tables, named=fitted.names is not None)
@@ -288,9 +293,7 @@ def _features(
             f"the model was fitted on {counted(fitted.width, 'column')}, and {len(used)} are given: {names(used, 20)}; "
             "name them in its order with 'features'"
         )
-    told = known is None and len(used) > 1
-    notes = ["The model does not know the names of its columns; they are taken in the order of the file."]
-    return used, notes if told else []
+    return used, [NAMELESS] if known is None and given is None and len(used) > 1 else []
 
 
 def _same_columns(train: Table, holdout: Table | None, wanted: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from dalenius.models.membership.loss import loss_attack
 from dalenius.models.membership.refits import refit
 from dalenius.models.membership.sacro import sacro
 from dalenius.models.membership.shadow import shadow_attack
+from dalenius.models.order import look_for_swaps
 from dalenius.models.structure import structure
 
 Attack = Literal["loss", "shadow", "lira", "sacro", "attribute"]
@@ -104,6 +105,7 @@ def check_model(
     unknown = [name for name in wanted if name not in ATTACKS]
     if unknown:
         raise OptionError(f"unknown attack {unknown[0]!r}; there are {', '.join(ATTACKS)}")
+    look_for_swaps(case)
     results = structure(case, threshold=threshold)
     remarks = list(case.notes)
     if case.holdout is None:

@@ -116,6 +116,23 @@ def numbers(vector: Vector) -> AnyArray:
     return made
 
 
+def gaps(values: AnyArray) -> AnyArray:
+    """Where an array has no value, in numbers and in objects.
+
+    Examples
+    --------
+    >>> gaps(np.array(["a", None], object)).tolist()
+    [False, True]
+    """
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype != object:
+        return np.zeros(values.shape, bool)
+    return np.array([v is None or (isinstance(v, float) and np.isnan(v)) for v in values.ravel()]).reshape(
+        values.shape
+    )
+
+
 def _number(level: Any) -> float:
     return float(level) if isinstance(level, bool) else float(str(level))
 

@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, names
 from dalenius.data.vector import AnyArray
+from dalenius.models.design import gaps
 
 Task = Literal["classification", "regression"]
 SMALL = 1e-7
@@ -27,6 +28,11 @@ CHUNK = 262_144
 class Fitted:
     """A fitted model.
 
+    Attributes
+    ----------
+    columns
+        Names of what goes in, for messages.
+
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -36,6 +42,7 @@ class Fitted:
     """
 
     model: Any
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, model: Any) -> Fitted:
@@ -123,9 +130,21 @@ class Fitted:
         except (ValueError, TypeError, IndexError, RuntimeError, KeyError) as error:
             # the text of a library's error may quote a value of the data
             raise DataError(
-                f"{self.kind} cannot score these records ({type(error).__name__}): give the columns it was fitted on, "
-                "with the same names, kinds and gaps"
+                f"{self.kind} cannot score these records ({type(error).__name__}){self._blamed(inputs)}: give the "
+                "columns it was fitted on, with the same names, kinds and levels, and gaps only where it was taught to "
+                "fill them"
             ) from None
+
+    def _blamed(self, inputs: Any) -> str:
+        """Columns with gaps or texts, which most models do not take."""
+        framed = hasattr(inputs, "columns")
+        told = [str(name) for name in inputs.columns] if framed else list(self.columns)
+        held = [np.asarray(inputs[name] if framed else inputs[:, place]) for place, name in enumerate(told)]
+        kinds = {
+            "gaps in": [name for name, values in zip(told, held, strict=True) if gaps(values).any()],
+            "texts in": [name for name, values in zip(told, held, strict=True) if values.dtype.kind in "OUS"],
+        }
+        return "".join(f", {what} {names(found)}" for what, found in kinds.items() if found)
 
 
 def is_torch(model: Any) -> bool:

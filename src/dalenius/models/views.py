@@ -12,7 +12,7 @@ import numpy as np
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, IntArray
 from dalenius.models.case import ModelCase
-from dalenius.models.design import numbers
+from dalenius.models.design import gaps, numbers
 
 Pair = tuple[Any, Any]
 """Training records and strangers' records (None: nobody)."""
@@ -41,7 +41,7 @@ class Known:
 
     @cached_property
     def _indexed(self) -> tuple[AnyArray, IntArray]:
-        gap = _gaps(self.values)
+        gap = gaps(self.values)
         held = self.values[~gap]
         different, codes = np.unique(held.astype(str) if self.is_text else held, return_inverse=True)
         made = np.full(len(self.values), len(different), np.int64)  # no value is the last place
@@ -70,7 +70,7 @@ class Known:
 
     def places(self, values: AnyArray) -> IntArray:
         """Where values stand among those of the column; -1 for what nobody has."""
-        gap = _gaps(values)
+        gap = gaps(values)
         if self.is_text:
             held, known = np.where(gap, "", values).astype(str), self.different
         elif values.dtype.kind in "OUS":
@@ -254,7 +254,7 @@ def _plain(values: AnyArray) -> AnyArray:
     if values.dtype.kind in "fiub":
         return np.asarray(values, np.float64)
     found = _as_numbers(values)
-    return np.asarray(values, object) if np.isnan(found[~_gaps(values)]).any() else found
+    return np.asarray(values, object) if np.isnan(found[~gaps(values)]).any() else found
 
 
 def _as_numbers(values: AnyArray) -> AnyArray:
@@ -262,16 +262,6 @@ def _as_numbers(values: AnyArray) -> AnyArray:
         return np.asarray([np.nan if isinstance(v, str) or v is None else float(v) for v in values.ravel()])
     except (TypeError, ValueError):
         return np.full(values.size, np.nan)
-
-
-def _gaps(values: AnyArray) -> AnyArray:
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype != object:
-        return np.zeros(values.shape, bool)
-    return np.array([v is None or (isinstance(v, float) and np.isnan(v)) for v in values.ravel()]).reshape(
-        values.shape
-    )
 
 
 def _equal(known: Known, title: str, values: AnyArray) -> bool:
