@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 import polars as pl
@@ -109,6 +110,71 @@ def test_trees_go_through_json(tree):
 def test_messages_are_read_with_suspicion(message):
     with pytest.raises(DataError, match="message 1"):
         merge_messages([json.dumps({"tree": message, "epsilon": {}, "changed": {}})], AGREED)
+
+
+@pytest.fixture(scope="module")
+def sent():
+    return client_message(people(200, 3), AGREED, seed=1)
+
+
+LEAVES = [{"label": 0}, {"label": 1}]
+WRONG = {
+    "more": {"records": [[31, "f", 2500]] * 50},
+    "more in a leaf": {"tree": {"label": 0, "who": "P7"}},
+    "deep": {"tree": reduce(lambda below, at: {"column": 0, "cuts": [at], "branches": [LEAVES[0], below]},
+        (4.0, 3.0, 2.0, 1.0), LEAVES[1])},
+    "a few": {"tree": {"label": 0, "counts": [9, 0]}},
+    "outside": {"tree": {"column": 0, "cuts": [1e9], "branches": LEAVES}},
+    "endless": {"tree": {"column": 0, "cuts": [10**400], "branches": LEAVES}},
+    "no edge": {"tree": {"column": 2, "cuts": [0.4], "branches": LEAVES}},
+    "below nothing": {"epsilon": -50.0},
+    "a text": {"epsilon": "0.1"},
+    "no number": {"epsilon": float("nan")},
+    "free": {"epsilon": None},
+    "left out": {"epsilon": {}},
+    "huge": {"number": 2**60},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", WRONG)
+def test_a_message_that_breaks_the_agreement_is_refused(sent, why):
+    merge_messages([json.dumps(sent)], AGREED)
+    change = dict(WRONG[why])
+    if "epsilon" in change and not isinstance(change["epsilon"], dict):
+        change["epsilon"] = {**sent["epsilon"], AGREED.attributes[0].name: change["epsilon"]}
+    with pytest.raises(DataError, match="message 1"):
+        merge_messages([json.dumps({**sent, **change})], AGREED)
+
+
+def test_the_same_message_in_another_order_votes_once(sent):
+    turned = json.dumps({key: sent[key] for key in reversed(sent)}, indent=1)
+    with pytest.raises(DataError, match="nobody votes twice"):
+        merge_messages([json.dumps(sent), turned], AGREED)
+
+
+def test_holders_who_are_named_vote_once_each(sent):
+    agreed = replace(AGREED, holders=("north", "south"))
+    north, again = (
+        json.dumps(client_message(people(200, 3), agreed, seed=s, holder="north")) for s in (1, 2)
+    )
+    south = json.dumps(client_message(people(200, 4), agreed, seed=1, holder="south"))
+    merge_messages([north, south], agreed)
+    for messages, words in (
+        ([north, again], "more than one message is of 'north'"),
+        ([json.dumps(sent)], "none of the"),
+    ):
+        with pytest.raises(DataError, match=words):
+            merge_messages(messages, agreed)
+    with pytest.raises(OptionError, match="name the holder"):
+        client_message(people(200, 3), agreed)
+
+
+def test_no_file_that_is_read_is_written_over(files):
+    run("agree", files / "schema.yaml", "--class", "ill", "-o", files / "mine.json")
+    held = (files / "mine.json").read_bytes()
+    done = run("client", files / "h1.csv", files / "mine.json", "-o", files / "mine.json")
+    assert done.exit_code == 2
+    assert (files / "mine.json").read_bytes() == held
 
 
 def test_a_message_that_nests_for_ever_is_refused():

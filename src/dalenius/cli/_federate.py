@@ -59,7 +59,7 @@ def ends(
         table, open_ends(wanted), epsilon=epsilon, contribution=contribution,
         ledger=None if pays is None else str(pays),
     )  # fmt: skip
-    federated.write_json(message, output)
+    federated.write_json(message, output, data, schema)
     terminal.note(
         f"noisy counts of {len(message['counts'])} columns written to {output}: send them to whoever agrees"
     )
@@ -78,6 +78,7 @@ def agree(
     smallest: federated.Smallest = THRESHOLD,
     protect_label: federated.ProtectLabel = False,
     ends: federated.Ends = None,
+    holder: federated.MayVote = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Write down what holders of data agree on before anybody looks at any."""
@@ -91,8 +92,9 @@ def agree(
         theta=theta,
         smallest=smallest,
         protect_label=protect_label,
+        holders=tuple(holder or ()),
     )
-    federated.write_json(agreed.to_json(), output)
+    federated.write_json(agreed.to_json(), output, schema, *(ends or ()))
     terminal.note(
         f"{len(agreed.attributes)} columns and the class {label!r} are agreed on in {output}; every holder needs it"
     )
@@ -105,6 +107,7 @@ def client(
     agreement: federated.AgreementFile,
     output: federated.Written,
     seed: federated.OwnSeed = None,
+    holder: federated.Holder = None,
     quiet: opt.Quiet = False,
     *,
     reading: opt.Reading,
@@ -113,7 +116,8 @@ def client(
     terminal = Terminal(quiet, False)
     agreed = federated.read_agreement(agreement)
     table = load(data, None, terminal, reading).table
-    federated.write_json(client_message(table, agreed, seed=seed), output)
+    message = client_message(table, agreed, seed=seed, holder=holder)
+    federated.write_json(message, output, data, agreement)
     terminal.note(f"a tree written to {output}: send it to whoever merges")
 
 
@@ -132,7 +136,7 @@ def merge(
     texts = [json.dumps(federated.read_json(path)) for path in messages]
     tree, costs = merge_messages(texts, agreed, vote=cast("Any", vote))
     done = Federated(agreed, tree, tuple(texts), costs)
-    _merged(done, output, terminal)
+    _merged(done, output, terminal, agreement, *messages)
 
 
 @app.command()
@@ -157,7 +161,7 @@ def serve(
         done = flower.serve(
             agreed, holders, address=address, wait=wait, vote=cast("Any", vote), certificates=secured
         )
-    _merged(done, output, terminal)
+    _merged(done, output, terminal, agreement)
 
 
 @app.command()
@@ -220,17 +224,18 @@ def play(
             raise OptionError("--deal takes one file; several files are several holders")
         parts = label_skew_partition(agreed.labels(first), deal, alpha=skew, seed=seed)
         holders = {f"holder {i + 1}": first.take(rows) for i, rows in enumerate(parts)}
-    _merged(federate(holders, agreed, vote=cast("Any", vote), seed=seed), output, terminal)
+    _merged(federate(holders, agreed, vote=cast("Any", vote), seed=seed), output, terminal, *files)
 
 
-def _merged(done: Federated, output: Path | None, terminal: Terminal) -> None:
+def _merged(done: Federated, output: Path | None, terminal: Terminal, *inputs: Path) -> None:
     """The report of a merged tree, and the tree itself."""
     if done.scores is not None:
         terminal.say(shown_table(done.scores))
     terminal.say(shown_table(done.epsilon))
     terminal.say(done.sentence)
     if output is not None:
-        federated.write_json({"agreement": done.agreement.to_json(), "tree": to_json(done.tree)}, output)
+        held = {"agreement": done.agreement.to_json(), "tree": to_json(done.tree)}
+        federated.write_json(held, output, *inputs)
         terminal.note(f"the merged tree is in {output}")
     terminal.emit(
         {"sentence": done.sentence, "epsilon": done.epsilon.to_dicts(), "total": done.total,

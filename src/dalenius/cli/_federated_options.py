@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dalenius.core.errors import DataError, FileError
+from dalenius.core.errors import DataError, FileError, OptionError
 from dalenius.data.atomic import replacing
 from dalenius.models.federated import Agreement
 
@@ -40,6 +40,10 @@ Contribution = Annotated[
     typer.Option("--contribution", help="Most records of one unit (column with the role entity).", min=1),
 ]
 Smallest = Annotated[int, typer.Option("--smallest", help="People that a leaf rests on at least.", min=1)]
+MayVote = Annotated[
+    list[str] | None, typer.Option("--holder", help="Name of a holder who may vote, once; repeatable.")
+]
+Holder = Annotated[str | None, typer.Option("--holder", help="The holder's name, as it was agreed on.")]
 ProtectLabel = Annotated[bool, typer.Option("--protect-class", help="Change the class at random too.")]
 VoteOption = Annotated[str, typer.Option("--vote", help="tree: one vote a tree; count: people in leaves.")]
 Deal = Annotated[int | None, typer.Option("--deal", help="Deal one file out to so many holders.", min=2)]
@@ -79,7 +83,9 @@ def read_agreement(path: Path) -> Agreement:
     return Agreement.from_json(read_json(path))
 
 
-def write_json(data: Any, path: Path) -> None:
-    """All of a JSON file or nothing."""
+def write_json(data: Any, path: Path, *inputs: Path) -> None:
+    """A JSON file that appears whole or not at all, and never in the place of a file that was read."""
+    if path.resolve() in {given.resolve() for given in inputs}:
+        raise OptionError(f"{path} is a file that is read; write to another one")
     with replacing(path) as temporary:
         Path(temporary).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -32,6 +32,11 @@ class Attribute:
 class Agreement:
     """The same for every holder and the server; plain data, so that it can be mailed.
 
+    Attributes
+    ----------
+    holders
+        Names of those who may vote, each once; empty for anybody.
+
     Examples
     --------
     >>> agreed = Agreement((Attribute("age", (0, 100)), Attribute("sex", levels=("f", "m"))), "ill", ("no", "yes"))
@@ -46,12 +51,15 @@ class Agreement:
     theta: float = 0.2
     smallest: int = 10
     protect_label: bool = False
+    holders: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.theta < 1:
             raise OptionError(f"theta is at least 0 and below 1, got {self.theta}")
         if self.depth < 1 or self.smallest < 1:
             raise OptionError("depth and smallest are whole numbers of 1 or more")
+        if len(set(self.holders)) < len(self.holders):
+            raise OptionError("two holders have the same name; name each once")
         if not self.attributes or len(self.classes) < 2:
             raise OptionError("an agreement needs a column to ask about and two classes")
 
@@ -100,7 +108,8 @@ class Agreement:
         held = [{"name": a.name} | ({"bounds": list(a.bounds)} if a.bounds else {"levels": list(a.levels or ())})
                 for a in self.attributes]  # fmt: skip
         return {"attributes": held, "target": self.target, "classes": list(self.classes), "depth": self.depth,
-                "theta": self.theta, "smallest": self.smallest, "protect_label": self.protect_label}  # fmt: skip
+                "theta": self.theta, "smallest": self.smallest, "protect_label": self.protect_label,
+                "holders": list(self.holders)}  # fmt: skip
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Agreement:
@@ -112,7 +121,8 @@ class Agreement:
                 for a in data["attributes"]
             )  # fmt: skip
             return cls(held, str(data["target"]), tuple(map(str, data["classes"])), int(data["depth"]),
-                       float(data["theta"]), int(data["smallest"]), bool(data["protect_label"]))  # fmt: skip
+                       float(data["theta"]), int(data["smallest"]), bool(data["protect_label"]),
+                       tuple(map(str, data["holders"])))  # fmt: skip
         except (KeyError, TypeError, ValueError):
             raise DataError("this is no agreement; `dalenius models federate agree` writes one") from None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, OptionError, names
 from dalenius.core.random import Seed, sequence
 from dalenius.data.keyed import keyed
 from dalenius.data.table import Table
@@ -31,7 +31,12 @@ class Changed:
 
 
 def client_message(
-    data: Any, agreement: Agreement, *, bins: Mapping[str, int] | int | None = None, seed: Seed = 0
+    data: Any,
+    agreement: Agreement,
+    *,
+    bins: Mapping[str, int] | int | None = None,
+    seed: Seed = 0,
+    holder: str | None = None,
 ) -> dict[str, Any]:
     """The one message that a holder sends: a tree, ε by column, and nothing about any record.
 
@@ -41,6 +46,8 @@ def client_message(
         The holder's own file: any frame, or a `Table`.
     bins
         Bins of a number, for all or by column; by Freedman and Diaconis otherwise.
+    holder
+        The holder's name, where the agreement names those who may vote.
     seed
         The same seed and file give the same message. The changes depend on the records too, so that a seed alone does
         not take them back.
@@ -54,6 +61,10 @@ def client_message(
     >>> message["tree"]["cuts"]
     [40.0]
     """
+    if (holder is not None or agreement.holders) and holder not in agreement.holders:
+        raise OptionError(
+            f"name the holder as it was agreed on (--holder): {names(list(agreement.holders)) or 'nobody'}"
+        )
     table = data if isinstance(data, Table) else Table.from_frame(data)
     if table.rows < 2 * agreement.smallest:
         raise DataError(f"a tree needs at least {2 * agreement.smallest} records; this file has {table.rows}")
@@ -73,6 +84,7 @@ def client_message(
         "changed": {name: round(c.share, 4) for name, c in changed.items()},
         # tells two holders with the same tree apart; from the seed alone, so that it says nothing about records
         "number": int(sequence(seed, "message").generate_state(1, np.uint64)[0] >> 11),
+        **({} if holder is None else {"holder": holder}),
     }
 
 

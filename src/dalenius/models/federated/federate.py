@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError
+from dalenius.core.errors import DataError, names
 from dalenius.core.random import Seed, generator, sequence
 from dalenius.core.result import figure
 from dalenius.data.keyed import keyed
 from dalenius.data.table import Table
 from dalenius.models.federated.agreement import Agreement
 from dalenius.models.federated.client import client_message
-from dalenius.models.federated.trees import Tree, Vote, from_json, leaves, merge, predict
+from dalenius.models.federated.messages import Message, read_message
+from dalenius.models.federated.trees import Tree, Vote, leaves, merge, predict
 
 MEANINGFUL = 10.0
 """A total ε beyond which e^ε says nothing about anybody."""
@@ -84,26 +85,31 @@ def merge_messages(
     >>> tree
     Leaf(label=1, counts=None)
     """
-    if len(set(messages)) < len(messages):
+    read = []
+    for number, text in enumerate(messages, 1):
+        try:
+            read.append(read_message(text, agreement))
+        except DataError as fault:
+            raise DataError(f"message {number} {fault}") from None
+    _nobody_twice(read)
+    columns = [a.name for a in agreement.attributes] + ([agreement.target] if agreement.protect_label else [])
+    worst = [max(said.epsilon[name] for said in read) for name in columns]
+    return merge([said.tree for said in read], vote=vote), pl.DataFrame({"column": columns, "ε": worst})
+
+
+def _nobody_twice(read: Sequence[Message]) -> None:
+    """Nobody votes twice: not by the same message, and not under one name."""
+    if len({said.ballot for said in read}) < len(read):
         raise DataError(
             "two messages are the same, and nobody votes twice; give the message of each holder once (two holders with "
             "the same tree: one of them makes it again with another seed)"
         )
-    trees, costs = [], []
-    for number, text in enumerate(messages, 1):
-        try:
-            held = json.loads(text)
-            trees.append(from_json(held["tree"], len(agreement.attributes), len(agreement.classes)))
-            costs.append(
-                {str(k): float("inf") if v is None else float(v) for k, v in dict(held["epsilon"]).items()}
-            )
-        except (KeyError, TypeError, ValueError, RecursionError):
-            raise DataError(f"message {number} cannot be read; ask its sender to make it again") from None
-        except DataError as fault:
-            raise DataError(f"message {number}: {fault}") from None
-    names = [a.name for a in agreement.attributes] + ([agreement.target] if agreement.protect_label else [])
-    worst = [max(cost.get(name, float("inf")) for cost in costs) for name in names]
-    return merge(trees, vote=vote), pl.DataFrame({"column": names, "ε": worst})
+    named = [said.holder for said in read if said.holder is not None]
+    twice = sorted({name for name in named if named.count(name) > 1})
+    if twice:
+        raise DataError(
+            f"more than one message is of {names(twice)}, and nobody votes twice; ask who sent them"
+        )
 
 
 def federate(
@@ -122,14 +128,14 @@ def federate(
     >>> done.scores["accuracy"].mean() > 0.95
     True
     """
-    names = (
+    called = (
         list(holders) if isinstance(holders, Mapping) else [f"holder {i + 1}" for i in range(len(holders))]
     )
     files = list(holders.values()) if isinstance(holders, Mapping) else list(holders)
     if not files:
         raise DataError("there is no holder; give one file each")
     tables = [f if isinstance(f, Table) else Table.from_frame(f) for f in files]
-    _no_file_twice(names, tables)
+    _no_file_twice(called, tables)
     messages, kept = [], []
     for i, table in enumerate(tables):
         order = generator(seed, "set-aside", i).permutation(table.rows)
@@ -141,15 +147,19 @@ def federate(
         )
     tree, costs = merge_messages(messages, agreement, vote=vote)
     scores = pl.DataFrame(
-        [_scored(tree, agreement, name, table) for name, table in zip(names, kept, strict=True) if table.rows]
+        [
+            _scored(tree, agreement, name, table)
+            for name, table in zip(called, kept, strict=True)
+            if table.rows
+        ]
     )
     return Federated(agreement, tree, tuple(messages), costs, scores if scores.height else None)
 
 
-def _no_file_twice(names: Sequence[str], tables: Sequence[Table]) -> None:
+def _no_file_twice(called: Sequence[str], tables: Sequence[Table]) -> None:
     """Holders with the very same records are one holder who would vote twice."""
     first: dict[tuple[int, ...], str] = {}
-    for name, table in zip(names, tables, strict=True):
+    for name, table in zip(called, tables, strict=True):
         same = first.setdefault(tuple(keyed(0, table).generate_state(8).tolist()), name)
         if same != name:
             raise DataError(

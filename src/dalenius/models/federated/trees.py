@@ -180,8 +180,10 @@ def from_json(data: Mapping[str, Any], columns: int, classes: int, deep: int = 0
     >>> from_json({"column": 0, "cuts": [2.0], "branches": [{"label": 0}, {"label": 1}]}, columns=1, classes=2).cuts
     (2.0,)
     """
-    fault = DataError("the message holds no tree that fits the agreement; ask its sender to make it again")
+    fault = DataError("holds no tree that fits the agreement; ask its sender to make it again")
     if deep > 60 or not isinstance(data, Mapping):
+        raise fault
+    if not set(data) <= ({"label", "counts"} if "label" in data else {"column", "cuts", "branches"}):
         raise fault
     if "label" in data:
         counts = data.get("counts")
