@@ -19,6 +19,7 @@ import numpy as np
 
 from dalenius.core.intervals import Share
 from dalenius.core.kernels import threads_for
+from dalenius.core.random import some_rows
 from dalenius.core.result import Interval
 from dalenius.counts.pair import Pair
 from dalenius.counts.renaming import Codes, by_rank, by_value, vectors_of
@@ -33,7 +34,8 @@ of somebody rather than anybody else."""
 GROUPS = 200
 """Groups of numbers: what lies in the same one is half a per cent of the people."""
 PEOPLE, LINES = 2000, 10_000
-"""People inside and lines that are looked at; of more those with the rarest values, who are linked most easily."""
+"""People inside and lines that are looked at; of more people those with the rarest values, who are linked most easily,
+and of more lines as many with rare values as at random."""
 START, LEAST, MOST = 0.3, 0.02, 0.9
 """Share of the lines that are of one of the people who are learnt from: at first, and what it never goes beyond."""
 ROUNDS, SETTLED = 12, 0.005
@@ -114,10 +116,12 @@ def _one_each(pair: Pair) -> list[IntArray]:
 def _rarest(
     columns: Sequence[Codes], files: Sequence[IntArray], rows: IntArray, strangers: IntArray
 ) -> list[IntArray]:
-    """Rows of people, lines and people outside: of many those whose values are rarest, one column with the other."""
+    """Rows of people, lines and people outside: of many those whose values are rarest, and some other lines."""
     people, lines, outsiders = (_rareness(columns, file, codes) for file, codes in enumerate(files))
     cut = _cut(people[rows], PEOPLE)
-    kept = np.flatnonzero(lines >= _cut(lines, LINES))[:LINES]
+    # who adds made-up lines with rare values does not drive all others out
+    rare = lines >= _cut(lines, LINES // 2)
+    kept = np.union1d(np.flatnonzero(rare)[: LINES // 2], some_rows(len(lines), LINES // 2, SEED, "lines"))
     return [rows[people[rows] >= cut][:PEOPLE], kept, strangers[outsiders[strangers] >= cut][:PEOPLE]]
 
 
