@@ -2,7 +2,8 @@
 
 ``python bench/disguised.py [sd2011.csv]``: 2,000 people and 500 outside, means of three draws. Cells are exchanged
 between people, words renamed in pairs of values that are nearly as frequent, numbers moved by a twentieth of their
-spread; the other lines of a file are columns drawn one by one. The last column counts files that `doubts` keeps out.
+spread; the other lines of a file are columns drawn one by one. The last columns count files that are kept out for these
+links, and files with as many that the limits on copying refuse already.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import polars as pl
 from dalenius import Pair, Table
 from dalenius.core.random import generator
 from dalenius.counts.renaming import turned_back
-from dalenius.evaluation.disguised import people_disguised
+from dalenius.evaluation.disguised import SURELY, people_disguised
 from dalenius.risk.distance.linked import Linked, as_they_are, linked
 from dalenius.synth import Candidate
 from exchanged import OUTSIDE, PEOPLE, exchanged, populations
@@ -119,7 +120,9 @@ def links(pair: Pair) -> Linked:
 
 
 def main() -> None:
-    print("| people | file | linked | of strangers | refused |\n|---|---|---|---|---|")
+    print(
+        "| people | file | linked | of strangers | refused for it | refused as copies |\n|---|---|---|---|---|---|"
+    )
     for name, draws in populations(sys.argv[1] if len(sys.argv) > 1 else None):
         for file, make in files().items():
             found = []
@@ -130,12 +133,14 @@ def main() -> None:
                     continue
                 pair = Pair(Table.from_frame(inside), made, outside)
                 told = links(pair)
-                found.append((told.value, told.outside, bool(people_disguised(pair))))
+                many, out = told.added.low > SURELY, bool(people_disguised(pair))
+                found.append((told.value, told.outside, out, many and not out))
             if not found:
                 continue
-            mine, strange, out = np.array(found, float).T
+            mine, strange, out, copies = np.array(found, float).T
             print(
-                f"| {name} | {file} | {mine.mean():.1f} % | {strange.mean():.1f} % | {out.sum():.0f} of {DRAWS} |",
+                f"| {name} | {file} | {mine.mean():.1f} % | {strange.mean():.1f} % | {out.sum():.0f} of {DRAWS} | "
+                f"{copies.sum():.0f} |",
                 flush=True,
             )
 
