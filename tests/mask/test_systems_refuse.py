@@ -39,7 +39,7 @@ HOMES = {"lon": [6.91, 6.92, 6.93], "lat": [50.91, 50.92, 50.93]}
          ("4 faults", "2 homes, fewer than k = 9", "1 home with a time twice", "2 homes with gaps", "below 0")),
         ({name: cells[1:3] for name, cells in CLOCK.items()}, "average-series variables=kwh home=who time=at",
          ("one home", "below 0")),
-        (CLOCK, "average-series variables=kwh home=flat time=at", ("no column 'flat'",)),
+        (CLOCK, "average-series variables=kwh home=flat time=at", ("no column 'flat'", "below 0")),
         ({"a": [1.5, 2.5], "b": ["x", "y"]}, "spectral variables=a,b", ("b",)),
         ({**HOMES, "lon": ["x", "y", "z"], "lat": [91.5, 89.5, None]}, "donut longitude=lon latitude=lat together=flat",
          ("no column 'flat'", "'lon' is categorical", "'lat' has 1 row without", "mixes units",
