@@ -45,6 +45,10 @@ policy: ["repU <= 100 %"]
 """
 
 
+OPEN = "[...document.querySelectorAll('.chart')].filter(c => onPaper(c) && c.getClientRects().length)"
+"""Charts that lie open, wherever on the page."""
+
+
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory) -> dict[str, Path]:
     """The report of a comparison with a protected table, and the internal and public report of a release."""
@@ -77,6 +81,8 @@ def test_report_in_a_browser(reports, browsing, name, width, scheme):
     with browsing("file:", width=width, height=900, scheme=scheme) as seen:
         page = seen.page
         page.goto(reports[name].as_uri())
+        assert page.evaluate(f"{OPEN}.length") > 2
+        page.wait_for_function(f"{OPEN}.every(c => c.dataset.drawn === 'yes')")  # nobody has scrolled
         page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
         page.evaluate(
             "document.querySelectorAll('.chart').forEach(draw)"

@@ -23,7 +23,7 @@ from dalenius.evaluation.columns import column_bars
 from dalenius.report import Provenance, render_report, verdict, write_report
 from dalenius.report.charts import Charts
 from dalenius.report.combinations import risky_combinations
-from dalenius.report.overview import adds
+from dalenius.report.overview import adds, overview
 from dalenius.report.pairs import pair_cells
 from dalenius.report.story import LIKELY, chances, likely_lines
 from dalenius.report.words import comparison_story
@@ -261,6 +261,11 @@ def test_a_dropped_column_is_not_praised():
     detail = found.results["detail-utility"]
     assert detail.value >= 20  # two tables of three are gone, 30 each
     assert (detail.values["good tables"], detail.values["gone tables"]) == (1, 2)
+    both = Comparison({"m": found, "same": evaluate(frame, frame)})
+    names = [title for title, *_ in overview(both)["head"]]
+    assert [name for name in names if name.startswith("Two-way")] == [detail.info.title]
+    marks = {name: cells[names.index(detail.info.title)][1]["word"] for name, cells in overview(both)["rows"]}
+    assert marks == {"m": "bad", "same": "good"}
     uses = " ".join(comparison_story(Comparison({"m": found})).uses)
     assert "in groups: job and town." in uses
     assert "Not in the file any more: sex." in uses

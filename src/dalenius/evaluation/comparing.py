@@ -30,6 +30,18 @@ HEADLINES = ("disco", "replicated-uniques", "two-way-utility")
 """Figures a map is drawn with when nobody names others."""
 
 
+def first_told(name: str) -> int:
+    """The place of a figure among those told first: tables in the real data's detail before those as a mask shows them.
+
+    Examples
+    --------
+    >>> sorted(["two-way-utility", "detail-utility", "disco", "coverage"], key=first_told)
+    ['disco', 'detail-utility', 'two-way-utility', 'coverage']
+    """
+    order = (*HEADLINES[:2], "detail-utility", *HEADLINES[2:])
+    return order.index(name) if name in order else len(order)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Several protected files of one original.
@@ -108,7 +120,7 @@ class Comparison:
             chosen = {}
             for family, wanted in (("risk", risk), ("utility", utility)):
                 results = [r for r in evaluation.family(family) if wanted in (None, r.name)]
-                results.sort(key=lambda r: HEADLINES.index(r.name) if r.name in HEADLINES else len(HEADLINES))
+                results.sort(key=lambda r: first_told(r.name))
                 if not results:
                     remedy = "name keys and targets" if family == "risk" and wanted is None else "ask for one"
                     raise DataError(f"no {family} measure to draw the map with; {remedy}")

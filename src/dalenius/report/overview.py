@@ -8,7 +8,9 @@ from typing import Any
 import polars as pl
 
 from dalenius.core.result import Result, figure
-from dalenius.evaluation import HEADLINES, Comparison
+from dalenius.evaluation import Comparison
+from dalenius.evaluation.comparing import first_told
+from dalenius.report.uses import tables_of
 from dalenius.report.words import marked
 
 MOST_MEASURES = 3
@@ -17,7 +19,10 @@ MOST_MEASURES = 3
 def overview(comparison: Comparison) -> dict[str, Any]:
     """The first table of the report: candidates by a few measures of each family, the best known first."""
     infos = {n: e.results[n].info for e in comparison.evaluations.values() for n in e.results}
-    known = sorted(infos, key=lambda n: HEADLINES.index(n) if n in HEADLINES else len(HEADLINES))
+    detail = (
+        "detail-utility" in infos
+    )  # two-way tables as the mask shows them look perfect whatever it took away
+    known = sorted((n for n in infos if not detail or n != "two-way-utility"), key=first_told)
     families = [[n for n in known if (info := infos[n]) and info.family == f] for f in ("risk", "utility")]
     names = [n for family in families for n in family[:MOST_MEASURES]]
     head = [(i.title, i.family, i.better) if i else (n, "", "") for n, i in ((n, infos[n]) for n in names)]
@@ -25,7 +30,7 @@ def overview(comparison: Comparison) -> dict[str, Any]:
     for candidate, evaluation in comparison.evaluations.items():
         cells = []
         for name in names:
-            r = evaluation.results.get(name)
+            r = tables_of(evaluation.results) if name == "detail-utility" else evaluation.results.get(name)
             cells.append(
                 (figure(r.value, r.unit), marked(r), r.trusted, adds(r)) if r else ("–", None, True, "")
             )
@@ -48,7 +53,7 @@ def draw_points(
     if not some.family("risk") or not some.family("utility"):
         return {}
     others = [r.name for r in some.family("risk") if r.unit == "%"]
-    others.sort(key=lambda n: HEADLINES.index(n) if n in HEADLINES else len(HEADLINES))
+    others.sort(key=first_told)
     main = comparison.points()  # by the headline figure
     drawn = {name: comparison.points(risk=name) for name in others}
     return {"": main} | {name: p for name, p in drawn.items() if p["risk_title"][0] != main["risk_title"][0]}

@@ -14,7 +14,9 @@ from dalenius.core.result import Result, figure
 from dalenius.core.style import HOLDOUT, RISK
 from dalenius.counts.pair import Pair
 from dalenius.evaluation import Evaluation
+from dalenius.report.uses import tables_of
 from dalenius.utility.charts import ranked_bars
+from dalenius.utility.tables import GONE
 
 WORST_COLUMNS, WORST_PAIRS, MOST_DRAWN = 6, 10, 60
 
@@ -50,10 +52,12 @@ def column_shapes(pair: Pair, columns: Sequence[str]) -> list[Shape]:
 
 def worst_pairs(evaluation: Evaluation) -> dict[str, Any] | None:
     """The two-way tables that are furthest off, as a chart with the two limits, and in words."""
-    result = evaluation.results.get("two-way-utility")
+    result = tables_of(evaluation.results)
     table = None if result is None else result.shown
     if table is None or not len(table) or not {"first", "second", "S_pMSE"} <= set(table.columns):
         return None
+    if "reading" in table.columns:
+        table = table.filter(pl.col("reading") != GONE)
     worst = table.sort("S_pMSE", descending=True, nulls_last=True).head(WORST_PAIRS)
     named = worst.select(pl.format("{} × {}", "first", "second").alias("pair"), "S_pMSE")
     said = "; ".join(f"{pair} {figure(value)}" for pair, value in named.head(4).iter_rows())

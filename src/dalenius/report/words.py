@@ -230,7 +230,7 @@ def reading(result: Result) -> str:
     A mean hides tables that are lost: with one bad table a file is usable at best, with more than a few it is bad;
     with more than half that are not good, a cell of theirs being lost, it is usable at best too.
     """
-    if result.name != "two-way-utility" or math.isnan(result.value):
+    if result.name not in ("two-way-utility", "detail-utility") or math.isnan(result.value):
         return ""
     counts = [result.values.get(f"{word} tables", 0.0) for word in ("good", "usable", "bad")]
     tables = sum(counts) or 1.0

@@ -418,6 +418,7 @@ def tables_result(
             "mean": value,
             "worst": float(table["S_pMSE"][0]) if len(table) else float("nan"),
             **{f"{word} tables": float(number) for word, number in counts.items()},
+            "bad tables": float(counts["bad"] + counts.get(GONE, 0)),
         },
         table=table,
         counts=WHOLE,

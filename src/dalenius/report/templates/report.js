@@ -79,6 +79,14 @@ function forPaper() {
   document.querySelectorAll(".chart").forEach((place) => { if (onPaper(place)) draw(place); });
 }
 window.addEventListener("beforeprint", forPaper);
+// The rest of what lies open is drawn while nothing else is to be done, so that a picture of the whole page has no holes.
+const idly = window.requestIdleCallback || ((next) => setTimeout(next, 50));
+const later = Array.from(document.querySelectorAll(".chart")).filter(onPaper);
+function drawRest() {
+  const next = later.find((place) => !place.dataset.drawn && place.getClientRects().length);
+  if (next) { draw(next); idly(drawRest); }
+}
+window.addEventListener("load", () => idly(drawRest));
 document.querySelectorAll("input.find").forEach((field) => field.addEventListener("input", () => {
   const wanted = field.value.toLowerCase();
   document.getElementById(field.dataset.list).querySelectorAll("li").forEach((line) => {
