@@ -15,7 +15,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from skops import io as skops_io
 
 from dalenius.core.errors import DataError, FileError
 from dalenius.models import ModelCase, open_model, structure
@@ -31,6 +30,8 @@ class Bomb:
 
 
 def saved(path: Path, model) -> Path:
+    from skops import io as skops_io  # looks through all libraries when it is loaded
+
     skops_io.dump(model, path)
     return path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -47,10 +48,18 @@ def small_desk(**options):
     return desk
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    place = tmp_path_factory.mktemp("made")
+    small_desk(memory=place / "project").finalise(place / "outputs")
+    return place
+
+
 @pytest.fixture
-def folder(tmp_path):
-    small_desk(memory=tmp_path / "project").finalise(tmp_path / "outputs")
-    return tmp_path / "outputs"
+def folder(made, tmp_path):
+    """A copy of the folder, to be spoilt."""
+    shutil.copytree(made, tmp_path / "own")
+    return tmp_path / "own" / "outputs"
 
 
 def test_finalise_asks_for_all_reasons_at_once():

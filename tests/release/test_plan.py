@@ -215,7 +215,8 @@ def test_the_seed_of_a_plan_says_who_is_set_aside(tmp_path):
 
 def test_figures_of_other_code_are_not_taken_up_again(tmp_path):
     """A measure that was mended must not be answered for by what it said before."""
-    plan = read_plan(make_plan(tmp_path, 200, PLAN.replace("minbucket: {each: [5, 50]}", "minbucket: 5")))
+    others = "  saturated: {}\n  cart: {minbucket: {each: [5, 50]}}\n  loglinear: {}\n"
+    plan = read_plan(make_plan(tmp_path, 200, PLAN.replace(others, "")))
     run_plan(plan, workers=1)
     work = work_folder(plan)
     figures = job_path(work, plan.candidates[0], 0)
