@@ -1301,9 +1301,21 @@ FAULTS = [
     ),
     Fault(
         "risk/distance/near_copies.py",
-        "return by_distance | (",
-        "return by_distance & (",
+        "NEAR * usual) | more",
+        "NEAR * usual) & more",
         "tests/risk/test_distance.py -k most_of_a_persons",
+    ),
+    Fault(
+        "risk/distance/_kernels/equal_columns.py",
+        "start + 64 * w + bit] != own",
+        "start + 64 * w + bit] != own + 1",
+        "tests/risk/test_distance.py -k counted_one_by_one",
+    ),
+    Fault(
+        "risk/distance/_kernels/equal_columns.py",
+        "if ((least - 1) >> p) & 1:",
+        "if (least >> p) & 1:",
+        "tests/risk/test_distance.py -k counted_one_by_one",
     ),
     Fault("counts/strangers.py", "MOST = 0.05", "MOST = 0.5", "tests/risk/test_strangers.py -k many_people"),
     Fault(

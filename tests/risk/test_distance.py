@@ -22,6 +22,7 @@ from dalenius.risk import (
     part_copies,
 )
 from dalenius.risk.distance.coded import Coded
+from dalenius.risk.distance.equal_columns import closer_than_fellows
 from dalenius.risk.distance.sketch import Sketch
 
 COLUMNS = ["region", "sex", "age", "income", "bmi", "occupation", "visits", "health"]
@@ -162,6 +163,24 @@ def test_a_number_at_the_limit_of_a_tolerance_is_met():
     assert new_rows(Pair(real, made), tolerance=0.01).value == 100
     assert new_rows(Pair(real, made), tolerance=0.00999).value == 0
     assert new_row_curve(Pair(real, made), [0.01, 0.02])["protected"].to_list() == [0, 0]
+
+
+@pytest.mark.parametrize("columns", [1, 4, 9])
+def test_equal_columns_are_those_counted_one_by_one(columns):
+    rng = np.random.default_rng(columns)
+    original, protected = (rng.integers(0, 3, (9000, columns)) * rng.integers(0, 2, columns) for _ in range(2))
+    original[8000:] = original[:1000]  # people with several rows
+    owners = np.append(np.arange(8000), np.arange(1000))
+    rows = rng.integers(0, 9000, 60)
+    original[rows[:5]] = 7  # a record like them and no fellow
+    protected[:5] = 7
+    equal = [(original[rows][:, None] == file).sum(2) for file in (protected, original)]
+    fellows = np.where(owners[rows][:, None] != owners, equal[1], -1).max(1)
+    for more in (1, 2):
+        found = closer_than_fellows(original[rows], owners[rows], original, owners, protected, more)
+        assert (found == (equal[0].max(1) - fellows >= more)).all()
+        strangers = closer_than_fellows(original[rows], np.full(60, -1), original, owners, protected, more)
+        assert (strangers == (equal[0].max(1) - equal[1].max(1) >= more)).all()
 
 
 def test_records_with_most_of_a_persons_values_are_near_copies():

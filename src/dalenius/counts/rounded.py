@@ -32,6 +32,13 @@ def alike_codes(pair: Pair, name: str) -> list[Categories]:
     >>> [(first.codes == second.codes).tolist() for first, second in (alike_codes(pair, name) for name in "xn")]
     [[True, False, True], [True, True, True]]
     """
+    known: dict[str, list[Categories]] = pair.remembered.setdefault("alike", {})
+    if name not in known:
+        known[name] = _alike_codes(pair, name)
+    return known[name]
+
+
+def _alike_codes(pair: Pair, name: str) -> list[Categories]:
     aligned = pair.categories(name, grouped=False)
     held = [file for file in (aligned.original, aligned.protected, aligned.holdout) if file is not None]
     if not pair.original[name].is_number:
@@ -77,9 +84,9 @@ def match_alike(pair: Pair, columns: Sequence[str]) -> Match:
 
 def _cells(labels: Sequence[object], low: float, width: float) -> IntArray:
     """Cell of every label: numbers by their place, and each gap or special code one of its own."""
-    values: AnyArray = np.array(
-        [float(x) if isinstance(x, (int, float)) and np.isfinite(x) else np.nan for x in labels]
-    )
+    number = np.fromiter((kind in (int, float) for kind in map(type, labels)), bool, len(labels))
+    values = np.full(len(labels), np.nan)
+    values[number] = np.array([label for label, is_number in zip(labels, number, strict=True) if is_number], float)
     place = np.floor((values - low) / width + START)
     placed = np.isfinite(place)
     codes = np.empty(len(labels), np.int64)

@@ -11,8 +11,7 @@ combination that he alone has. One more happens by chance, two hardly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import numpy as np
 import polars as pl
 
 from dalenius.core.compared import compared
@@ -24,6 +23,7 @@ from dalenius.counts.measure import measure
 from dalenius.counts.pair import Pair
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray
+from dalenius.risk.distance.equal_columns import closer_than_fellows
 from dalenius.risk.distance.fellows import to_fellows
 from dalenius.risk.distance.space import Index, Metric, Neighbours, Space
 from dalenius.risk.distance.twins import nearness, too_near
@@ -74,24 +74,24 @@ def near_copies(
         raise DataError("near copies are told by the distance to other people; the original holds one only")
     units, rows = pair.units, pair.units.rows_of_some(most, seed, "near")
     counted = [name for name in pair.columns if not numbers_rows(pair, name)] or pair.columns
-    spaces = [Space.of(pair, metric=metric), Space.of(pair, counted, "equality")]
-    originals, protected = (
-        [Index(s, getattr(s, file)) for s in spaces] for file in ("original", "protected")
-    )
-    queries = [s.original.take(rows) for s in spaces]
-    usual = [to_fellows(index, some, units, rows) for index, some in zip(originals, queries, strict=True)]
-    met = [index.search(some) for index, some in zip(protected, queries, strict=True)]
-    near = _near(usual, met, len(counted))
+    space, values = Space.of(pair, metric=metric), Space.of(pair, counted, "equality")
+    owners = units.owners_of_rows
+    files = values.original.cat, owners, values.protected.cat
+    originals, protected = Index(space, space.original), Index(space, space.protected)
+    usual = to_fellows(originals, space.original.take(rows), units, rows)
+    met = protected.search(space.original.take(rows))
+    more = closer_than_fellows(values.original.cat[rows], owners[rows], *files, MORE)
+    near = (met.distance[:, 0] < NEAR * usual) | more
     outside, doubt = None, ""
-    if pair.holdout is not None:
+    if space.holdout is not None and values.holdout is not None:
         others = pair.holdout_units
         tried = others.rows_of_some(most, seed, "outsiders")
-        people = [s.holdout.take(tried) for s in spaces if s.holdout is not None]
-        found = [index.search(some) for index, some in zip(protected, people, strict=True)]
-        fellows = [index.search(some).distance[:, 0] for index, some in zip(originals, people, strict=True)]
-        outside = _share(others.subset(tried), _near(fellows, found, len(counted)), found[0])
-        doubt = too_near(nearness(usual[0], fellows[0]))
-    told = compared(_share(units.subset(rows), near, met[0]), outside)
+        people = space.holdout.take(tried)
+        found, fellows = protected.search(people), originals.search(people).distance[:, 0]
+        more = closer_than_fellows(values.holdout.cat[tried], np.full(len(tried), -1), *files, MORE)
+        outside = _share(others.subset(tried), (found.distance[:, 0] < NEAR * fellows) | more, found)
+        doubt = too_near(nearness(usual, fellows))
+    told = compared(_share(units.subset(rows), near, met), outside)
     value = units.subset(rows).share(near)
     return Result(
         name="near-copies",
@@ -103,7 +103,7 @@ def near_copies(
         yardsticks={"holdout": told["outside"]} if "outside" in told else {},
         trusted="outside" in told and not doubt,
         records=pl.DataFrame(
-            {"row": rows, "to_original": usual[0], "to_protected": met[0].distance[:, 0], "near": near}
+            {"row": rows, "to_original": usual, "to_protected": met.distance[:, 0], "near": near}
         )
         if records
         else None,
@@ -117,13 +117,6 @@ def numbers_rows(pair: Pair, name: str) -> bool:
         return False
     shared = held.original[held.original > 1].sum() / held.original.sum()
     return float(held.holdout[held.original > 0].sum() / held.holdout.sum() - shared) > SERIAL
-
-
-def _near(usual: Sequence[AnyArray], met: Sequence[Neighbours], columns: int) -> AnyArray:
-    """Who has a record much nearer than his fellows are: by distance, or by the number of equal columns."""
-    by_distance = met[0].distance[:, 0] < NEAR * usual[0]
-    equal = usual[1] - met[1].distance[:, 0]  # by how many columns more, as a share of them
-    return by_distance | (columns * equal > MORE - 0.5)
 
 
 def _share(units: Units, near: AnyArray, met: Neighbours) -> Share:

@@ -86,8 +86,50 @@ def _reach(
 
 
 @njit(cache=True, nogil=True)
+def _by_rank(
+    bins: IntArray, ranks: IntArray, weights: IntArray, rows: IntArray, flagged: BoolArray, found: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Ranks of the rows in flagged bins, in order, with their weights (0: no row has it), and the bins of the ranks.
+
+    A bin holds 2^s neighbouring ranks. Where that is less than sorting so many rows, each rank has a place of its own.
+    """
+    shift = -1
+    for i in range(len(rows)):
+        if bins[rows[i]] > 0:
+            shift = 0
+            while ranks[rows[i]] >> shift > bins[rows[i]]:
+                shift += 1
+            break
+    wide = np.flatnonzero(flagged)
+    if shift >= 0 and len(wide) << shift <= 8 * found:
+        place = np.empty(len(flagged), np.int64)
+        keys, owner = np.empty(len(wide) << shift, np.int64), np.empty(len(wide) << shift, np.int64)
+        for at in range(len(wide)):
+            place[wide[at]] = (at - wide[at]) << shift
+            for inside in range(1 << shift):
+                keys[(at << shift) + inside] = (wide[at] << shift) + inside
+                owner[(at << shift) + inside] = wide[at]
+        sums = np.zeros(len(keys), np.int64)
+        for i in range(len(rows)):
+            row = rows[i]
+            b = bins[row]
+            if flagged[b]:
+                sums[place[b] + ranks[row]] += weights[row]
+        return keys, sums, owner
+    keys, sums, owner = np.empty(found, np.int64), np.empty(found, np.int64), np.empty(found, np.int64)
+    n = 0
+    for i in range(len(rows)):
+        row = rows[i]
+        if flagged[bins[row]]:
+            keys[n], sums[n], owner[n] = ranks[row], weights[row], bins[row]
+            n += 1
+    order = np.argsort(keys[:n])
+    return keys[order], sums[order], owner[order]
+
+
+@njit(cache=True, nogil=True)
 def _finer(
-    node: AnyArray, bins: IntArray, ranks: IntArray, weights: IntArray, rows: IntArray, f: int,
+    node: AnyArray, bins: IntArray, ranks: IntArray, weights: IntArray, rows: IntArray,
     present: IntArray, count: IntArray, ones: IntArray, smallest: int, gain: float, floor: float,
 ) -> tuple[float, int]:  # fmt: skip
     """Second look inside the bins of a number where a cut could be best: the gain, and the rank to cut after, or −1."""
@@ -105,32 +147,27 @@ def _finer(
         if max(corner, _decrease(node, below, below_ones)) >= floor:
             flagged[present[i]] = True
             found += count[i]
-    keys, who = np.empty(min(found, len(rows)), np.int64), np.empty(min(found, len(rows)), np.int32)
-    found = 0
-    for i in range(len(rows)):
-        if flagged[bins[rows[i], f]]:
-            keys[found], who[found] = ranks[rows[i]], rows[i]
-            found += 1
-    order = np.argsort(keys[:found])
+    keys, sums, owner = _by_rank(bins, ranks, weights, rows, flagged, min(found, len(rows)))
     cut, last = -1, -1
-    for i in range(found):
-        key, row = keys[order[i]], who[order[i]]
-        b = int(bins[row, f])
-        if b != last:
-            below, below_ones, last = starts[b], starts_ones[b], b
-        below += (weights[row] & LOW) + (weights[row] >> 32)
-        below_ones += weights[row] >> 32
-        ends = i + 1 == found or keys[order[i + 1]] != key
+    for i in range(len(keys)):
+        if sums[i] == 0:
+            continue
+        if owner[i] != last:
+            last = owner[i]
+            below, below_ones = starts[last], starts_ones[last]
+        below += (sums[i] & LOW) + (sums[i] >> 32)
+        below_ones += sums[i] >> 32
+        ends = i + 1 == len(keys) or keys[i + 1] != keys[i]
         if ends and below >= smallest and node[0] - below >= smallest:
             decrease = _decrease(node, below, below_ones)
             if decrease > gain * (1 + 1e-12):
-                gain, cut = decrease, key
+                gain, cut = decrease, keys[i]
     return gain, cut
 
 
 @njit(cache=True, nogil=True)
 def best_split(
-    counts: IntArray, bins: IntArray, ranks: IntArray, fine: IntArray, offsets: IntArray, sizes: IntArray,
+    counts: IntArray, columns: IntArray, ranks: IntArray, fine: IntArray, offsets: IntArray, sizes: IntArray,
     factor: BoolArray, weights: IntArray, rows: IntArray, smallest: int, worth: AnyArray,
 ) -> tuple[int, float, int, IntArray]:  # fmt: skip
     """Column of the split with the largest Gini decrease, the decrease, the rank to cut after, the levels that go left.
@@ -161,7 +198,7 @@ def best_split(
         present, count, ones = _in_order(counts, offsets[f], sizes[f], factor[f])
         if fine[f] >= 0:
             better, rank = _finer(
-                node, bins, ranks[fine[f]], weights, rows, f, present, count, ones, smallest, gain, floor
+                node, columns[f], ranks[fine[f]], weights, rows, present, count, ones, smallest, gain, floor
             )
             if rank >= 0:
                 best, gain, cut = f, better, rank

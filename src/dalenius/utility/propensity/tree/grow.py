@@ -119,7 +119,7 @@ class Stacked:
     def best(self, node: Node, weights: IntArray, smallest: int, worth: AnyArray) -> Split:
         """Find the best split of a node."""
         return Split(*kernels.best_split(
-            node.counts, self.bins, self.ranks, self.fine, self.offsets, self.sizes, self.factor, weights, node.rows,
+            node.counts, self.columns, self.ranks, self.fine, self.offsets, self.sizes, self.factor, weights, node.rows,
             smallest, worth,
         ))  # fmt: skip
 
