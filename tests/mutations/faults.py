@@ -1306,6 +1306,12 @@ FAULTS = [
         "tests/risk/test_distance.py -k most_of_a_persons",
     ),
     Fault(
+        "utility/propensity/tree/_kernels.py",
+        "sums[place[b] + ranks[row]] += weights[row]",
+        "sums[place[b] + ranks[row]] = weights[row]",
+        "tests/utility/test_rpart.py -k second_look",
+    ),
+    Fault(
         "risk/distance/_kernels/equal_columns.py",
         "start + 64 * w + bit] != own",
         "start + 64 * w + bit] != own + 1",
