@@ -168,7 +168,9 @@ def test_a_number_at_the_limit_of_a_tolerance_is_met():
 @pytest.mark.parametrize("columns", [1, 4, 9])
 def test_equal_columns_are_those_counted_one_by_one(columns):
     rng = np.random.default_rng(columns)
-    original, protected = (rng.integers(0, 3, (9000, columns)) * rng.integers(0, 2, columns) for _ in range(2))
+    original, protected = (
+        rng.integers(0, 3, (9000, columns)) * rng.integers(0, 2, columns) for _ in range(2)
+    )
     original[8000:] = original[:1000]  # people with several rows
     owners = np.append(np.arange(8000), np.arange(1000))
     rows = rng.integers(0, 9000, 60)

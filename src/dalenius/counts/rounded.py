@@ -84,9 +84,9 @@ def match_alike(pair: Pair, columns: Sequence[str]) -> Match:
 
 def _cells(labels: Sequence[object], low: float, width: float) -> IntArray:
     """Cell of every label: numbers by their place, and each gap or special code one of its own."""
-    number = np.fromiter((kind in (int, float) for kind in map(type, labels)), bool, len(labels))
+    number = np.array([kind in (int, float) for kind in map(type, labels)], bool)
     values = np.full(len(labels), np.nan)
-    values[number] = np.array([label for label, is_number in zip(labels, number, strict=True) if is_number], float)
+    values[number] = [label for label, known in zip(labels, number.tolist(), strict=True) if known]
     place = np.floor((values - low) / width + START)
     placed = np.isfinite(place)
     codes = np.empty(len(labels), np.int64)

@@ -18,7 +18,7 @@ from numba import prange
 from dalenius.core.kernels import njit
 
 LEAF = 256
-LOOKED = 1024
+LOOKED = 256
 STACK = 512
 
 
@@ -68,6 +68,31 @@ def _split(
 
 
 @njit(cache=True)
+def _around_rows(low: Any, high: Any, code: Any, num: Any, cat: Any, rows: Any) -> None:
+    """The box of a leaf: bounds of the numbers, and the code that all rows share (-1: they differ)."""
+    for row in rows:
+        for j in range(num.shape[1]):
+            low[j] = min(low[j], num[row, j])
+            high[j] = max(high[j], num[row, j])
+        for j in range(cat.shape[1]):
+            if code[j] == -2:
+                code[j] = cat[row, j]
+            elif code[j] != cat[row, j]:
+                code[j] = -1
+
+
+@njit(cache=True)
+def _around_boxes(low: Any, high: Any, code: Any, at: int, inside: Any) -> None:
+    """The box of a node around those of its children."""
+    a, b = inside[0], inside[1]
+    for j in range(low.shape[1]):
+        low[at, j] = min(low[a, j], low[b, j])
+        high[at, j] = max(high[a, j], high[b, j])
+    for j in range(code.shape[1]):
+        code[at, j] = code[a, j] if code[a, j] == code[b, j] else -1
+
+
+@njit(cache=True)
 def build(num: Any, cat: Any, wn: Any, wc: Any, cap: float) -> Any:  # noqa: PLR0912 (one loop for the compiler)
     """Return the tree: row order, ranges, children and boxes of the nodes."""
     n = len(num) if num.shape[1] else len(cat)
@@ -86,16 +111,6 @@ def build(num: Any, cat: Any, wn: Any, wc: Any, cap: float) -> Any:  # noqa: PLR
     used, at = 1, 0
     while at < used:
         start, end = first[at], last[at]
-        for i in range(start, end):
-            row = rows[i]
-            for j in range(num.shape[1]):
-                low[at, j] = min(low[at, j], num[row, j])
-                high[at, j] = max(high[at, j], num[row, j])
-            for j in range(cat.shape[1]):
-                if code[at, j] == -2:
-                    code[at, j] = cat[row, j]
-                elif code[at, j] != cat[row, j]:
-                    code[at, j] = -1
         if end - start > LEAF and used + 2 <= limit:
             column, value = _split(num, cat, wn, wc, cap, rows, start, end, scratch)
             if column >= 0:
@@ -121,6 +136,11 @@ def build(num: Any, cat: Any, wn: Any, wc: Any, cap: float) -> Any:  # noqa: PLR
                     first[used + 1], last[used + 1] = lo, end
                     used += 2
         at += 1
+    for at in range(used - 1, -1, -1):  # children come after their parents
+        if child[at, 0] < 0:
+            _around_rows(low[at], high[at], code[at], num, cat, rows[first[at] : last[at]])
+        else:
+            _around_boxes(low, high, code, at, child[at])
     return (
         rows, first[:used].copy(), last[:used].copy(), child[:used].copy(), divides[:used].copy(),
         low[:used].copy(), high[:used].copy(), code[:used].copy(),
