@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from dalenius.data import Column, Kind, Schema, Table
+from dalenius.data.exit import guard
 from dalenius.data.rare import without_rare_numbers
+from dalenius.data.schema import Role
 
 RNG = np.random.default_rng(5)
 COLUMNS = {
@@ -64,3 +66,57 @@ def test_small_columns_stay_within_their_values(values):
     for seed in range(20):
         made = without_rare_numbers(table["x"], table.units, 3, np.random.default_rng(seed)).values
         assert all(min(values) <= v <= max(values) for v in made.tolist())
+
+
+def leaving(values, seed=0, **given):
+    """What leaves of a column of amounts."""
+    column = Column("x", Kind.CONTINUOUS, **given)
+    return np.asarray(guard(Table.from_frame({"x": values}, Schema((column,))), seed=seed).table["x"].values)
+
+
+def test_a_long_tail_keeps_its_mean():
+    """The outermost values, which stay, were worth 0.14 standard errors of the mean."""
+    moved = []
+    for seed in range(60):
+        values = np.random.default_rng(seed).lognormal(0, 1, 700)
+        made = leaving(values, seed)
+        moved.append((made.mean() - values.mean()) / values.std() * np.sqrt(len(values)))
+    assert abs(np.mean(moved)) < 0.1
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_last_people_of_a_long_tail_count_only_as_being_beyond(side):
+    values = np.sort(np.random.default_rng(3).lognormal(0, 1, 701))
+    other = values.copy()
+    other[-2:] *= 40
+    made = leaving(side * values, 1)
+    assert (made == leaving(side * other, 1)).all()
+    assert (side * made).max() > values[-3]
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal", "ages"])
+def test_columns_without_a_long_tail_end_before_their_last_value(name):
+    rng = np.random.default_rng(4)
+    for seed in range(10):
+        values = {
+            "uniform": rng.random(900),
+            "normal": rng.normal(size=900),
+            "ages": 18 + 80 * rng.beta(1, 1.5, 900),
+        }[name]
+        made = leaving(values, seed)
+        assert values.min() < made.min()
+        assert made.max() < values.max()
+
+
+def test_amounts_stay_above_nothing_shares_below_one_and_all_within_declared_bounds():
+    values = np.random.default_rng(5).lognormal(0, 1, 900)
+    ends = {"domain": "declared", "bounds": (0, float(np.sort(values)[-3]))}
+    for seed in range(10):
+        assert leaving(values, seed, **ends).max() <= ends["bounds"][1]
+        assert leaving(values / np.sort(values)[-3], seed).max() <= 1
+        assert leaving(10 - values[values < 10], seed).min() >= 0
+
+
+def test_weights_get_no_longer():
+    weights = np.random.default_rng(6).lognormal(0, 1, 900)
+    assert leaving(weights, roles=(Role.WEIGHT,)).max() < weights.max()

@@ -1332,6 +1332,31 @@ FAULTS = [
     ),
     Fault("data/rare.py", "AGAIN = 1 / 3", "AGAIN = 0.0", "tests/exit/test_numbers.py -k somebodys"),
     Fault(
+        "data/exit.py",
+        "least, rng, tails=True)",
+        "least, rng)",
+        "tests/exit/test_numbers.py -k keeps_its_mean",
+    ),
+    Fault(
+        "data/tails.py",
+        "long_tail(values[: len(values) - count], owners",
+        "long_tail(values, owners",
+        "tests/exit/test_numbers.py -k last_people",
+    ),
+    Fault(
+        "data/tails.py",
+        "if gained[best] <= LONGER:",
+        "if gained[best] <= -np.inf:",
+        "tests/exit/test_numbers.py -k without_a_long_tail",
+    ),
+    Fault(
+        "data/tails.py",
+        "self.beyond(end) + (1 - self",
+        "0 * (1 - self",
+        "tests/exit/test_numbers.py -k amounts",
+    ),
+    Fault("data/rare.py", " and not column.has(Role.WEIGHT)", "", "tests/exit/test_numbers.py -k no_longer"),
+    Fault(
         "tables/budgeted.py",
         "if ledger is not None:",
         "if False:",

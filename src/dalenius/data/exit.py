@@ -127,7 +127,7 @@ class _Task:
             return vector
         if vector.is_number:
             guarded = self.numbers and not self.budget
-            return without_rare_numbers(vector, units, least, rng) if guarded else vector
+            return without_rare_numbers(vector, units, least, rng, tails=True) if guarded else vector
         within = None if parent is None else parent.categories.codes.astype(np.int64)
         return without_rare_levels(vector, units, least, rng, within, self._public(name), self.budget)
 

@@ -15,14 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dalenius.data.schema import Column, Kind
+from dalenius.data.schema import Column, Kind, Role
+from dalenius.data.tails import CROWDED, TRIES, far_out
 from dalenius.data.units import Units
 from dalenius.data.vector import MISSING, AnyArray, BoolArray, IntArray, Vector, compact
 
-TRIES = 20
-"""Draws that may fall on a rare value before it is left at that."""
-CROWDED = 4
-"""Rare values are avoided where their stretch has more than so many places for each of them."""
 AGAIN = 1 / 3
 """Share of the draws on a rare value in a crowded stretch that are drawn once more: a stretch ends where enough units
 are together, so that one with many people in few places would else give their values out more often than chance."""
@@ -36,12 +33,20 @@ MOMENTS = (DAY, DAY // 24, DAY // 1440, 1_000_000, 1_000, 1)
 """Steps of moments in microseconds: day, hour, minute, second, millisecond."""
 
 
-def without_rare_numbers(vector: Vector, units: Units, least: int, rng: np.random.Generator) -> Vector:
+def without_rare_numbers(
+    vector: Vector, units: Units, least: int, rng: np.random.Generator, *, tails: bool = False
+) -> Vector:
     """A column of numbers or moments in which each value that fewer than ``least`` units hold is drawn anew.
 
     The draw avoids rare values where there are many places between them (dates, incomes). Where they lie close together
     (ages in a small file) they come back by chance, no more often than the places beside them that nobody has: a file
     that avoids them would show which values nobody has.
+
+    Parameters
+    ----------
+    tails
+        Whether the outermost units of a long tail get values of one fitted to the others. Otherwise theirs lie before
+        the second outermost value, which makes a mean smaller.
 
     Examples
     --------
@@ -75,7 +80,32 @@ def without_rare_numbers(vector: Vector, units: Units, least: int, rng: np.rando
     place = which[drawn]
     data = vector.data.copy()
     data[rows[drawn]] = _drawn(first[place], last[place], distinct[rare], step, rng)
+    if tails and column.kind in (Kind.INTEGER, Kind.CONTINUOUS) and not column.has(Role.WEIGHT):
+        top, bottom = _outer(rare, high), _outer(rare[::-1], len(rare) - 1 - low[::-1])
+        ends = (1, len(values) - starts[len(rare) - top], first[-1]), (-1, starts[bottom], last[0])
+        for side, count, start in ends if len(rare) > top + bottom else ():
+            far = (side * values[::side]).astype(np.float64)
+            limit = _limit(column, side, float(start), float(values[0]))
+            made = far_out(far, owners[::side], count, float(side * start), side * limit, step, rng)
+            if made is not None:
+                data[rows[::side][len(far) - count :]] = side * made
     return _emptied(replace(vector, column=column, data=data), rows[gone])
+
+
+def _outer(rare: BoolArray, last: IntArray) -> int:
+    """How many of the last distinct values are in one stretch of rare values."""
+    end = last[-1]
+    inside = 0 <= end < len(rare) and rare[end]
+    return int(np.argmin(np.append(((last == end) & rare)[::-1], False))) if inside else 0
+
+
+def _limit(column: Column, side: int, start: float, lowest: float) -> float:
+    """What no value can be beyond: a declared bound; amounts are not negative, and shares not above one."""
+    if column.domain == "declared" and column.bounds is not None:
+        return float(column.bounds[max(side, 0)])
+    if side < 0:
+        return 0.0 if start >= 0 else -np.inf
+    return 1.0 if start <= 1 and lowest >= 0 else np.inf
 
 
 def _holders(starts: IntArray, owners: IntArray, units: Units, count: int) -> IntArray:
