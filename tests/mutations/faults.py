@@ -1330,6 +1330,12 @@ FAULTS = [
         "return doubted(result, '')",
         "tests/risk/test_strangers.py -k not_trusted",
     ),
+    Fault(
+        "preparation/keeping.py",
+        "place[step.source] = min(place[step.source], place[step.column])",
+        "pass",
+        "tests/preparation/test_keeping.py -k earlier_column",
+    ),
     Fault("data/rare.py", "AGAIN = 1 / 3", "AGAIN = 0.0", "tests/exit/test_numbers.py -k somebodys"),
     Fault(
         "data/exit.py",

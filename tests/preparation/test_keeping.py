@@ -262,3 +262,23 @@ def test_nothing_is_read_off_a_column_that_never_leaves() -> None:
     owned = table.with_schema(table.schema.with_roles(household="home"))
     assert not Kept.of(owned)
     assert set(Candidate("cart").make(owned).table.names) == {"village"}
+
+
+def test_what_settles_an_earlier_column_is_drawn_in_its_place() -> None:
+    """A region that follows from the stratum at the end of the file was otherwise unknown to all between."""
+    rng = np.random.default_rng(7)
+    stratum = rng.integers(0, 24, 900)
+    region = stratum // 4
+    data = {
+        "region": [f"R{r}" for r in region],
+        "income": rng.normal(100 * region, 60).round(1).tolist(),
+        "stratum": [f"R{r}-{s}" for r, s in zip(region, stratum, strict=True)],
+    }
+    table = dalenius.Table.from_frame(data)
+    kept = Kept.of(table)
+    assert str(kept) == "region follows from stratum"
+    assert kept.apply(table).names == ["stratum", "income"]
+    made = dalenius.synthesize(pl.DataFrame(data), seed=1)
+    assert made.columns == list(data)
+    means = made.group_by("region").agg(pl.col("income").mean()).sort("region")["income"]
+    assert np.abs(means.to_numpy() - 100 * np.arange(6)).max() < 40

@@ -189,11 +189,13 @@ def _categories(raw: Raw, column: Column) -> Vector:
     _refuse_unknown(codes, raw, column, (target < 0) & (states == VALUE))
     if len(categories) == 0:
         return Vector(replace(column, levels=levels), np.zeros(len(raw.data), np.uint8), raw.state)
-    state = states[codes]
+    state = states[codes] if states.any() else raw.state
     if raw.state is not None:
         state = np.where(raw.state == VALUE, state, raw.state)
-    data = np.where(state == VALUE, target[codes], 0)
-    return Vector(replace(column, levels=levels), compact(data, len(levels)), state.astype(np.uint8))
+    data = compact(target.clip(0), len(levels))[codes]
+    if raw.state is not None:
+        data[raw.state != VALUE] = 0
+    return Vector(replace(column, levels=levels), data, state)
 
 
 def _refuse_unknown(codes: AnyArray, raw: Raw, column: Column, unknown: AnyArray) -> None:

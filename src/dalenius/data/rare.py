@@ -45,8 +45,8 @@ def without_rare_numbers(
     Parameters
     ----------
     tails
-        Whether the outermost units of a long tail get values of one fitted to the others. Otherwise theirs lie before
-        the second outermost value, which makes a mean smaller.
+        Whether the units at the end of a long tail, away from zero, get values of one fitted to the others. Otherwise
+        theirs lie before the second last value, which makes a mean smaller.
 
     Examples
     --------
@@ -83,10 +83,12 @@ def without_rare_numbers(
     if tails and column.kind in (Kind.INTEGER, Kind.CONTINUOUS) and not column.has(Role.WEIGHT):
         top, bottom = _outer(rare, high), _outer(rare[::-1], len(rare) - 1 - low[::-1])
         ends = (1, len(values) - starts[len(rare) - top], first[-1]), (-1, starts[bottom], last[0])
-        for side, count, start in ends if len(rare) > top + bottom else ():
-            far = (side * values[::side]).astype(np.float64)
-            limit = _limit(column, side, float(start), float(values[0]))
-            made = far_out(far, owners[::side], count, float(side * start), side * limit, step, rng)
+        for side, count, start in ends:
+            if side * start <= 0 or len(rare) == top:  # amounts end at nothing
+                continue
+            far, begin = (side * values[::side]).astype(np.float64), float(side * start)
+            end = _limit(column, side, begin, float(far[0]))
+            made = far_out(far, owners[::side], count, begin, end, step, rng)
             if made is not None:
                 data[rows[::side][len(far) - count :]] = side * made
     return _emptied(replace(vector, column=column, data=data), rows[gone])
@@ -99,13 +101,11 @@ def _outer(rare: BoolArray, last: IntArray) -> int:
     return int(np.argmin(np.append(((last == end) & rare)[::-1], False))) if inside else 0
 
 
-def _limit(column: Column, side: int, start: float, lowest: float) -> float:
-    """What no value can be beyond: a declared bound; amounts are not negative, and shares not above one."""
+def _limit(column: Column, side: int, start: float, least: float) -> float:
+    """What no value can be beyond, away from zero: a declared bound, and one for shares."""
     if column.domain == "declared" and column.bounds is not None:
-        return float(column.bounds[max(side, 0)])
-    if side < 0:
-        return 0.0 if start >= 0 else -np.inf
-    return 1.0 if start <= 1 and lowest >= 0 else np.inf
+        return side * float(column.bounds[max(side, 0)])
+    return 1.0 if start <= 1 and least >= 0 else np.inf
 
 
 def _holders(starts: IntArray, owners: IntArray, units: Units, count: int) -> IntArray:

@@ -123,8 +123,17 @@ class Kept:
         ]
 
     def apply(self, table: Table) -> Table:
-        """The table a method should see."""
-        return self.recipe.apply(table)
+        """The table a method should see.
+
+        A column that settles one before it takes its place, so that what was to be drawn given the one is drawn given
+        the other.
+        """
+        place = {name: i for i, name in enumerate(table.names)}
+        for step in self.recipe.steps:
+            if isinstance(step, DropSettled | DropGrouping):
+                place[step.source] = min(place[step.source], place[step.column])
+        made = self.recipe.apply(table)
+        return made.select(sorted(made.names, key=lambda name: place.get(name, len(place))))
 
     def apply_to_part(self, table: Table) -> Table:
         """The same for a table with some of the columns: what is made from absent ones is left out."""

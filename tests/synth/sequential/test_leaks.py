@@ -33,7 +33,7 @@ def test_unique_floats_of_the_original_come_out_by_chance_at_most(smoothing, dec
     assert np.isin(out, values[times == 1]).mean() <= (0.02 if decimals == 2 else 0)
     assert np.mean(out == 100.0) == pytest.approx(0.2, abs=0.03)
     assert out.min() >= values.min()
-    assert out.max() <= values.max()
+    assert out.max() <= 3 * values.max(), "a long tail goes on, but not far"
     assert decimals > 2 or np.array_equal(np.round(out, decimals), out)
     assert np.quantile(out, [0.25, 0.5, 0.75]) == pytest.approx(
         np.quantile(frame["x"], [0.25, 0.5, 0.75]), rel=0.25
