@@ -189,9 +189,9 @@ def _categories(raw: Raw, column: Column) -> Vector:
     _refuse_unknown(codes, raw, column, (target < 0) & (states == VALUE))
     if len(categories) == 0:
         return Vector(replace(column, levels=levels), np.zeros(len(raw.data), np.uint8), raw.state)
-    state = states[codes] if states.any() else raw.state
-    if raw.state is not None:
-        state = np.where(raw.state == VALUE, state, raw.state)
+    state = raw.state
+    if states.any():
+        state = states[codes] if state is None else np.where(state == VALUE, states[codes], state)
     data = compact(target.clip(0), len(levels))[codes]
     if raw.state is not None:
         data[raw.state != VALUE] = 0

@@ -72,14 +72,11 @@ def far_out(
     if tail is None or tail.scale <= CROWDED * count * step:
         return None
     for _ in range(TRIES):
-        made = np.maximum(tail.draw(count, end, rng), start)
-        made = (
-            np.round(made / step) * step
-            if step >= 1
-            else np.round(made, round(-np.log10(step)))
-            if step
-            else made
-        )
+        made: FloatArray = np.maximum(tail.draw(count, end, rng), start)
+        if step >= 1:
+            made = np.round(made / step) * step
+        elif step > 0:
+            made = np.round(made, round(-np.log10(step)))
         if not np.isin(made, values[len(values) - count :]).any():
             return made
     return None
