@@ -126,7 +126,11 @@ class ReferenceForest:
                 np.stack([self.actual[i] for i in combination], axis=1),
             )
             rule = self._rule(combination, len(items.cells))
-            ints, wide, _ = grow(items, self.noise, rule, links.astype(np.int32), ends[:-1].astype(np.int32))
+            firsts, of = (
+                ends[:-1].astype(np.int32),
+                np.ascontiguousarray(links, np.int32),
+            )  # as they are listed
+            ints, wide, _ = grow(items, self.noise, rule, of, firsts)
             self.trees[combination] = self._finish(combination, ints, wide)
         return self.trees[combination]
 
