@@ -266,7 +266,7 @@ def test_real_people_with_columns_renamed_and_numbers_moved_among_made_up_lines_
     found = compare(inside, {"file": file, "made up": made_up}, holdout=outside, **ASKED)
     story = comparison_story(found)
     (said,) = [line for line in story.refused if line.startswith("'file'")]
-    assert "those of people in the data in disguise" in said
+    assert "people of the data in disguise" in said
     assert "'file': this cannot be told, for what is said above." in story.likely
     assert not any("'file'" in line and "nothing that shows" in line for line in story.likely)
     assert found["made up"].doubts == ()
