@@ -398,6 +398,8 @@ def test_hardly_any_records(rows):
     ({"formula": "pay ~ age + age"}, "may stand in it once"),
     ({"kernel": "uniform"}, "kernel is 'uniform'"),
     ({"bandwidth": 0.0}, "bandwidth is 0; use a number above 0"),
+    ({"delta": 0.9}, "delta is 0.9; with that chance nothing is promised"),
+    ({"taus": [0.5, 0.5]}, "tau 0.5 is named twice"),
 ])  # fmt: skip
 def test_options_that_cannot_be(options, message):
     options = {"formula": "pay ~ age", "epsilon": 1.0, **options}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,10 +15,18 @@ from dalenius.cli import app
 from dalenius.core.errors import DaleniusError, OptionError, SchemaError
 from dalenius.data import Column, Kind, Schema
 from dalenius.dp import ledger_path, open_ledger
-from dalenius.release import fit_release, read_plan, verify_pack
+from dalenius.release import fit_release, fit_verify, read_plan, verify_pack
 from dalenius.release.fit_pack import write_fit_pack
 from dalenius.release.fit_plan import is_fit_plan, read_fit_plan
-from dalenius.release.fit_release import BY_PERSON, BY_RULE, LOOKING, choose_fit, note_look, run_fit_plan
+from dalenius.release.fit_release import (
+    BY_PERSON,
+    BY_RULE,
+    LOOKING,
+    choose_fit,
+    note_look,
+    price_in,
+    run_fit_plan,
+)
 
 from .conftest import forged
 
@@ -193,3 +202,33 @@ def test_from_the_command_line(tmp_path):
     assert refused.exit_code == 1
     assert "No fit keeps every limit" in refused.output
     assert open_ledger(ledger_path(tmp_path / "people.csv")).spent == 31.0
+
+
+def test_a_fit_made_before_the_ledger_is_paid_for_afterwards(tmp_path, monkeypatch):
+    place = place_of(tmp_path, PLAN.replace("[1, 30, 90]", "[1, 1.5]"))
+    plan = read_fit_plan(place)
+    write_fit_pack(run_fit_plan(plan))
+    open_ledger(ledger_path(tmp_path / "people.csv"), 2.0)
+    with pytest.raises(OptionError, match="cannot pay"):
+        run_fit_plan(plan)
+    ledger_path(tmp_path / "people.csv").unlink()
+    open_ledger(ledger_path(tmp_path / "people.csv"), 9.0)
+    for _ in range(2):
+        pack = write_fit_pack(run_fit_plan(plan))
+        assert open_ledger(plan.pays).spent == 2.5
+    assert verify_pack(pack).faults == []
+    monkeypatch.setattr(fit_verify, "price_in", lambda plan, fit: replace(price_in(plan, fit), rho=0.1))
+    assert verify_pack(pack).faults == ["the ledger was charged another price than the fit is said to cost"]
+
+
+def test_a_ledger_beside_the_data_is_not_gone_round(tmp_path):
+    place = place_of(tmp_path, PLAN + "ledger: own.budget\n", budget=5.0)
+    open_ledger(tmp_path / "own.budget", 100.0)
+    with pytest.raises(SchemaError, match=r"ledger is own\.budget, and the data have one of their own"):
+        read_fit_plan(place)
+
+
+def test_one_price_in_two_spellings_is_one_fit(tmp_path):
+    plan = read_fit_plan(place_of(tmp_path, PLAN.replace("[1, 30, 90]", "[1, 2]")))
+    again = read_fit_plan(place_of(tmp_path, PLAN.replace("[1, 30, 90]", "[1.0, 2]")))
+    assert plan.mark(plan.candidates[0]) == again.mark(again.candidates[0])

@@ -172,7 +172,9 @@ class FitPlan:
 
     def mark(self, candidate: FitCandidate) -> str:
         """What tells one fit from every other: in the name of its file, and in the ledger."""
-        asked = json.dumps([self.digest, candidate.family, dict(candidate.options)], sort_keys=True)
+        # 1 and 1.0 are one price
+        options = {k: float(v) if type(v) is int else v for k, v in candidate.options.items()}
+        asked = json.dumps([self.digest, candidate.family, options], sort_keys=True)
         return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
     @property
@@ -246,12 +248,17 @@ class _Reader(PlanReader[FitPlan]):
             self.faults.append("neighbours must be add-remove or replace")
         made = self.candidates("fit", FitCandidate.from_mapping, lambda c: c.faults(str(neighbours)))
         self.all_different([candidate.slug for candidate in made])
+        ledger, own = self.file("ledger"), ledger_beside(data) if data else None
+        if ledger is not None and own is not None and not ledger.samefile(own):
+            self.faults.append(
+                f"ledger is {ledger.name}, and the data have one of their own, {own.name}: leave it out"
+            )
         most = None if "contribution" not in self.content else int(self.number("contribution", 1, 1, 10**9))
         return FitPlan(
             title=str(self.content.get("title") or "Private fit"), audience=str(self.content.get("audience") or ""),
             input=data or Path(), schema=schema or Path(), formula=formula, candidates=tuple(made),
             policy=tuple(self._policy()), output=self.folder / str(self.content.get("output") or "release"),
-            ledger=self.file("ledger"), neighbours=cast("Neighbours", neighbours), contribution=most, text=text,
+            ledger=ledger, neighbours=cast("Neighbours", neighbours), contribution=most, text=text,
         )  # fmt: skip
 
     def _policy(self) -> list[Rule]:

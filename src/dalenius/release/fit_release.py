@@ -102,6 +102,8 @@ def run_fit_plan(plan: FitPlan, progress: Progress | None = None) -> FitRelease:
     with locked(work / "lock", busy="the fits of this plan are being made by another program"):
         check_fits(plan, None if (pays := plan.pays) is None else open_ledger(pays))
         wanted = [c for c in plan.candidates if _made(plan, c) is None and not _ruled_out(plan, c)]
+        for candidate in _owed(plan):
+            _settle(plan, candidate)
         for done, candidate in enumerate(wanted):
             _make(plan, candidate)
             if progress is not None:
@@ -165,10 +167,27 @@ def check_fits(plan: FitPlan, held: Budget | None) -> None:
         held.epsilon, held.delta, held.neighbours, held.accounting, held.records, held.unit, [*held.spends]
     )
     try:
-        for candidate in wanted:
+        for candidate in [*_owed(plan), *wanted]:
             trial.charge(candidate.budget(plan.neighbours, plan.contribution, plan.unit()), candidate.name)
     except OptionError as error:
         raise OptionError(f"the ledger cannot pay for all fits, so none was made: {error}") from None
+
+
+def _owed(plan: FitPlan) -> list[FitCandidate]:
+    """Fits that were made when no ledger, or another one, stood beside the data: they are out, and not paid for."""
+    if plan.pays is None:
+        return []
+    return [c for c in plan.candidates if _made(plan, c) is not None and paid_by(plan, c) is None]
+
+
+def _settle(plan: FitPlan, candidate: FitCandidate) -> None:
+    made, pays = _made(plan, candidate), plan.pays
+    assert made is not None
+    assert pays is not None
+    price = candidate.budget(plan.neighbours, plan.contribution, plan.unit())
+    open_ledger(pays).charge(price, f"{plan.title}, made before", paid_output(plan, candidate))
+    body = {**made, "paid": True}
+    write_text(_place(plan, candidate), json.dumps(body, ensure_ascii=False, sort_keys=True) + "\n")
 
 
 def _make(plan: FitPlan, candidate: FitCandidate) -> None:
@@ -251,3 +270,12 @@ def paid_by(plan: FitPlan, candidate: FitCandidate) -> Spend | None:
         return None
     mark = f"[{plan.mark(candidate)}]"
     return next((entry for entry in open_ledger(pays).spends if entry.output.endswith(mark)), None)
+
+
+def price_in(plan: FitPlan, candidate: FitCandidate) -> Spend:
+    """What the ledger is charged for a fit, in its own unit."""
+    assert plan.pays is not None
+    held = open_ledger(plan.pays)
+    alone = Budget(held.epsilon, held.delta, held.neighbours, held.accounting, held.records, held.unit)
+    alone.charge(candidate.budget(plan.neighbours, plan.contribution, plan.unit()), candidate.name)
+    return alone.spends[-1]

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.core.errors import DaleniusError
+from dalenius.dp.budget import Spend
 from dalenius.release.fit_pack import public_files
 from dalenius.release.fit_plan import FitPlan, read_fit_plan
-from dalenius.release.fit_release import FitRelease, judged_as, paid_by
+from dalenius.release.fit_release import FitRelease, judged_as, paid_by, price_in
 from dalenius.release.origins import changed_origins
 
 CLOSE = 1e-9
@@ -51,6 +52,11 @@ def _remade(where: Path, body: dict[str, Any], plan: FitPlan) -> list[str]:
         spend = paid_by(plan, chosen)
         if spend is None:
             faults.append("no line of the ledger paid for this fit")
-        elif spend.epsilon and not math.isclose(spend.epsilon, chosen.epsilon, rel_tol=CLOSE):
-            faults.append("the ledger was charged another ε than the fit is said to cost")
+        elif not _same_price(spend, price_in(plan, chosen)):
+            faults.append("the ledger was charged another price than the fit is said to cost")
     return faults
+
+
+def _same_price(one: Spend, other: Spend) -> bool:
+    pairs = ((one.epsilon, other.epsilon), (one.rho, other.rho), (one.delta, other.delta))
+    return all(math.isclose(a or 0.0, b or 0.0, rel_tol=CLOSE) for a, b in pairs)

@@ -39,6 +39,8 @@ FINEST = 1e-4
 """Smallest bandwidth, as a share of the declared range of the response."""
 INTERVAL_SHARE = 0.3
 """Share of the budget that intervals cost."""
+MOST_DELTA = 1e-3
+"""Largest δ: with that chance a promise may not hold at all."""
 MIDDLE = 0.1
 TAILS = (
     "Away from the median the smoothing of the loss moves the fit, the intercept most of all: there the intervals hold "
@@ -154,6 +156,10 @@ def check_options(
         faults.append(f"mechanism is {mechanism!r}; use opm, kng, agd or sgd")
     if mechanism in ("agd", "sgd") and not delta > 0:
         faults.append(f"delta is {delta:g}; {mechanism} needs one above 0")
+    if not 0 <= delta <= MOST_DELTA:
+        faults.append(
+            f"delta is {delta:g}; with that chance nothing is promised: use at most {MOST_DELTA:g} (1e-06 is usual)"
+        )
     if mechanism == "kng" and delta > 0:
         faults.append(f"delta is {delta:g}; kng needs none: leave it out")
     if mechanism == "sgd" and neighbours != "replace":
@@ -161,6 +167,7 @@ def check_options(
     if family == "quantile" and not taus:
         faults.append("taus is empty; name at least one quantile, such as 0.5")
     faults += [f"tau is {tau}; use a number above 0 and below 1" for tau in taus if not 0 < tau < 1]
+    faults += [f"tau {tau} is named twice" for tau in dict.fromkeys(taus) if list(taus).count(tau) > 1]
     if bandwidth is not None and not 0 < bandwidth < math.inf:
         faults.append(f"bandwidth is {bandwidth:g}; use a number above 0")
     if kernel not in KERNELS:
@@ -203,7 +210,7 @@ def _fitted(
     fits = (1 - INTERVAL_SHARE if ranged else 1.0) / len(losses)
     made = []
     for loss in losses:
-        price, lost = fits * asked.whole, fits * asked.budget.delta
+        price, lost = fits * asked.whole, asked.budget.delta / len(losses)  # intervals need no δ
         theta = _theta(asked, design, reach, loss, mechanism, price, lost)
         draws = None
         if ranged:
@@ -241,8 +248,12 @@ def _theta(
     asked.budget.spend(what, epsilon=price, delta=delta, noise=mechanism)
     if mechanism == "kng":
         return drawn_fit(x, y, loss, reach, Box.of(-intervals.BOX, intervals.BOX, x.shape[1]), epsilon=price)
-    if mechanism == "sgd":
-        return stochastic_fit(x, y, loss, reach, epsilon=price, delta=delta)
+    if (
+        mechanism == "sgd"
+    ):  # how many records have no gap is not public: the others count, and have no gradient
+        gaps = asked.table.rows - len(y)
+        rows, held = np.vstack([x, np.zeros((gaps, x.shape[1]))]), np.append(y, np.zeros(gaps))
+        return stochastic_fit(rows, held, loss, reach, epsilon=price, delta=delta)
     return perturbed_fit(x, y, loss, reach, epsilon=price, delta=delta)
 
 
