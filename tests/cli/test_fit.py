@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dalenius.cli import app
+from dalenius.core.result import figure
 from dalenius.data import Schema
 
 RUN = CliRunner()
@@ -100,3 +101,14 @@ def test_what_cannot_be_fitted_is_said(folder, words, message):
     done = RUN.invoke(app, ["fit", words[0], str(folder / "survey.csv"), *words[1:]])
     assert done.exit_code != 0
     assert message in done.output + str(done.exception)
+
+
+def test_no_number_is_broken_at_80_columns(folder):
+    files = [str(folder / name) for name in ("survey.csv", "synth.0.csv", "synth.1.csv")]
+    words = ["fit", "I(income * 1000) ~ poly(age, 2) + C(region)", *files]
+    seen = RUN.invoke(app, words, env={"COLUMNS": "80"}).stdout
+    found = run(*words[1:])["coefficients"]
+    for row in found:
+        for name in ("original", "original_low", "original_high", "synthetic", "low", "high"):
+            assert figure(row[name]) in seen
+        assert row["coefficient"] in seen

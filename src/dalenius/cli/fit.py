@@ -137,11 +137,15 @@ def _beside(
         )
     secret = ["original", "original_se", "original_low", "original_high", "std_difference"]
     shown = _withheld(table, few, secret)
-    columns = {
-        "coefficient": "coefficient", "original": "original", "original_low": "from", "original_high": "to",
-        "synthetic": "synthetic", "low": "from ", "high": "to ", "overlap": "overlap",
-    }  # fmt: skip
-    terminal.say(shown_table(shown.select(pl.col(a).alias(b) for a, b in columns.items()), "–"))
+    terminal.say(
+        shown_table(
+            shown.select(
+                "coefficient", "original", _range(shown, "original_low", "original_high").alias("from … to"),
+                "synthetic", _range(shown, "low", "high").alias("from … to "), "overlap",
+            ),
+            "–",
+        )
+    )  # fmt: skip
     used = rule or fitted.rule(population)
     terminal.say(result.sentence)
     terminal.note(f"{counted(len(fitted.fits), 'synthetic file')}, rule {used}: {RULES.get(used, '')}")
@@ -170,6 +174,12 @@ def _warnings(fitted: SyntheticFit, used: Any) -> list[str]:
     if few < 4:
         notes.append(f"{figure(few)} degrees of freedom: the intervals are very wide; make more files")
     return notes
+
+
+def _range(table: pl.DataFrame, low: str, high: str) -> pl.Series:
+    """Two ends in one cell, which is broken between them where the line is too short."""
+    ends = zip(table[low].to_list(), table[high].to_list(), strict=True)
+    return pl.Series([None if a is None else f"{figure(a)} … {figure(b)}" for a, b in ends], dtype=pl.String)
 
 
 def _withheld(table: pl.DataFrame, few: Sequence[bool], secret: Sequence[str]) -> pl.DataFrame:
