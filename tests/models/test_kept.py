@@ -217,7 +217,50 @@ def noted():
     return made
 
 
+def chosen():
+    """A forest whose trees have options that nobody gave the forest."""
+    made = RandomForestClassifier(40, random_state=1).fit(FRAME, ILL)
+    for tree, x, y in zip(made.estimators_, TRAIN["x"], TRAIN["pay"], strict=False):
+        tree.ccp_alpha, tree.min_impurity_decrease = abs(float(x)), float(y)
+    return made
+
+
+def graven(name, model):
+    """A tree with numbers in fields of its leaves that nobody reads."""
+    made = model.fit(FRAME, ILL)
+    nodes = made.tree_.__getstate__()["nodes"] if hasattr(made, "tree_") else made._predictors[0][0].nodes
+    leaf = nodes["left_child"] == -1 if hasattr(made, "tree_") else nodes["is_leaf"] == 1
+    nodes[name][leaf] = TRAIN["pay"][: leaf.sum()]
+    if hasattr(made, "tree_"):
+        state = made.tree_.__getstate__()
+        tree = type(made.tree_)(5, np.array([2]), 1)
+        tree.__setstate__({**state, "nodes": nodes})
+        made.tree_ = tree
+    return made
+
+
+def quantiles():
+    made = make_pipeline(QuantileTransformer(n_quantiles=100), logistic()).fit(FRAME, ILL)
+    made[0].quantiles_ = np.sort(made[0].quantiles_ + 1e6, axis=0)
+    return made
+
+
+def twisted():
+    made = HistGradientBoostingClassifier(max_iter=2, random_state=1).fit(FRAME, ILL)
+    made._feature_subsample_rng = np.random.Generator(np.random.MT19937(31))
+    return made
+
+
 HIDDEN = {
+    "that somebody chose": chosen,
+    "a tree with nodes": lambda: graven("threshold", DecisionTreeClassifier(max_depth=3)),
+    "or more leaves": lambda: graven("impurity", DecisionTreeClassifier(max_depth=3)),
+    "that no branch": lambda: graven("num_threshold", HistGradientBoostingClassifier(max_iter=1, random_state=1)),
+    "no quantiles": quantiles,
+    "of somebody's choice": twisted,
+    "does not take": lambda: changed("ccp_alpha", [0.5] * 9, DecisionTreeClassifier(max_depth=2)),
+    "no level, class": lambda: changed("warm_start", b"31" * 900),
+    "an option needs": lambda: changed("tol", (np.arange(1, 1201) + 4e-7 * np.resize(TRAIN["x"], 1200)).tolist()),
     "a name": lambda: Pipeline([("age31pay2500kids2", StandardScaler()), ("model", logistic())]).fit(FRAME, ILL),
     "keys": lambda: changed("class_weight", {"31;2500.5": 1.0, "no": 1.0}),
     "longer than": lambda: changed("n_iter_", TRAIN["age"].astype(np.int32)[:40]),

@@ -390,6 +390,24 @@ FAULTS = [
         "tests/models/test_files.py -k beside_its_model",
     ),
     Fault(
+        "models/strange.py",
+        "if sum(self.chosen.values()) > CHOSEN:",
+        "if False:",
+        "tests/models/test_kept.py -k hidden_on_purpose",
+    ),
+    Fault(
+        "models/strange.py",
+        "(tree.threshold[leaf] == -2).all()",
+        "True",
+        "tests/models/test_kept.py -k hidden_on_purpose",
+    ),
+    Fault(
+        "models/strange.py",
+        "rtol=1e-14, atol=1e-14 * abs(last - first)",
+        "rtol=1e-6",
+        "tests/models/test_kept.py -k hidden_on_purpose",
+    ),
+    Fault(
         "models/kinds.py",
         'return max(self._whole("n_estimators"), self._whole("max_iter"), 1) * self.classes',
         "return 1",

@@ -234,7 +234,14 @@ class ModelCase:
         if self.refit is None:
             raise OptionError(f"{self.fitted.kind} cannot be fitted again; give 'refit'")
         number = int(sequence(seed, *path).generate_state(1)[0] >> 1)
-        return Fitted.of(self.refit(inputs, self.labels(outcome), number))
+        try:
+            return Fitted.of(self.refit(inputs, self.labels(outcome), number))
+        except (ValueError, TypeError) as error:
+            # the library's text may quote a value
+            raise DataError(
+                f"{self.fitted.kind} cannot be fitted again as its options say ({type(error).__name__}): look at them, "
+                "or leave out the attacks that need refits (shadow, lira)"
+            ) from None
 
     def _check_outcomes(self) -> None:
         faults = []

@@ -2,8 +2,8 @@
 
 ``coef_=c.f`` says that ``coef_`` holds at most classes × features values, a name alone that it holds one; ``+`` adds.
 The letters are f features, c classes, p people's rows, l levels of the columns, t trees, e named parts, w weights of
-a network, i rounds, g fits of a search; longer names are options of the model. ``!`` marks what holds records by its
-nature. What stands here in no line is kept by no fit of that kind.
+a network, i rounds, s fits along a path, g figures of a search; longer names are options of the model. ``!`` marks
+what holds records by its nature. What stands here in no line is kept by no fit of that kind.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ KINDS: Mapping[str, str] = {
     "BayesianRidge ARDRegression": LINEAR + " X_offset_=f X_scale_=f scores_=i sigma_=f.f lambda_=f",
     "LogisticRegression LinearSVC LinearSVR": LINEAR,
     "LogisticRegressionCV": LINEAR
-    + " Cs_=i scores_=i.c coefs_paths_=i.c.f C_=c l1_ratio_=c l1_ratios_=i n_iter_=i.c",
+    + " Cs_=100 scores_=s.c coefs_paths_=s.c.f+s.c.2 C_=c l1_ratio_=c l1_ratios_=9 n_iter_=s.c",
     "SGDClassifier SGDRegressor Perceptron PassiveAggressiveClassifier PassiveAggressiveRegressor": LINEAR
     + DESCENT,
     "LinearDiscriminantAnalysis": LINEAR
@@ -239,6 +239,8 @@ class Sizes:
             return max((len(getattr(self.owner, name, None) or ()) for name in NAMED), default=0)
         if word == "i":
             return int(np.clip(self._whole("max_iter"), 1000, 5000))
+        if word == "s":
+            return self._settings()
         if word == "g":
             return 40 * _tries(self.owner)
         if word == "w":
@@ -252,6 +254,19 @@ class Sizes:
         if isinstance(value, (int, np.integer)):
             return int(value)
         return int(np.max(value)) if isinstance(value, (list, tuple, np.ndarray)) and len(value) else 0
+
+    def _settings(self) -> int:
+        """Fits along a path: values that were tried, times folds."""
+        tried, mixed, folds = (getattr(self.owner, name, None) for name in ("Cs", "l1_ratios", "cv"))
+        counts = [
+            each
+            if isinstance(each, int)
+            else len(each)
+            if isinstance(each, (list, tuple, np.ndarray))
+            else usual
+            for each, usual in ((tried, 10), (mixed, 1), (folds, 5))
+        ]
+        return int(np.prod(counts, dtype=object))
 
     def _weights(self) -> int:
         hidden = self.owner.hidden_layer_sizes

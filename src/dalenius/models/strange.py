@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.data.vector import IntArray
 from dalenius.models.case import ModelCase
 from dalenius.models.coefficients import CoefficientModel
 from dalenius.models.files import BoosterModel
@@ -30,6 +31,8 @@ SKLEARN_NOTES = [("scikit_learn", f'{{"_estimator_type": "{kind}"}}') for kind i
 HELPERS = ("sklearn", "numpy", "scipy")
 OPTION = 10
 """Most numbers in one option, unless there are more columns or classes, or they are evenly spaced."""
+CHOSEN = 60
+"""Most numbers and names that somebody may choose in all parts of a model together."""
 SHORT = 12
 """Most letters of a name or a text that anybody may choose: they hold as much as one number."""
 DRAWS = 100_000
@@ -87,6 +90,7 @@ class _Look:
         self.words = {*WORDS, *self.classes, *texts, *case.features}
         self.words |= {known.name for view in views for known in view.columns}
         self.views = {id(view.part): view for view in views if view.part is not None}
+        self.chosen: dict[Any, int] = {}
         self.seeds: list[int] = []
         self.seen: dict[int, Any] = {}
 
@@ -105,6 +109,7 @@ class _Look:
         view = self.views.get(id(thing))
         width = width if view is None else len(view.columns)
         options, held = _options(kind), vars(thing)
+        self.taken(thing, where)
         if kind.__module__.startswith(BOOSTERS):
             options |= set(thing.get_params())
         sizes = Sizes(thing, width, classes, self.rows, view)
@@ -124,8 +129,26 @@ class _Look:
             else:
                 self.tell(at, self._everybody(held[key]) or "no model of its kind has it")
 
+    def taken(self, thing: Any, where: str) -> None:
+        """Tell options that the library itself would not take."""
+        rules = getattr(thing, "_parameter_constraints", None)
+        if rules is None or not hasattr(thing, "get_params"):
+            return
+        from sklearn.utils._param_validation import (  # noqa: PLC0415 (slow to load)
+            InvalidParameterError,
+            validate_parameter_constraints,
+        )
+
+        given = {key: value for key, value in thing.get_params(deep=False).items() if key in rules}
+        try:
+            validate_parameter_constraints(rules, given, type(thing).__name__)
+        except InvalidParameterError:
+            self.tell(where, "an option that the library does not take")
+
     def held(self, value: Any, where: str, sizes: Sizes, bound: str) -> None:
         """An attribute of a fit."""
+        if where.endswith(".quantiles_") and not _within(value, sizes.view):
+            return self.tell(where, "numbers that are no quantiles of the columns")
         if bound.startswith("!") and not self.records:
             return self.tell(where, "records, or what was made of each of them")
         if self.count(value, where, sizes) > max(sizes.most(bound.removeprefix("!")), 1):
@@ -152,8 +175,20 @@ class _Look:
         if key in ("param_grid", "param_distributions"):
             self.words |= {str(k) for k in owner.estimator.get_params()}
             most *= 10
-        if self.count(value, where, sizes, spaced=True) > most:
+        number = self.count(value, where, sizes, spaced=True)
+        if number > most:
             self.tell(where, "more than an option needs")
+        if key not in (*NAMED, "estimator", "estimator_params", "categories", "random_state"):
+            self.choose((type(owner), key, repr(value)), number)
+
+    def choose(self, what: Any, number: int) -> None:
+        """Add up what somebody chose: the same choice of many trees is one, and a usual one is none."""
+        kind, key, _ = what if isinstance(what, tuple) else (None, "", "")
+        usual = kind is not None and what[2] == repr(_defaults(kind).get(key, inspect.Parameter.empty))
+        if not usual and what not in self.chosen:
+            self.chosen[what] = number
+            if sum(self.chosen.values()) > CHOSEN:
+                self.tell("the options", f"more than {CHOSEN} numbers and names that somebody chose")
 
     def names(self, given: Iterable[Any], where: str) -> None:
         """Names of parts: a class, usual words, or short."""
@@ -163,6 +198,8 @@ class _Look:
             usual = all(word in WORDS for word in words) or "".join(words) in kinds()
             if not (usual or text in self.words or re.fullmatch(rf"[A-Za-z_]{{1,{SHORT}}}\d{{0,2}}", text)):
                 self.tell(f"{where} (name {place + 1})", "a name that is no usual word")
+            if not usual:
+                self.choose(text, 1)
             self.words |= {text, f"{text}__"}
 
     def count(self, value: Any, where: str, sizes: Sizes, spaced: bool = False) -> int:
@@ -192,8 +229,8 @@ class _Look:
     def single(self, value: Any, where: str) -> int:
         """One value."""
         if isinstance(value, (str, bytes)):
-            text = value if isinstance(value, str) else ""
-            if text not in self.words and not _composed(text, self.words):
+            text = str(value)
+            if isinstance(value, bytes) or (text not in self.words and not _composed(text, self.words)):
                 self.tell(where, "a text that is no level, class or column")
         elif isinstance(value, np.void) or (isinstance(value, int) and abs(value) >= 1 << 63):
             self.tell(where, "a number of too many digits")
@@ -217,7 +254,8 @@ class _Look:
             if not any(_repeats(value, seed) for seed in self.seeds):
                 self.tell(where, "a random generator that no seed here leads to; fit with random_state=0")
         elif isinstance(value, np.random.Generator):
-            yield from [0] * 6
+            if not isinstance(value.bit_generator, np.random.PCG64):
+                self.tell(where, "a random generator of somebody's choice; fit with random_state=0")
         elif kind.__name__ == "Booster" and kind.__module__.split(".")[0] in BOOSTERS:
             self.booster(value, where)
         elif kind.__module__.split(".")[0] not in HELPERS:
@@ -313,25 +351,63 @@ def _spaced(values: Any) -> bool:
         return False
     if held.ndim != 1 or len(held) < 4 or not np.isfinite(held).all():
         return False
-    forms = [held, np.log(held)] if (held > 0).all() else [held]
-    return any(np.allclose(np.diff(form), np.diff(form)[0], rtol=1e-6, atol=0) for form in forms)
+    size, first, last = len(held), float(held[0]), float(held[-1])
+    forms = [np.linspace(first, last, size)]
+    if (held > 0).all():
+        forms.append(np.geomspace(first, last, size))
+    return any(np.allclose(held, form, rtol=1e-14, atol=1e-14 * abs(last - first)) for form in forms)
+
+
+def _within(quantiles: Any, view: View | None) -> bool:
+    """Whether quantiles ascend within the range of their columns."""
+    held = np.asarray(quantiles, np.float64)
+    if view is None or held.ndim != 2 or held.shape[1] != len(view.columns):
+        return False
+    ends = [
+        (k.different[0], k.different[-1]) if len(k.different) and not k.is_text else (np.nan,) * 2
+        for k in view.columns
+    ]
+    low, high = np.array(ends, np.float64).T
+    return bool(
+        ((held >= low) & (held <= high) | np.isnan(held)).all() and not (np.diff(held, axis=0) < 0).any()
+    )
 
 
 def _grown(tree: Any, rows: int, classes: int) -> bool:
-    """Whether a tree is one: each node but the first hangs on one branch, and no leaf is without people."""
+    """Whether a tree is one: each node but the first hangs on one branch, and what need not be chosen is not."""
     if type(tree).__name__ == "Tree":
         left, right, count = tree.children_left, tree.children_right, tree.node_count
-        inner = left != -1
-        few = tree.value.shape[1] * tree.value.shape[2] <= max(classes, 1)
+        leaf = left == -1
+        sound = tree.value.shape[1] * tree.value.shape[2] <= max(classes, 1)
+        sound &= bool((tree.threshold[leaf] == -2).all() and (tree.feature[leaf] == -2).all())
+        sound = sound and _adds_up(tree, np.flatnonzero(~leaf))
     else:
-        left, right = (tree.nodes[name].astype(np.int64) for name in ("left", "right"))
-        inner, count, few = (
-            tree.nodes["is_leaf"] == 0,
-            len(tree.nodes),
-            len(tree.raw_left_cat_bitsets) <= len(left),
+        nodes = tree.nodes
+        left, right = (nodes[name].astype(np.int64) for name in ("left", "right"))
+        leaf, count = nodes["is_leaf"] != 0, len(nodes)
+        unused = ("num_threshold", "feature_idx", "left", "right", "bin_threshold", "bitset_idx")
+        sound = len(tree.raw_left_cat_bitsets) <= count and not any(
+            nodes[name][leaf].any() for name in unused
         )
-    ends = np.sort(np.concatenate([left[inner], right[inner]]))
-    return bool(few and np.array_equal(ends, np.arange(1, count)) and np.count_nonzero(~inner) <= rows)
+    ends = np.sort(np.concatenate([left[~leaf], right[~leaf]]))
+    return bool(sound and np.array_equal(ends, np.arange(1, count)) and np.count_nonzero(leaf) <= rows)
+
+
+def _adds_up(tree: Any, inner: IntArray) -> bool:
+    """Whether people of two branches are those of the node, and the impurity of classes follows from their shares."""
+    left, right = tree.children_left[inner], tree.children_right[inner]
+    ends = np.stack([left, right]).max(initial=0)
+    if ends >= tree.node_count:
+        return False
+    for held in (tree.n_node_samples, tree.weighted_n_node_samples):
+        if not np.allclose(held[inner], held[left] + held[right], rtol=1e-9):
+            return False
+    if tree.value.shape[2] < 2:
+        return True
+    shares = tree.value[:, 0] / np.maximum(tree.value[:, 0].sum(axis=1, keepdims=True), 1e-300)
+    gini = 1 - (shares**2).sum(axis=1)
+    entropy = -(shares * np.log2(np.where(shares > 0, shares, 1))).sum(axis=1)
+    return any(np.allclose(tree.impurity, form, rtol=1e-9, atol=1e-9) for form in (gini, entropy))
 
 
 def _repeats(state: np.random.RandomState, seed: int) -> bool:
@@ -358,6 +434,12 @@ def _options(kind: Any) -> frozenset[str]:
         if _of_library(base) and "__init__" in vars(base):
             made |= set(inspect.signature(base.__init__).parameters)
     return frozenset(made - {"self", "args", "kwargs"})
+
+
+@cache
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    """What the options of a class are where nobody chooses."""
+    return {name: option.default for name, option in inspect.signature(kind.__init__).parameters.items()}
 
 
 @cache
