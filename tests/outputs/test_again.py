@@ -94,3 +94,23 @@ def test_missing_cells_that_follow_through_several_rows(tmp_path, text, told):
     found = check_folder(tmp_path)[0]
     assert (found.status == "fail") == bool(told), found.seen
     assert any(told in seen for seen in found.seen) if told else not any("follow" in s for s in found.seen)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        ("town,n,pct\nA,60,95.2\nB,3,4.8\n", "fail", "1 count below 10"),
+        ("town,n,mean\nA,20,3000.5\nB,1,1234.5\n", "fail", "1 count below 10"),
+        ("town,n\nA, 3 \nB,30\n", "fail", "1 count below 10"),
+        ('town,n\nA,"3*"\nB,30\n', "fail", "1 count below 10"),
+        ('town,n\nA,"3,0"\nB,"30,0"\n', "fail", "1 count below 10"),
+        ('town,n\nA,"1,204"\nB,30\n', "review", ""),
+        ("term,coef,df\nx,0.25,3\ny,1.5,3\n", "review", "figures that are no counts"),
+        ("town,said\nA,many\nB,few\n", "review", "no figures that can be read"),
+    ],
+)
+def test_counts_in_files_however_they_are_written(tmp_path, text, status, said):
+    (tmp_path / "t.csv").write_text(text)
+    found = check_folder(tmp_path)[0]
+    assert found.status == status
+    assert said in "; ".join(found.seen)

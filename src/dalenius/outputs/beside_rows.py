@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 240
 """Cells of all outputs that are combined; of larger ones single cells and margins are compared."""
+MOST_OWN = 2_000_000_000
+"""Steps in which cells of the output itself are compared: about five hundred of them."""
 MOST_WORK = 7_000_000_000
 """Steps of all eliminations, about five seconds; beyond, too, single cells and margins are compared."""
 
@@ -59,6 +62,49 @@ def beside_rows(looked: Comparison, earlier: Sequence[Earlier]) -> None:
     looked.together += len(chosen)
     if len(chosen) > 1 and not looked.lines:
         _combined(looked, [e for e, _ in chosen], [own, *(old for _, old in chosen)])
+
+
+def own_cells(looked: Comparison) -> bool:
+    """Whether cells of the output itself tell about few: rows that were stacked, or columns that are nearly the same.
+
+    People who are in several cells make these differ by few, as two outputs would. What a cell that is about few tells
+    alone is a matter of its own checks.
+    """
+    out, memory, few = looked.out, looked.memory, looked.policy.threshold
+    query, numbers = out.merged or out.query, memory.rows_of(out)
+    if (
+        numbers is None
+        or query.cells < 2
+        or looked.told.rounded
+        or int(np.bincount(numbers).max(initial=0)) < 2
+    ):
+        return False
+    asked = [query]
+    if query.value is not None and any(barn.id == "a" for barn in out.judged.statbarns):
+        asked.append(replace(query, value=np.where(np.isnan(query.value), np.nan, 1.0)))
+    marked: set[int] = set()
+    for each in asked:
+        cells, complete = _alike(memory.rows_asked(out, each, numbers), few)
+        looked.complete &= complete
+        marked |= cells
+    if marked:
+        looked.mark_cells(j for j in marked if j < len(looked.flagged))
+        looked.lines.append(f"with its own other cells: {_follows(few)}")
+    return bool(marked)
+
+
+def _alike(rows: Rows, few: int) -> tuple[set[int], bool]:
+    """Cells that together are about few; of very many two by two, and then it says that these are not all ways."""
+    if steps(rows.cells, few) > MOST_OWN:
+        marks = prints(rows.groups, few)
+        pairs = [(i, j) for i, j in near_twins(marks, marks) if _apart(rows, i, j) < few]
+        return {cell for pair in pairs for cell in pair}, False
+    found, complete = about_few(rows.groups, few, rows.checks)
+    return {int(j) for c in found if c.columns.sum() > 1 for j in np.flatnonzero(c.columns)}, complete
+
+
+def _apart(rows: Rows, one: int, two: int) -> int:
+    return int((rows.groups[:, one] != rows.groups[:, two]).sum())
 
 
 def _combined(looked: Comparison, others: Sequence[Earlier], parts: Sequence[Rows]) -> None:
@@ -162,7 +208,9 @@ def _taller(groups: Ints, rows: int) -> Ints:
 
 
 def _tell(looked: Comparison, others: Sequence[Earlier]) -> None:
-    told, few = " and ".join(e.told for e in others[:6]), looked.policy.threshold
-    looked.lines.append(
-        f"with {told}: what fewer than {few} people have in their rows follows by subtraction"
-    )
+    told = " and ".join(e.told for e in others[:6])
+    looked.lines.append(f"with {told}: {_follows(looked.policy.threshold)}")
+
+
+def _follows(few: int) -> str:
+    return f"what fewer than {few} people have in their rows follows by subtraction"

@@ -78,7 +78,7 @@ class Comparison:
 
     def extent(self, earlier: int) -> str:
         """How far was looked, where nothing was found."""
-        told = f"Nothing found beside {counted(earlier, 'earlier output')}"
+        told = f"Nothing found beside {counted(earlier, 'earlier output')}" if earlier else "Nothing found"
         if earlier > 1:
             told += f", {self.together} of them looked at all together"
         return f"{told}." if self.complete else f"{told}; not all combinations could be tried."

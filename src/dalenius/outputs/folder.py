@@ -23,6 +23,7 @@ from dalenius.data import read
 from dalenius.outputs.checks import ORDER, Verdict, file_type
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Floats
+from dalenius.published.entry import count_columns
 from dalenius.published.nullspace import computable_cells
 from dalenius.published.totals import totals_of
 
@@ -54,13 +55,14 @@ class FileFinding:
 
 @dataclass(eq=False)
 class _Sheet:
-    """One table of a file: labels of its rows, and its numbers."""
+    """One table of a file: labels of its rows, the columns that may be counts, and whether there are other figures."""
 
     file: str
     labels: list[str]
     names: list[str]
     numbers: Floats
     texts: dict[str, list[str]]
+    others: bool
 
     def cells(self) -> tuple[dict[str, list[str]], Floats]:
         """The table with one row a cell: labels by column, and what is printed."""
@@ -68,11 +70,6 @@ class _Sheet:
         if len(self.names) > 1:
             columns["(column)"] = self.names * len(self.labels)
         return columns, self.numbers.ravel()
-
-    @property
-    def counts(self) -> bool:
-        held = self.numbers[~np.isnan(self.numbers)]
-        return bool(len(held)) and bool((held >= 0).all()) and bool((held == np.rint(held)).all())
 
 
 def check_folder(folder: str | Path, policy: Policy | None = None) -> list[FileFinding]:
@@ -110,8 +107,9 @@ def check_folder(folder: str | Path, policy: Policy | None = None) -> list[FileF
 
 
 def _alone(finding: FileFinding, sheet: _Sheet, policy: Policy) -> None:
-    if not sheet.counts:
+    if sheet.others:
         finding.seen.append("figures that are no counts; how many people stand behind them is not known")
+    if not sheet.names:
         return
     columns, counts = sheet.cells()
     totals = totals_of(columns, counts)
@@ -157,7 +155,7 @@ def following(columns: Mapping[str, Sequence[str]], counts: Floats, totals: Sequ
 
 def _between(first: FileFinding, one: _Sheet, second: FileFinding, two: _Sheet, policy: Policy) -> None:
     """Differences of two tables of counts with the same labels."""
-    if not one.counts or not two.counts or one.names != two.names:
+    if not one.names or one.names != two.names:
         return
     common = [label for label in one.labels if label in set(two.labels)]
     if not common:
@@ -180,7 +178,10 @@ def _read(path: Path, name: str, finding: FileFinding) -> list[_Sheet]:
     except (DaleniusError, OSError, ValueError) as error:
         finding.fault(f"cannot be read ({type(error).__name__}); a person looks at it")
         return []
-    return [sheet for frame in frames for sheet in _sheet(frame, name)]
+    sheets = [sheet for frame in frames for sheet in _sheet(frame, name)]
+    if not sheets:
+        finding.seen.append("no figures that can be read; a person looks at it")
+    return sheets
 
 
 def _cell(value: Any) -> Any:
@@ -188,11 +189,15 @@ def _cell(value: Any) -> Any:
 
 
 def _sheet(frame: pl.DataFrame, file: str) -> list[_Sheet]:
-    numbers = {n: frame[n].cast(pl.Float64, strict=False) for n in frame.columns}
+    numbers = {n: _numbers(frame[n]) for n in frame.columns}
     figures = [n for n in frame.columns if numbers[n].is_not_null().any() and n != frame.columns[0]]
     if not figures or not len(frame):
         return []
     texts = [n for n in frame.columns if n not in figures]
+    whole = [n for n in figures if ((numbers[n] >= 0) & (numbers[n] == numbers[n].round())).all()]
+    counts = (
+        whole if len(whole) == len(figures) else count_columns(whole)
+    )  # beside means what is called a count
     labels = (
         [" / ".join(str(v) for v in row) for row in frame.select(texts).iter_rows()]
         if texts
@@ -202,11 +207,30 @@ def _sheet(frame: pl.DataFrame, file: str) -> list[_Sheet]:
         _Sheet(
             file,
             labels,
-            figures,
-            np.column_stack([numbers[n].fill_null(float("nan")).to_numpy() for n in figures]),
+            counts,
+            np.array([numbers[n].fill_null(float("nan")).to_numpy() for n in counts]).T.reshape(
+                len(frame), -1
+            ),
             {n: ["" if v is None else str(v) for v in frame[n]] for n in texts} or {"row": labels},
+            len(counts) < len(figures),
         )
     ]
+
+
+def _numbers(column: pl.Series) -> pl.Series:
+    """A column as numbers, however offices write them: with spaces, notes, thousands or a decimal comma.
+
+    Examples
+    --------
+    >>> _numbers(pl.Series([" 3 ", "3*", "1,204", "3,5", "x"])).to_list()
+    [3.0, 3.0, 1204.0, 3.5, None]
+    """
+    plain = column.cast(pl.String).str.strip_chars(" \t\u00a0\u202f*†‡%")
+    grouped = plain.str.contains(r"^-?\d{1,3}([,\u00a0\u202f ]\d{3})+$")
+    whole = plain.str.replace_all(r"[,\u00a0\u202f ]", "")
+    return whole.zip_with(grouped.fill_null(False), plain.str.replace(",", ".")).cast(
+        pl.Float64, strict=False
+    )
 
 
 class _Rows(html.parser.HTMLParser):

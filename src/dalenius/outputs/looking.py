@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalenius.core.errors import names as listed
-from dalenius.outputs.beside_rows import beside_rows
+from dalenius.outputs.beside_rows import beside_rows, own_cells
 from dalenius.outputs.checks import Finding, finding
 from dalenius.outputs.comparison import Comparison
 from dalenius.outputs.partition import Partition
@@ -28,7 +28,8 @@ def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
     flagged = np.zeros(len((out.merged or out.query).frame()), np.bool_)
     earlier = memory.earlier(out.record.uid)
     alone = out.merged is None and bool(out.hidden.any())
-    if not earlier and not alone:
+    stacked = (out.merged or out.query).cells > 1 and out.query.ids is not None
+    if not earlier and not alone and not stacked:
         return finding("differencing", evidence, flagged, "")
     part = memory.partition(out)
     if part is None:
@@ -37,6 +38,7 @@ def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
     looked = Comparison(memory, out, part, policy, flagged)
     if alone:
         looked.by_itself()
+    own = own_cells(looked)
     for each in earlier:
         looked.with_one(each)
     looked.all_together()
@@ -54,6 +56,8 @@ def compared(memory: Memory, out: Output, policy: Policy) -> Finding:
     words = f"together with earlier outputs what belongs to fewer than {policy.threshold} can be computed"
     if looked.groups:
         words = "together with earlier outputs what everybody of a group has can be computed"
+    if own:
+        words = f"cells of it differ by fewer than {policy.threshold} people, and what these have follows"
     words += gaps
     found = finding("differencing", evidence, flagged, words)
     if not looked.lines:

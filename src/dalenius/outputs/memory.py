@@ -31,7 +31,7 @@ from dalenius.outputs.history import History
 from dalenius.outputs.looking import compared
 from dalenius.outputs.partition import Partition, fineness
 from dalenius.outputs.policy import Policy
-from dalenius.outputs.query import Bools, Ints
+from dalenius.outputs.query import Bools, Ints, Query
 from dalenius.outputs.rows import Rows
 from dalenius.outputs.told import Told, told_of
 
@@ -240,9 +240,13 @@ class Memory:
             wanted = (
                 small or (query.unit is not None and bool((np.bincount(rows) > 1).any())) or self._sketched
             )
-            made = Rows.of(asked, self._hidden(out), rows, self.words, self.key) if wanted else None
+            made = self.rows_asked(out, asked, rows) if wanted else None
             self._rows = (query, shown, made)
         return self._rows[2]
+
+    def rows_asked(self, out: Output, asked: Query, numbers: Ints) -> Rows:
+        """What people have in the shown cells of an output, by these numbers or by rows."""
+        return Rows.of(asked, self._hidden(out), numbers, self.words, self.key)
 
     @property
     def _sketched(self) -> bool:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from dalenius.outputs.desk import Desk
 
 DECIMAL = r"-?\d+\.\d+(?:e[-+]?\d+)?"
-WHOLE = r"(?<![^\s\[(,;=<>])-?\d{3,}(?![^\s\]),;=<>])"
+WHOLE = r"(?<![\d./:-])-?\d{3,}(?![\d/:-]|\.\d)"
 NUMBER = re.compile(f"{DECIMAL}|{WHOLE}")
-"""Numbers with decimals anywhere, whole ones where they stand alone: a year in a date is no amount."""
+"""Numbers with decimals or without, also within words (pay_9395); a year in a date is no amount."""
 MOST = 500
 """Labels of a table that are looked at, and numbers in them."""
 WORDS = (
@@ -42,6 +42,7 @@ def telling_numbers(desk: Desk, query: Query, evidence: Evidence) -> list[Findin
         if len(dimension.labels) <= MOST:
             texts += [str(label) for label in dimension.labels if not _is_whole(label)]
     numbers += [float(m) for text in texts if text not in known for m in NUMBER.findall(text)]
+    numbers += [-x for x in numbers if x < 0]  # a dash may be a sign or none
     if any(somebodys(desk, number) for number in list(dict.fromkeys(numbers))[:MOST]):
         return [finding("written", evidence, np.ones(1, np.bool_), WORDS, verdict="review")]
     return []

@@ -359,6 +359,10 @@ def together(
         (len(np.unique(who[there[:, i] & there[:, j]])) for i in range(there.shape[1]) for j in range(i + 1)),
         default=0,
     )
+    rows = np.bincount(np.unique(who, return_inverse=True)[1].ravel()).astype(np.float64)
+    fewest = min(
+        fewest, int(rows.sum() ** 2 / max(float((rows**2).sum()), 1.0))
+    )  # rows of one are one (Kish 1965)
     facts = {"dof": fewest - 2, "rank": 2, "patterns": 3}  # one number recasts no table
     names = [str(c) for c in columns.columns]
     complete = there.all(axis=1)
@@ -378,7 +382,14 @@ def one_but_few(desk: Desk, values: Floats, whose: Any, evidence: Evidence) -> l
     people = len(values) if whose is None else len(np.unique(whose))
     few = -(-desk.policy.threshold * len(values) // max(people, 1))
     for one, two in combinations(range(min(values.shape[1], MOST_COLUMNS)), 2):
-        if exact_but_few(values[:, one], values[:, [two]], few):
+        left, right = _filled(values[:, one], values[:, two]), _filled(values[:, two], values[:, one])
+        if exact_but_few(left, right[:, None], few):
             words = f"a column is another but for fewer than {desk.policy.threshold} people or units"
             return [finding("residuals", evidence, np.ones(1, np.bool_), words)]
     return []
+
+
+def _filled(values: Floats, other: Floats) -> Floats:
+    """A column with a number far from all where only the other has a value: there the two differ."""
+    gone = np.isnan(values) & ~np.isnan(other)
+    return np.where(gone, 3 * np.nanmax(np.abs(values), initial=0.0) + 1, values)
