@@ -39,6 +39,7 @@ TABLES = {
     "raw and clean": lambda d, f: raw_and_clean(f)[["pay", "clean"]].mean(),
     "cut off": lambda d, f: f.assign(cut=f.pay.where(f.person != WHO, 9000.0))[["pay", "cut"]].mean(),
     "counted": lambda d, f: raw_and_clean(f)[["pay", "clean"]].count(),
+    "counts_with_gaps": lambda d, f: f.assign(age=f.age.where(f.person > 5))[["pay", "age"]].count(),
     "conditions": lambda d, f: f.assign(a=f.pay > middle(f) - 0.5, b=f.pay > middle(f) + 0.5)[["a", "b"]].sum(),
     "drawn": lambda d, f: d.charts.box(twice(d, f), "g", "pay"),
     "t test": lambda d, f: d.stats.ttest_ind(f.pay, f[f.person != WHO].pay),

@@ -40,7 +40,8 @@ class Combination:
 def about_few(matrix: Ints, few: int, checks: Ints | None = None) -> tuple[list[Combination], bool]:
     """Combinations of columns that come to nothing in all rows but fewer than ``few``, by other sums of rows too.
 
-    Those about the fewest rows: none is about some of the rows of another. Also whether these are all.
+    Those about the fewest rows: none is about some of the rows of another. Also whether these are all. Left out is what
+    any columns do: so many of them come to nothing in one row less, by factors that only those know who know the rows.
 
     Examples
     --------
@@ -57,6 +58,8 @@ def about_few(matrix: Ints, few: int, checks: Ints | None = None) -> tuple[list[
     if people <= few or not cells:
         return [], True
     own = pivots(dense[_telling(dense, np.arange(people))])  # the other columns follow from these
+    if people < len(own) + 2:
+        return [], True
     dense = np.ascontiguousarray(dense[:, own])
     free, moved = _narrowed(dense, few)
     touched = np.flatnonzero(moved.any(axis=1))
@@ -66,8 +69,9 @@ def about_few(matrix: Ints, few: int, checks: Ints | None = None) -> tuple[list[
         for word in words:
             factors = np.zeros(cells, np.int64)
             factors[own] = _product(free, word[:, None])[:, 0]
-            if checks is None or _still_few(checks, factors, few):
-                rows = filled[touched[_product(moved[touched], word[:, None])[:, 0] != 0]]
+            rows = filled[touched[_product(moved[touched], word[:, None])[:, 0] != 0]]
+            telling = people - len(rows) > len(own)
+            if telling and (checks is None or _still_few(checks, factors, few)):
                 found.append(Combination(rows, factors != 0, factors))
     return found, complete
 

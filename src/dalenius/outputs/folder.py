@@ -195,9 +195,8 @@ def _sheet(frame: pl.DataFrame, file: str) -> list[_Sheet]:
         return []
     texts = [n for n in frame.columns if n not in figures]
     whole = [n for n in figures if ((numbers[n] >= 0) & (numbers[n] == numbers[n].round())).all()]
-    counts = (
-        whole if len(whole) == len(figures) else count_columns(whole)
-    )  # beside means what is called a count
+    # beside means and shares only what is called a count
+    counts = whole if len(whole) == len(figures) else count_columns(whole)
     labels = (
         [" / ".join(str(v) for v in row) for row in frame.select(texts).iter_rows()]
         if texts
