@@ -45,7 +45,7 @@ policy: ["repU <= 100 %"]
 """
 
 
-OPEN = "[...document.querySelectorAll('.chart')].filter(c => onPaper(c) && c.getClientRects().length)"
+OPEN = "[...document.querySelectorAll('.chart')].filter(c => c.checkVisibility())"
 """Charts that lie open, wherever on the page."""
 
 

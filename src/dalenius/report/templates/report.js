@@ -81,9 +81,9 @@ function forPaper() {
 window.addEventListener("beforeprint", forPaper);
 // The rest of what lies open is drawn while nothing else is to be done, so that a picture of the whole page has no holes.
 const idly = window.requestIdleCallback || ((next) => setTimeout(next, 50));
-const later = Array.from(document.querySelectorAll(".chart")).filter(onPaper);
+const later = Array.from(document.querySelectorAll(".chart"));
 function drawRest() {
-  const next = later.find((place) => !place.dataset.drawn && place.getClientRects().length);
+  const next = later.find((place) => !place.dataset.drawn && place.checkVisibility?.());
   if (next) { draw(next); idly(drawRest); }
 }
 window.addEventListener("load", () => idly(drawRest));
