@@ -3043,7 +3043,7 @@ FAULTS = [
     ),
     Fault(
         "models/federated/federate.py",
-        "    if len(set(messages)) < len(messages):",
+        "    if len({said.ballot for said in read}) < len(read):",
         "    if False:",
         "tests/models/test_federated.py -k votes_twice",
     ),
