@@ -173,14 +173,14 @@ def test_equal_columns_are_those_counted_one_by_one(columns):
     )
     original[8000:] = original[:1000]  # people with several rows
     owners = np.append(np.arange(8000), np.arange(1000))
-    rows = rng.integers(0, 9000, 60)
-    original[rows[:5]] = 7  # a record like them and no fellow
-    protected[:5] = 7
+    rows = rng.choice(9000, 60, replace=False)
+    original[rows[:5]] = protected[:5] = np.arange(7, 12)[:, None]  # a record like them and no fellow
     equal = [(original[rows][:, None] == file).sum(2) for file in (protected, original)]
     fellows = np.where(owners[rows][:, None] != owners, equal[1], -1).max(1)
     for more in (1, 2):
         found = closer_than_fellows(original[rows], owners[rows], original, owners, protected, more)
         assert (found == (equal[0].max(1) - fellows >= more)).all()
+        assert found[:5].all() == (columns >= more)
         strangers = closer_than_fellows(original[rows], np.full(60, -1), original, owners, protected, more)
         assert (strangers == (equal[0].max(1) - equal[1].max(1) >= more)).all()
 
