@@ -110,6 +110,15 @@ TWO_CLASSES = [
     RandomizedSearchCV(
         DecisionTreeClassifier(), {"max_depth": [2, 3, 4], "criterion": ["gini", "entropy"]}, n_iter=3, cv=2
     ),
+    GridSearchCV(
+        nb.GaussianNB(), {"priors": [None]}, cv=2, scoring={"auc": "roc_auc", "acc": "accuracy"}, refit="auc"
+    ),
+    ens.HistGradientBoostingClassifier(max_iter=2, categorical_features=["age"], max_bins=90),
+    make_pipeline(
+        pre.FunctionTransformer(np.clip, kw_args={"a_min": 0, "a_max": 100}),
+        DecisionTreeClassifier(max_depth=2),
+    ),
+    Pipeline([("demographics_scaler", SCALED), ("random_forest", ens.RandomForestClassifier(2))]),
     make_pipeline(SCALED, lin.LogisticRegression()),
     make_pipeline(pre.MinMaxScaler((0, 2)), nb.GaussianNB()),
     make_pipeline(pre.RobustScaler(quantile_range=(10, 90)), lin.LogisticRegression()),
@@ -254,7 +263,12 @@ def kind(model):
 @pytest.mark.parametrize("place", range(len(TWO_CLASSES)), ids=lambda p: kind(TWO_CLASSES[p]))
 def test_of_two_classes(place):
     frame = pd.DataFrame(NUMBERS).abs()
-    fitted = TWO_CLASSES[place].fit(frame.to_numpy() if place % 4 == 0 else frame, TWO)
+    fitted = TWO_CLASSES[place].fit(
+        frame.to_numpy()
+        if place % 4 == 0 and not hasattr(TWO_CLASSES[place], "categorical_features")
+        else frame,
+        TWO,
+    )
     assert told(fitted, frame.to_dict("list"), TWO) == {}
 
 

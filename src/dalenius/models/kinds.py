@@ -2,12 +2,14 @@
 
 ``coef_=c.f`` says that ``coef_`` holds at most classes × features values, a name alone that it holds one; ``+`` adds.
 The letters are f features, c classes, p people's rows, l levels of the columns, t trees, e named parts, w weights of
-a network, i rounds, s fits along a path, g figures of a search; longer names are options of the model. ``!`` marks
-what holds records by its nature. What stands here in no line is kept by no fit of that kind.
+a network, i rounds, s fits along a path, g figures of a search, k knots; longer names are options of the model.
+``!`` marks what holds records by its nature. What stands here in no line is kept by no fit of that kind: a new kind is
+a line here, and a model in tests/models/test_ordinary.py.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import pairwise
@@ -57,7 +59,7 @@ BINNED = (
     " _baseline_prediction=c _predictors=t _scorer train_score_=t+1 validation_score_=t+1"
 )
 COLUMNS = (
-    "_columns=f+f _transformer_to_input_indices=f+e+1 _remainder=f+3 transformers_=f+f+e+e+e"
+    "_columns=f+f _transformer_to_input_indices=f+e+1 _remainder=f+3 transformers_=f.3+e.4+3"
     " output_indices_=e+e+e+e+4 _name_to_fitted_passthrough=e+e _transformers_feature_names_out=f+l+e"
 )
 LEVELS = (
@@ -194,8 +196,9 @@ def listing(kind: str) -> Mapping[str, str] | None:
 
 @cache
 def kinds() -> frozenset[str]:
-    """Names of all kinds that are listed, in small letters."""
-    return frozenset(name.lower() for names in KINDS for name in names.split())
+    """Names of all kinds that are listed, and their words, in small letters."""
+    named = [name for names in KINDS for name in names.split()]
+    return frozenset(word.lower() for name in named for word in (name, *re.findall(r"[A-Z][a-z]+", name)))
 
 
 class Sizes:

@@ -170,6 +170,8 @@ class _Look:
             most = 2 * sizes.width + 9 * len(value)
             if len(value) > 20 + sizes.width:
                 self.tell(where, "more parts than columns")
+        if key in ("scoring", "kw_args"):
+            self.called(key, value, where)
         if key in ("categories", "estimator_params"):
             most = max(most, sizes.levels, 3 * OPTION)
         if key in ("param_grid", "param_distributions"):
@@ -180,6 +182,15 @@ class _Look:
             self.tell(where, "more than an option needs")
         if key not in (*NAMED, "estimator", "estimator_params", "categories", "random_state"):
             self.choose((type(owner), key, repr(value)), number)
+
+    def called(self, key: str, value: Any, where: str) -> None:
+        """Names of scores and of arguments."""
+        from sklearn.metrics import get_scorer_names  # noqa: PLC0415 (slow to load)
+
+        if key == "scoring":
+            self.words |= set(get_scorer_names())
+        if isinstance(value, Mapping):
+            self.names(value, where)
 
     def choose(self, what: Any, number: int) -> None:
         """Add up what somebody chose: the same choice of many trees is one, and a usual one is none."""
@@ -195,18 +206,18 @@ class _Look:
         for place, name in enumerate(given):
             text = str(name)
             words = re.split(r"[ _-]+", re.sub(r"[-_]?\d{1,2}$", "", text).lower())
-            usual = all(word in WORDS for word in words) or "".join(words) in kinds()
-            if not (usual or text in self.words or re.fullmatch(rf"[A-Za-z_]{{1,{SHORT}}}\d{{0,2}}", text)):
+            own = [word for word in words if word not in WORDS and word not in kinds()]
+            if text not in self.words and not all(re.fullmatch(rf"[a-z]{{0,{SHORT}}}", word) for word in own):
                 self.tell(f"{where} (name {place + 1})", "a name that is no usual word")
-            if not usual:
-                self.choose(text, 1)
+            if own:
+                self.choose(text, len(own))
             self.words |= {text, f"{text}__"}
 
     def count(self, value: Any, where: str, sizes: Sizes, spaced: bool = False) -> int:
         """How many numbers and names a value holds; what cannot be counted is told."""
         if value is None or isinstance(value, (bool, int, float, str, bytes, np.generic, complex)):
             return self.single(value, where)
-        if isinstance(value, (type, np.dtype, np.ufunc, FunctionType, BuiltinFunctionType)):
+        if isinstance(value, (type, np.dtype, np.ufunc, FunctionType, BuiltinFunctionType, type(np.clip))):
             if not _public(value):
                 self.tell(where, "a function or class of somebody's own")
             return 1
@@ -249,7 +260,7 @@ class _Look:
         elif isinstance(value, slice):
             yield from (value.start, value.stop, value.step)
         elif isinstance(value, partial):
-            yield from (value.func, value.args, value.keywords)
+            yield from (value.func, value.args, *value.keywords.values())
         elif isinstance(value, np.random.RandomState):
             if not any(_repeats(value, seed) for seed in self.seeds):
                 self.tell(where, "a random generator that no seed here leads to; fit with random_state=0")
@@ -340,7 +351,13 @@ def _composed(text: str, words: set[str]) -> bool:
     """A name that a library makes of names: of a column in a search, of an option of a step."""
     head = r"(mean|std|rank|split\d{1,2}|param)_"
     tail = re.sub(rf"^{head}", "", text)
-    return tail in words or tail in ("params", "fit_time", "score_time", "test_score", "train_score")
+    return re.sub(r"^(test|train)_", "", tail) in words or tail in (
+        "params",
+        "fit_time",
+        "score_time",
+        "test_score",
+        "train_score",
+    )
 
 
 def _spaced(values: Any) -> bool:
