@@ -613,7 +613,7 @@ FAULTS = [
     ),
     Fault(
         "release/fit_release.py",
-        "for candidate in _owed(plan):\n            _settle(plan, candidate)",
+        "for candidate in _owed(plan, held):\n            _settle(plan, candidate)",
         "pass",
         "tests/release/test_fit_release.py -k before_the_ledger",
     ),
@@ -1898,8 +1898,8 @@ FAULTS = [
     ),
     Fault(
         "outputs/wraps/statsmodels.py",
-        "    fewest = min(fewest, int(rows.sum() ** 2",
-        "    fewest = max(fewest, int(rows.sum() ** 2",
+        "fewest, int(rows.sum() ** 2 / max(float((rows**2).sum()), 1.0))",
+        "fewest, 10**9",
         "tests/outputs/test_own_cells.py -k nearly_all_rows",
     ),
     Fault(
@@ -3049,7 +3049,7 @@ FAULTS = [
     ),
     Fault(
         "models/federated/federate.py",
-        "    _no_file_twice(names, tables)\n",
+        "    _no_file_twice(called, tables)\n",
         "",
         "tests/models/test_federated.py -k votes_twice",
     ),

@@ -115,7 +115,8 @@ def test_one_budget_however_often_the_data_are_opened(client, tmp_path):
     assert "so none was made" in asked(client, second, epsilons="41").text
     client.post(f"{first}/delete", headers=SAME)
     third = client.post(f"{second}/again", headers=SAME).headers["location"].removesuffix("/setup")
-    assert asked(client, third, epsilons="15").status_code == 303
+    answer = asked(client, third, epsilons="15")
+    assert answer.status_code == 303, answer.text
     assert [ledger.spent for ledger in ledgers(tmp_path)] == [35.0]
 
 

@@ -40,10 +40,8 @@ Contribution = Annotated[
     typer.Option("--contribution", help="Most records of one unit (column with the role entity).", min=1),
 ]
 Smallest = Annotated[int, typer.Option("--smallest", help="People that a leaf rests on at least.", min=1)]
-MayVote = Annotated[
-    list[str] | None, typer.Option("--holder", help="Name of a holder who may vote, once; repeatable.")
-]
-Holder = Annotated[str | None, typer.Option("--holder", help="The holder's name, as it was agreed on.")]
+MayVote = Annotated[list[str] | None, typer.Option("--holder", help="Name of a holder, who votes once.")]
+Holder = Annotated[str | None, typer.Option("--holder", help="Name of a holder, who votes once.")]
 ProtectLabel = Annotated[bool, typer.Option("--protect-class", help="Change the class at random too.")]
 VoteOption = Annotated[str, typer.Option("--vote", help="tree: one vote a tree; count: people in leaves.")]
 Deal = Annotated[int | None, typer.Option("--deal", help="Deal one file out to so many holders.", min=2)]

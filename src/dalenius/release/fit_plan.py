@@ -19,7 +19,7 @@ from dalenius.core.option import EACH, grid
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
 from dalenius.data.units import owner_column
-from dalenius.dp import Budget, ledger_beside
+from dalenius.dp import Budget, ledger_beside, ledger_path
 from dalenius.dp.budget import Neighbours
 from dalenius.dp.regression.design import Design, bounds_of, design_of, parse
 from dalenius.dp.regression.fit import Family, accounting_of, check_options
@@ -248,8 +248,8 @@ class _Reader(PlanReader[FitPlan]):
             self.faults.append("neighbours must be add-remove or replace")
         made = self.candidates("fit", FitCandidate.from_mapping, lambda c: c.faults(str(neighbours)))
         self.all_different([candidate.slug for candidate in made])
-        ledger, own = self.file("ledger"), ledger_beside(data) if data else None
-        if ledger is not None and own is not None and not ledger.samefile(own):
+        ledger, own = self.file("ledger"), ledger_path(data or "")
+        if ledger is not None and own.is_file() and not ledger.samefile(own):
             self.faults.append(
                 f"ledger is {ledger.name}, and the data have one of their own, {own.name}: leave it out"
             )

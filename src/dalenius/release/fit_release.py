@@ -100,9 +100,10 @@ def run_fit_plan(plan: FitPlan, progress: Progress | None = None) -> FitRelease:
     check_place(plan)
     work = private_folder(work_folder(plan))
     with locked(work / "lock", busy="the fits of this plan are being made by another program"):
-        check_fits(plan, None if (pays := plan.pays) is None else open_ledger(pays))
+        held = None if (pays := plan.pays) is None else open_ledger(pays)
+        check_fits(plan, held)
         wanted = [c for c in plan.candidates if _made(plan, c) is None and not _ruled_out(plan, c)]
-        for candidate in _owed(plan):
+        for candidate in _owed(plan, held):
             _settle(plan, candidate)
         for done, candidate in enumerate(wanted):
             _make(plan, candidate)
@@ -167,17 +168,17 @@ def check_fits(plan: FitPlan, held: Budget | None) -> None:
         held.epsilon, held.delta, held.neighbours, held.accounting, held.records, held.unit, [*held.spends]
     )
     try:
-        for candidate in [*_owed(plan), *wanted]:
+        for candidate in [*_owed(plan, held), *wanted]:
             trial.charge(candidate.budget(plan.neighbours, plan.contribution, plan.unit()), candidate.name)
     except OptionError as error:
         raise OptionError(f"the ledger cannot pay for all fits, so none was made: {error}") from None
 
 
-def _owed(plan: FitPlan) -> list[FitCandidate]:
+def _owed(plan: FitPlan, held: Budget | None) -> list[FitCandidate]:
     """Fits that were made when no ledger, or another one, stood beside the data: they are out, and not paid for."""
-    if plan.pays is None:
+    if held is None:
         return []
-    return [c for c in plan.candidates if _made(plan, c) is not None and paid_by(plan, c) is None]
+    return [c for c in plan.candidates if _made(plan, c) is not None and _line(plan, c, held) is None]
 
 
 def _settle(plan: FitPlan, candidate: FitCandidate) -> None:
@@ -266,10 +267,12 @@ def facts(release: FitRelease) -> dict[str, Any]:
 
 def paid_by(plan: FitPlan, candidate: FitCandidate) -> Spend | None:
     """The line of the ledger that paid for a fit; None where there is none."""
-    if (pays := plan.pays) is None:
-        return None
+    return None if (pays := plan.pays) is None else _line(plan, candidate, open_ledger(pays))
+
+
+def _line(plan: FitPlan, candidate: FitCandidate, held: Budget) -> Spend | None:
     mark = f"[{plan.mark(candidate)}]"
-    return next((entry for entry in open_ledger(pays).spends if entry.output.endswith(mark)), None)
+    return next((entry for entry in held.spends if entry.output.endswith(mark)), None)
 
 
 def price_in(plan: FitPlan, candidate: FitCandidate) -> Spend:
