@@ -140,7 +140,13 @@ def packed(name: str, folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not METHODS[name].info.copies_rows])
 def test_no_canary_in_the_public_pack_of_any_method(name, tmp_path):
-    assert sightings(packed(name, tmp_path)) == set()
+    try:
+        files = packed(name, tmp_path)
+    except DataError as refused:  # only a method from elsewhere may put halves of real people together
+        if METHODS[name].__module__.startswith("dalenius.") or "in disguise" not in str(refused):
+            raise
+        files = {"refusal": str(refused).encode()}
+    assert sightings(files) == set()
 
 
 class LeakyModel(IndependentModel):

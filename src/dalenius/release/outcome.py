@@ -104,11 +104,12 @@ class Judged:
         name = f"'{self.candidate.name}'"
         if self.reference:
             return f"{name} copies whole rows of the data: it is shown to read the others by, and is never released."
-        if self.doubts:
-            return f"{name} was refused. {' '.join(self.doubts)}"
         missed = sorted((f for f in self.findings if not f.met), key=lambda f: -f.excess)
+        missed.sort(
+            key=lambda f: any(doubt in f.plainly for doubt in self.doubts)
+        )  # a limit says more than a doubt
         if not missed:
-            return ""
+            return f"{name} was refused. {' '.join(self.doubts)}" if self.doubts else ""
         others = len({f.rule.text for f in missed}) - 1
         more = f" ({others} more limit{'s are' if others > 1 else ' is'} missed)" if others else ""
         return f"{name} was refused because of {missed[0].plainly}{more}."
