@@ -105,9 +105,6 @@ class Judged:
         if self.reference:
             return f"{name} copies whole rows of the data: it is shown to read the others by, and is never released."
         missed = sorted((f for f in self.findings if not f.met), key=lambda f: -f.excess)
-        missed.sort(
-            key=lambda f: any(doubt in f.plainly for doubt in self.doubts)
-        )  # a limit says more than a doubt
         if not missed:
             return f"{name} was refused. {' '.join(self.doubts)}" if self.doubts else ""
         others = len({f.rule.text for f in missed}) - 1
