@@ -66,6 +66,14 @@ def test_tables_that_hold_are_told_in_both_reports_and_recipes_only_inside(tmp_p
     assert any("tables/everybody.csv" in fault for fault in verify_pack(pack).faults)
 
 
+def test_a_table_more_among_those_that_were_out_is_told(tmp_path):
+    """It may let a group follow that did not: the figures of the pack are of other tables."""
+    plan = planned(tmp_path, more=", earlier: [old]")
+    pack = write_pack(run_plan(read_plan(plan), workers=1))
+    (tmp_path / "old" / "towns.csv").write_text("town,n\nA,60\nB,40\n")
+    assert verify_pack(pack).faults == ["input old/towns.csv was added after this pack was made"]
+
+
 def test_files_have_one_name_wherever_the_plan_is_read_from(tmp_path, monkeypatch):
     """A pack whose list lies beside the plan was refused by `verify`, which reads the plan from elsewhere."""
     plan = planned(tmp_path)
