@@ -3341,4 +3341,16 @@ FAULTS = [
         "else None",
         "tests/outputs/test_disguises.py -k models_of",
     ),
+    Fault(
+        "utility/transport.py",
+        "costs += 2.0 * (x[:, None] != y[None, :])",
+        "costs += 1.0 * (x[:, None] != y[None, :])",
+        "tests/utility/test_two_papers.py -k one_hot",
+    ),
+    Fault(
+        "utility/mixed.py",
+        "found = (uncertainty(dense.T), uncertainty(dense))",
+        "found = (uncertainty(dense), uncertainty(dense.T))",
+        "src/dalenius/utility/mixed.py",
+    ),
 ]

@@ -11,6 +11,8 @@ from dalenius.utility.analyses import (
     opportunity_table,
     prediction_table,
     train_on_protected,
+    tuned_forest,
+    tuned_forest_table,
 )
 from dalenius.utility.cells import cell_differences, table_statistics
 from dalenius.utility.components import principal_components
@@ -20,6 +22,7 @@ from dalenius.utility.distributions import column_figures, column_shapes, covera
 from dalenius.utility.households import household_counts, households_kept
 from dalenius.utility.marginals import group_scores, k_marginal, k_marginal_score, sampling_equivalent
 from dalenius.utility.missingness import gap_table, gaps_alike
+from dalenius.utility.mixed import mixed_associations, mixed_differences, summed_distance
 from dalenius.utility.nist import (
     improvement_factor,
     slope_agreement,
@@ -46,6 +49,7 @@ from dalenius.utility.tables import (
     voas_williamson,
     worst_cells,
 )
+from dalenius.utility.transport import joint_wasserstein, transport_figures
 from dalenius.utility.trends import association_difference, association_table, pair_trends, pair_trends_table
 from dalenius.utility.validity import diagnostic, diagnostic_table, key_uniqueness
 
@@ -76,10 +80,13 @@ __all__ = [
     "household_counts",
     "households_kept",
     "improvement_factor",
+    "joint_wasserstein",
     "k_marginal",
     "k_marginal_score",
     "key_uniqueness",
     "learning_table",
+    "mixed_associations",
+    "mixed_differences",
     "model_agreement",
     "model_prediction",
     "model_table",
@@ -99,11 +106,15 @@ __all__ = [
     "slope_errors",
     "statistic_similarity",
     "statistic_table",
+    "summed_distance",
     "table_statistics",
     "table_study",
     "table_utility",
     "three_way_utility",
     "train_on_protected",
+    "transport_figures",
+    "tuned_forest",
+    "tuned_forest_table",
     "two_way_utility",
     "univariate_errors",
     "value_errors",
