@@ -31,6 +31,20 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is tried with a method that needs further packages is slow, and left out where they are not there."""
+    from dalenius.synth import METHODS
+
+    needy = {name: kind.info for name, kind in METHODS._all.items() if kind.info.packages}
+    for item in items:
+        params = getattr(getattr(item, "callspec", None), "params", {}).values()
+        for info in (needy[value] for value in params if isinstance(value, str) and value in needy):
+            item.add_marker(pytest.mark.slow)
+            if not info.installed:
+                item.add_marker(pytest.mark.skip(reason=f"{info.name} needs {', '.join(info.packages)}"))
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     gc.unfreeze()
 

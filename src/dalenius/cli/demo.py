@@ -15,6 +15,7 @@ from dalenius.cli._console import Terminal
 from dalenius.cli.evaluate import show_many
 from dalenius.core.errors import DaleniusError
 from dalenius.core.random import DEFAULT_SEED
+from dalenius.core.registry import MethodInfo
 from dalenius.data import examples, write
 from dalenius.data.table import Table
 from dalenius.evaluation import HEADLINES, compare
@@ -50,7 +51,7 @@ def demo(
     write(original, output / "survey.csv")
     original.schema.to_yaml(output / "schema.yaml")
     made: dict[str, Table] = {}
-    for name in method or [name for name in METHODS if not METHODS[name].info.masks]:
+    for name in method or [name for name in METHODS if _shown(METHODS[name].info)]:
         table = _synthetic(name, original, seed, terminal)
         if table is not None:
             made[name] = table
@@ -70,6 +71,11 @@ def demo(
         made={name: Candidate(name, METHODS[name].info.example_options).told for name in made},
     )  # fmt: skip
     terminal.say(f"\nThe report is in {path.resolve()}; open it in a browser, it needs no network.")
+
+
+def _shown(info: MethodInfo) -> bool:
+    """Whether a method is shown unasked: it makes rows, and needs neither minutes nor further packages."""
+    return not info.masks and not info.packages
 
 
 def demo_survey(rows: int, seed: int) -> tuple[Table, Table]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +36,8 @@ class MethodInfo:
     ``masks`` is true where the rows of the file are those of the original, changed: each is somebody's, and risk is
     read through the mask (`Lens`). ``seedable`` is false where fresh noise is part of the guarantee, so that the same
     seed gives other rows.
-    ``example_options`` are what the method needs to be shown on example data (demo, common checks).
+    ``example_options`` are what the method needs to be shown on example data (demo, common checks). ``packages`` are
+    what it needs beyond the base installation; such a method takes minutes and is made where it is asked for by name.
 
     Examples
     --------
@@ -57,6 +59,12 @@ class MethodInfo:
     max_columns: int | None = None
     seedable: bool = True
     example_options: Mapping[str, Any] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+
+    @property
+    def installed(self) -> bool:
+        """Whether the packages it needs are there."""
+        return all(importlib.util.find_spec(package) is not None for package in self.packages)
 
 
 @dataclass(frozen=True)

@@ -211,7 +211,8 @@ def _asks_for_keys_alone(kind: type[Method]) -> bool:
 
 
 def fitting_methods(table: Table) -> list[str]:
-    """Methods that fit the table, need no word about single columns and never copy whole rows."""
+    """Methods that fit the table, need no word about single columns or further package and never copy whole rows."""
     columns = len(releasable(table).names)
     infos = [kind.info for kind in METHODS.values() if not kind.info.masks or _asks_for_keys_alone(kind)]
-    return [i.name for i in infos if not i.copies_rows and columns <= (i.max_columns or columns)]
+    ready = [info for info in infos if not info.copies_rows and not info.packages]
+    return [info.name for info in ready if columns <= (info.max_columns or columns)]
