@@ -1,6 +1,7 @@
 """Put every fault of the list into a copy of the house, one at a time, and see whether its tests notice.
 
-``python -m tests.mutations.run [--only TEXT] [--start N] [--stop N] [--jobs N]``; the working tree stays as it is.
+``python -m tests.mutations.run [--only TEXT] [--start N] [--stop N] [--sample N --seed N] [--jobs N]``; the working
+tree stays as it is.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import random
 import shutil
 import signal
 import sys
@@ -16,6 +18,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from shlex import split
 
@@ -105,15 +108,30 @@ def look(house: Path, chosen: list[Fault]) -> int:
     return min(missed, 250)  # a process cannot say more
 
 
+def sampled(faults: list[Fault], number: int, seed: int) -> list[Fault]:
+    """So many of the faults, as many from each room as there are, and the last of each, which is mostly new."""
+    rng = random.Random(seed)
+    rooms: dict[str, list[Fault]] = {}
+    for fault in faults:
+        rooms.setdefault(fault.room, []).append(fault)
+    order = [[last, *rng.sample(others, len(others))] for *others, last in rooms.values()]
+    turns = [fault for turn in zip_longest(*order) for fault in turn if fault]
+    return turns[:number]
+
+
 def main() -> None:
     """Look at all faults that were asked for; exit 1 if any went unnoticed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="", help="Faults whose file contains this.")
     parser.add_argument("--start", type=int, default=1, help="Number in the list to begin with.")
     parser.add_argument("--stop", type=int, default=len(FAULTS), help="Number in the list to end with.")
+    parser.add_argument("--sample", type=int, help="Only so many of these, spread over the rooms.")
+    parser.add_argument("--seed", type=int, default=1, help="Seed of the sample.")
     parser.add_argument("--jobs", type=int, default=2, help="Copies of the house that are tried at once.")
     asked = parser.parse_args()
     chosen = [fault for fault in FAULTS[asked.start - 1 : asked.stop] if asked.only in fault.file]
+    if asked.sample is not None:
+        chosen = sampled(chosen, asked.sample, asked.seed)
     leave_out = shutil.ignore_patterns(".git", ".venv", "site", ".mypy_cache", ".ruff_cache", ".hypothesis")
     for name in LIBRARIES:
         importlib.import_module(name)
