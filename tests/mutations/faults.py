@@ -24,6 +24,18 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "synth/sequential/block.py",
+        "inside = [rule for rule in rules if set(rule.columns) <= set(self.coding.names)]",
+        "inside: list[Rule] = []",
+        "tests/synth/sequential/test_block.py -k rules_within",
+    ),
+    Fault(
+        "synth/sequential/block.py",
+        "if proper and part.rows:",
+        "if not proper and part.rows:",
+        "tests/synth/sequential/test_block.py -k drawn_again",
+    ),
+    Fault(
         "mask/series_step.py",
         "return wrong + self._long_faults(table)",
         "return wrong or self._long_faults(table)",

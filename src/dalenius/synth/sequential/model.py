@@ -19,6 +19,7 @@ from dalenius.data.table import Table
 from dalenius.data.vector import MISSING, IntArray, Vector, states
 from dalenius.synth.base import Model
 from dalenius.synth.conditional import Condition, with_levels
+from dalenius.synth.sequential.block import Block
 from dalenius.synth.sequential.coding import Coder
 from dalenius.synth.sequential.column import UNDRAWN, Cells, ColumnModel
 from dalenius.synth.sequential.design import Design
@@ -48,6 +49,8 @@ class SequentialModel(Model):
         multiplied by ``expansion * rows / k``.
     pairs
         Columns of times with the event column that is drawn together with each.
+    block
+        The first columns as one table, where they are drawn together.
     notes
         What a person should know about the fit, in plain sentences.
     """
@@ -59,7 +62,7 @@ class SequentialModel(Model):
     )
 
     keeps = (
-        "visit", "coders", "columns", "kept", "rules", "rescues", "passive", "pairs", "expansion", "notes",
+        "visit", "coders", "columns", "kept", "rules", "rescues", "passive", "pairs", "expansion", "notes", "block",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +83,7 @@ class SequentialModel(Model):
         self.pairs = dict(pairs or {})
         self.expansion = expansion
         self.notes = list(notes)
+        self.block: Block | None = None
 
     def parameters(self) -> pl.DataFrame:
         """The coefficients of every column's model, to be printed; they tell as much as the model file does.
@@ -105,8 +109,9 @@ class SequentialModel(Model):
 
     def fill(self, given: Mapping[str, Vector], rows: int, seed: Seed) -> tuple[Table, IntArray]:
         """Rows with the given cells put in, and how many columns of each hold until the first that would differ."""
-        if self.kept:
-            raise OptionError("some columns are kept as they are, so rows cannot be filled")
+        if self.kept or self.block is not None:
+            how = "kept as they are" if self.kept else "drawn together (block)"
+            raise OptionError(f"some columns are {how}, so rows cannot be filled")
         filling = _Filling(given, rows)
         return self._sequence(rows, seed, filling), filling.held
 
@@ -127,9 +132,10 @@ class SequentialModel(Model):
         rules = parse_rules(self.rules)
         base = sequence(seed, "draw")
         events: dict[str, Cells] = {}
+        given = self.kept if self.block is None else self.block.draw(rows, sequence(base, "block"), rules)
         for place, name in enumerate(self.visit):
-            if name in self.kept:
-                vector = self.kept[name]
+            if name in given:
+                vector = given[name]
             elif name in self.passive:
                 so_far = _loose_table(list(design.vectors.values()), design.rows)
                 vector = Derived.parse(name, self.passive[name]).compute(self.schema[name], so_far)

@@ -232,7 +232,7 @@ def _spikes(vector: Vector) -> list[float]:
 
 def option_faults(options: Sequential, table: Table) -> list[str]:
     """Everything wrong with the options for this table."""
-    named: dict[str, Iterable[str]] = {o: getattr(options, o) for o in ("keep", "strata")}
+    named: dict[str, Iterable[str]] = {o: getattr(options, o) for o in ("keep", "strata", "block")}
     for option in ("methods", "predictors", "tuning", "spikes", "passive", "nested", "event"):
         named[option] = getattr(options, option)
     named |= {f"{o} of {n!r}": [v] for o in ("nested", "event") for n, v in getattr(options, o).items()}

@@ -9,13 +9,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DaleniusError
 from dalenius.core.option import Option, faults
-from dalenius.core.random import Seed
+from dalenius.core.random import Seed, sequence
 from dalenius.core.registry import MethodInfo
 from dalenius.data.exit import releasable
 from dalenius.data.schema import Kind, Role
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
 from dalenius.synth.base import Progress, Synthesizer, register
+from dalenius.synth.sequential.block import Block, BlockMethod
 from dalenius.synth.sequential.design import MAX_DUMMIES
 from dalenius.synth.sequential.engine import Fitting, fit_sequence
 from dalenius.synth.sequential.finishing import Smoothing
@@ -65,6 +66,9 @@ class Sequential(Synthesizer):
         Draw the models' parameters too (by resampling or from their posterior), for inference about the population.
     keep
         Columns that are not synthesized (partial synthesis).
+    block, block_method
+        Columns that are drawn first and together, from a table of them: "loglinear" has all their two-way tables
+        (synthpop's ipf as a start), "saturated" all their combinations (catall). The rest follows given them.
     strata
         Columns within whose combinations everything is modelled apart.
     rules
@@ -107,6 +111,8 @@ class Sequential(Synthesizer):
     smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
     proper: bool = False
     keep: Sequence[str] = ()
+    block: Sequence[str] = ()
+    block_method: BlockMethod = "loglinear"
     strata: Sequence[str] = ()
     rules: Sequence[str] | None = None
     spikes: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -151,6 +157,27 @@ class Sequential(Synthesizer):
             wrong += (
                 [f"tuning of {column!r}: proper is for all columns or none"] if "proper" in settings else []
             )
+        return wrong + self._block_conflicts()
+
+    def _block_conflicts(self) -> list[str]:
+        """Options that a block of first columns does not go with."""
+        if not self.block:
+            idle = self.block_method != "loglinear"
+            return ["block_method has no effect without a block; name its columns (block)"] if idle else []
+        weighed = self.weighting in ("pseudo", "population")
+        beside = {"keep": self.keep, "strata": self.strata, f"weighting={self.weighting!r}": weighed}
+        wrong = [
+            f"block does not go with {name}; leave out one of them" for name, there in beside.items() if there
+        ]
+        if len(set(self.block)) < 2:
+            wrong.append("block names fewer than two columns; name those that are to be drawn together")
+        for option in ("methods", "predictors", "tuning", "passive", "nested", "event"):
+            held = [name for name in self.block if name in getattr(self, option)]
+            wrong += (
+                [f"{option} of {held[0]!r}: the column is drawn with the block; take it out of one of them"]
+                if held
+                else []
+            )
         return wrong
 
     def faults_for(self, table: Table) -> list[str]:
@@ -191,11 +218,24 @@ class Sequential(Synthesizer):
     def _fit(self, table: Table, seed: Seed) -> SequentialModel:
         ready = weighted(self, table, seed)
         ready = replace(ready, table=releasable(ready.table))
-        plan = make_plan(ready.options, ready.table)
+        first = tuple(dict.fromkeys(self.block))
+        # to the columns after it a block is what kept columns are: there already
+        plan = make_plan(
+            replace(ready.options, block=(), block_method="loglinear", keep=first or self.keep), ready.table
+        )
         plan = replace(
             plan, weights=ready.weights, expansion=ready.expansion, notes=(*ready.notes, *plan.notes)
         )
-        return fit_sequence(ready.table, plan, seed, self.model, threads=self.threads, progress=self.progress)
+        model = fit_sequence(
+            ready.table, plan, seed, self.model, threads=self.threads, progress=self.progress
+        )
+        if first:
+            model.kept = {}
+            model.block, said = Block.fit(
+                ready.table, first, self.block_method, self.proper, sequence(seed, "block")
+            )
+            model.notes = [*model.notes, *said]
+        return model
 
     def cost(self, shape: Shape) -> Cost:
         """Every column against all before it, some fifteen levels deep."""
