@@ -79,8 +79,8 @@ class Block:
         kept = np.setdiff1d(np.arange(rows), bad)
         if len(bad) and not len(kept):
             raise DataError(
-                f"block: no combination of {names(self.coding.names)} that was drawn keeps the rules about them; take the "
-                "columns of these rules out of the block"
+                f"block: no combination of {names(self.coding.names)} that was drawn keeps the rules about them; "
+                "take the columns of these rules out of the block"
             )
         return _put(drawn, bad, drawn, generator(seed, "kept").choice(kept, len(bad))).vectors
 
