@@ -13,6 +13,7 @@ from dalenius.cli import app
 from dalenius.core.errors import SchemaError
 from dalenius.data import examples
 from dalenius.models import open_model
+from dalenius.models.files import save_model
 from dalenius.release import model_release, verify_pack
 from dalenius.release.model_pack import write_model_pack
 from dalenius.release.model_plan import is_model_plan, read_model_plan
@@ -97,6 +98,16 @@ def test_another_model_in_the_pack_is_found_though_hashes_fit(pack, tmp_path, fo
 
     faults = verify_pack(forged(pack, tmp_path / "pack", change), folder / "plan.yaml").faults
     assert any("model-small-leaves of the model in the pack comes out differently" in f for f in faults)
+
+
+def test_one_number_chosen_by_hand_in_the_pack_is_found_though_hashes_and_figures_fit(pack, tmp_path, folder):
+    def change(copy):
+        model = open_model(copy / "public" / "model.skops")
+        model.steps[-1][1].tree_.impurity[0] *= 1 + 1e-9
+        save_model(model, copy / "public" / "model.skops")
+
+    faults = verify_pack(forged(pack, tmp_path / "pack", change), folder / "plan.yaml").faults
+    assert any("is not what its plan fits: Fitted again" in f for f in faults)
 
 
 def test_words_about_the_model_follow_from_it_though_hashes_fit(pack, tmp_path, folder):

@@ -23,6 +23,7 @@ from dalenius.data.atomic import replacing
 from dalenius.evaluation.policy import Rule, judge
 from dalenius.models.checking import ATTACKS, Checked, check_model
 from dalenius.models.explanations import audit_defences, defence_chart, defence_table
+from dalenius.models.files import save_model
 from dalenius.models.graphs import Offer, link_audit, rightly
 from dalenius.release.model_plan import DEFAULT_POLICY
 
@@ -34,6 +35,13 @@ app.add_typer(federate_app, name="federate")
 Exposed = Annotated[
     Path | None,
     typer.Option("--exposed", help="Write row numbers, the most exposed first, as CSV: for the data holder."),
+]
+FittedAgain = Annotated[
+    Path | None,
+    typer.Option(
+        "--fitted-again",
+        help="Write the model as it is when it is fitted here, with its own options (.skops).",
+    ),
 ]
 
 
@@ -59,6 +67,7 @@ def check(
     must: models.Must = None,
     chart: opt.Chart = None,
     exposed: Exposed = None,
+    fitted_again: FittedAgain = None,
     work: attacks.Work = None,
     seed: opt.SeedOption = DEFAULT_SEED,
     as_json: opt.Json = False,
@@ -87,6 +96,8 @@ def check(
         _drawn(found, chart, terminal)
     if exposed is not None:
         _exposed(found, exposed, terminal)
+    if fitted_again is not None:
+        _written(found, fitted_again, terminal)
     terminal.emit(told)
     if not all(line["met"] for line in told["policy"]):
         raise typer.Exit(1)
@@ -240,3 +251,12 @@ def _exposed(found: Checked, path: Path, terminal: Terminal) -> None:
     with replacing(path) as temporary:
         rows.write_csv(temporary)
     terminal.note(f"row numbers written to {path}: confidential")
+
+
+def _written(found: Checked, path: Path, terminal: Terminal) -> None:
+    if found.again.model is None or path.suffix.lower() != ".skops":
+        raise OptionError(
+            "--fitted-again writes models of scikit-learn that can be fitted here, to a file that ends in .skops"
+        )
+    save_model(found.again.model, path)
+    terminal.note(f"the model as it was fitted here is in {path}; check it before it leaves")

@@ -15,6 +15,7 @@ from dalenius.core.random import Seed
 from dalenius.core.result import Result, figure
 from dalenius.core.small_cells import THRESHOLD
 from dalenius.data.units import owner_column
+from dalenius.models.again import Again, fitted_again
 from dalenius.models.attribute import attribute_attack
 from dalenius.models.case import ModelCase
 from dalenius.models.measures import MODEL_MEASURES
@@ -43,11 +44,14 @@ class Checked:
         Figures by name; they say nothing about single people.
     remarks
         What a reader must know beside them.
+    again
+        The model as it was fitted here, with its own options on its own training file.
     """
 
     case: ModelCase
     results: Mapping[str, Result]
     remarks: tuple[str, ...]
+    again: Again
 
     def __repr__(self) -> str:
         return "\n".join(str(result) for result in self.results.values())
@@ -106,18 +110,31 @@ def check_model(
     if unknown:
         raise OptionError(f"unknown attack {unknown[0]!r}; there are {', '.join(ATTACKS)}")
     look_for_swaps(case)
-    results = structure(case, threshold=threshold)
+    results, again = structure(case, threshold=threshold), fitted_again(case)
+    results["model-stored-records"] = _compared(results["model-stored-records"], again)
     remarks = list(case.notes)
     if case.holdout is None:
         remarks.append(
             "Without people whom the model never saw it cannot be told whether members show: not trusted."
         )
-        return Checked(case, results, tuple(remarks))
+        return Checked(case, results, tuple(remarks), again)
     doubt = known_strangers(case)
     results |= _memberships(case, wanted, runs, seed, keep, progress, doubt)
     if "attribute" in wanted:
         results["model-attribute"] = attribute_attack(case, seed=seed, doubt=doubt)
-    return Checked(case, results, (*remarks, *([doubt.strip()] if doubt else [])))
+    return Checked(case, results, (*remarks, *([doubt.strip()] if doubt else [])), again)
+
+
+def _compared(result: Result, again: Again) -> Result:
+    """What stands in a model, with what a second fit says of its numbers."""
+    if not again.why:
+        return replace(result, sentence=f"{result.sentence} Fitted again, it has the same numbers.")
+    remedy = "" if again.model is None else (
+        " Fit it with random_state=0 on the rows of the file in their order, or let out what was fitted here instead "
+        "(--fitted-again FILE)."
+    )  # fmt: skip
+    text = f"{result.sentence.removesuffix(' Not trusted.')} {again.why}{remedy} Not trusted."
+    return replace(result, sentence=text, trusted=False)
 
 
 def _memberships(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.errors import FileError, MissingExtraError, counted, names
+from dalenius.data.atomic import replacing
 from dalenius.data.files import read
 from dalenius.data.vector import AnyArray
 from dalenius.models.coefficients import CoefficientTable
@@ -92,6 +93,26 @@ def open_model(path: str | Path) -> Any:
         f"LightGBM's .txt, or a table "
         "of coefficients (.csv)"
     )
+
+
+def save_model(model: Any, path: Path) -> None:
+    """Write a model of scikit-learn without pickle (skops); the file is there whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.dummy import DummyRegressor
+    >>> path = Path(tempfile.mkdtemp()) / "mean.skops"
+    >>> save_model(DummyRegressor().fit([[1.0], [2.0]], [3.0, 5.0]), path)
+    >>> open_model(path).predict([[1.0]]).tolist()
+    [4.0]
+    """
+    try:
+        from skops import io  # noqa: PLC0415 (an extra)
+    except ImportError as error:
+        raise MissingExtraError("skops", "models", "write a model without pickle") from error
+    with replacing(path) as temporary:
+        io.dump(model, temporary)
 
 
 def _refused(where: Path) -> FileError:

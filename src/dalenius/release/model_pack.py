@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
-from dalenius.core.errors import DataError, MissingExtraError
+from dalenius.core.errors import DataError
 from dalenius.core.maps import risk_utility_map
 from dalenius.core.pictures import picture
 from dalenius.core.result import figure
 from dalenius.data.atomic import write_text
 from dalenius.data.lock import locked
 from dalenius.models.case import ModelCase
+from dalenius.models.files import save_model
 from dalenius.release.model_release import JudgedModel, ModelRelease, Released, facts
 from dalenius.release.pack import CHECKSUMS, as_json, checksums, write_manifest
 from dalenius.release.place import put_in_place
@@ -65,11 +66,7 @@ def write_model_pack(release: ModelRelease, key: Path | None = None) -> Path:
 
 def _fill(folder: Path, release: ModelRelease, chosen: JudgedModel) -> None:
     case = release.case(chosen)
-    try:
-        from skops import io  # noqa: PLC0415 (an extra)
-    except ImportError as error:
-        raise MissingExtraError("skops", "models", "write a model without pickle") from error
-    io.dump(case.fitted.model, folder / "public" / MODEL)
+    save_model(case.fitted.model, folder / "public" / MODEL)
     for name, text in public_texts(release, chosen, case).items():
         write_text(folder / "public" / name, text)
     write_text(folder / "public" / CHECKSUMS, checksums(folder / "public"))

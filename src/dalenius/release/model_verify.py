@@ -59,6 +59,8 @@ def _figures(where: Path, body: dict[str, Any], plan: ModelPlan) -> list[str]:
         f"{name} of the model in the pack comes out differently" for name, result in checked.results.items()
         if name not in said or not _same(result.value, said[name]["value"])
     ]  # fmt: skip
+    if checked.again.why:
+        faults.append(f"the model in the pack is not what its plan fits: {checked.again.why}")
     judged = judged_as(plan, candidate, checked.results, checked.performance, checked.remarks)
     faults += [] if judged.safe else [f"the model does not keep every limit: {'; '.join(judged.broken)}"]
     release = ModelRelease(plan, (judged,), judged, told["why"], where)
