@@ -34,6 +34,8 @@ FAULTS = [
         "if proper and part.rows:",
         "if not proper and part.rows:",
         "tests/synth/sequential/test_block.py -k drawn_again",
+    ),
+    Fault(
         "models/alike.py",
         "rtol=max(self.close, 1e-7 if single else 0)",
         "rtol=1e-6",
