@@ -2370,6 +2370,18 @@ FAULTS = [
         "tests/synth/test_generators.py -k mixed_from_a_leaf",
     ),
     Fault(
+        "synth/flow/matching.py",
+        "data.set_label(many[:, place] - noise[:, place])",
+        "data.set_label(many[:, place])",
+        "tests/synth/test_flow.py -k carried_to_the_law",
+    ),
+    Fault(
+        "synth/flow/smooth.py",
+        "here = vector.present & ~np.isin(vector.data, spikes)",
+        "here = vector.present",
+        "tests/synth/test_flow.py -k plain_numbers",
+    ),
+    Fault(
         "published/ends.py",
         "outer[cell] = table[cell]",
         "outer[cell] = outer[cell]",
