@@ -70,8 +70,18 @@ def test_a_table_more_among_those_that_were_out_is_told(tmp_path):
     """It may let a group follow that did not: the figures of the pack are of other tables."""
     plan = planned(tmp_path, more=", earlier: [old]")
     pack = write_pack(run_plan(read_plan(plan), workers=1))
-    (tmp_path / "old" / "towns.csv").write_text("town,n\nA,60\nB,40\n")
-    assert verify_pack(pack).faults == ["input old/towns.csv was added after this pack was made"]
+    old, elsewhere = tmp_path / "old", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "towns.csv").write_text("town,n\nA,60\nB,40\n")
+    for name in ("towns.csv", ".towns.csv", "below/towns.csv"):
+        (old / name).parent.mkdir(exist_ok=True)
+        (old / name).write_text("town,n\nA,60\nB,40\n")
+        assert f"input old/{name} was added after this pack was made" in verify_pack(pack).faults
+        (old / name).unlink()
+    assert not verify_pack(pack).faults
+    (old / "linked").symlink_to(elsewhere)
+    (elsewhere / "round").symlink_to(elsewhere)
+    assert verify_pack(pack).faults == ["input old/linked/towns.csv was added after this pack was made"]
 
 
 def test_files_have_one_name_wherever_the_plan_is_read_from(tmp_path, monkeypatch):

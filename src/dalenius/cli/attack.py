@@ -19,7 +19,8 @@ from dalenius.evaluation.policy import Rule, judge
 from dalenius.evaluation.protections import compare_protections
 from dalenius.evaluation.publishing import rank_tables
 from dalenius.published import Ledger, Published
-from dalenius.release.attacking import left_out, read_both
+from dalenius.release.attacking import files_read, left_out, read_both
+from dalenius.release.jobs import file_digest
 from dalenius.release.tables_attack import recipes
 from dalenius.risk.reconstruction import Attack, guess, holds_for, reidentification
 from dalenius.risk.reconstruction import attack as run_attack
@@ -73,6 +74,11 @@ def attack(
             progress=lambda done, of: tell(f"{done:,} of {of:,} open cells looked at"),
         )  # fmt: skip
     told = _told(found, terminal)
+    told["read"] = {
+        n: file_digest(file)
+        for path in (*published, *(earlier or ()))
+        for n, file in files_read(path).items()
+    }
     told["not attacked"] = [str(file) for file in left_out([*published, *(earlier or ())])]
     told["hold"] = _held(before, new, small_group, same_people, terminal)
     real, other = (None if path is None else _frame(path, reading) for path in (truth, external))

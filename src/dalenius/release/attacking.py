@@ -127,13 +127,23 @@ def _inside(path: Path) -> tuple[Path, str]:
     return path / "public", manifest.read_text(encoding="utf-8")
 
 
-def _files(folder: Path) -> list[Path]:
-    """Files of a folder and those below it, but for hidden ones and texts that say what the others are."""
-    found = []
-    for file in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-        text = file.stem.lower() in HARMLESS and file.suffix.lower() in ("", ".txt", ".md")
-        if file.is_file() and not hidden and not text:
+def _files(folder: Path, inside: frozenset[Path] = frozenset()) -> list[Path]:
+    """Files of a folder and those below it, but for hidden ones and texts that say what the others are.
+
+    Hidden tables are there, as they are read; so are folders that are linked to, but for those they are inside of.
+    """
+    found, around = [], inside | {folder.resolve()}
+    for file in sorted(folder.iterdir()):
+        ending = file.suffix.lower()
+        text = file.stem.lower() in HARMLESS and ending in ("", ".txt", ".md")
+        table = ending in ENDINGS and not file.name.startswith(
+            "._"
+        )  # some systems write such beside every file
+        if file.name.startswith(".") and not (table and file.is_file()):
+            continue
+        if file.is_dir() and file.resolve() not in around:
+            found += _files(file, around)
+        elif file.is_file() and not text:
             found.append(file)
     return found
 
@@ -167,8 +177,8 @@ def _read(path: Path, facts: Mapping[str, Any]) -> Published:
         inside = _inside(path)[0]
         tables = [
             e
-            for file in sorted(inside.iterdir())
-            if file.suffix.lower() in ENDINGS
+            for file in _files(inside)
+            if file.parent == inside and file.suffix.lower() in ENDINGS
             for e in _entries(file, facts)
         ]
         if not tables and inside != path:

@@ -266,6 +266,15 @@ def test_files_of_a_folder_that_are_not_attacked_are_named(tables):
     assert not (tables / "o.jsonl").exists()
 
 
+def test_what_was_read_is_told_with_its_hashes(tables):
+    """So that somebody can see later that another table lies among those that were out."""
+    first = json.loads(run("attack", tables / "new", "--earlier", tables / "old", "--json").stdout)["read"]
+    (tables / "old" / "towns.csv").write_text("town,n\nA,60\nB,40\n")
+    then = json.loads(run("attack", tables / "new", "--earlier", tables / "old", "--json").stdout)["read"]
+    assert {name: digest for name, digest in then.items() if name in first} == first
+    assert set(then) - set(first) == {"old/towns.csv"}
+
+
 def test_every_sheet_and_every_spelling_of_an_ending_is_read(tmp_path):
     pytest.importorskip("xlsxwriter")
     folder = tmp_path / "out"
