@@ -23,7 +23,7 @@ from dalenius.core.random import generator
 from dalenius.outputs.cuts import MOST_NODES, thin_cuts
 from dalenius.outputs.partition import Layer
 from dalenius.outputs.query import Bools, Ints
-from dalenius.published._modular import PRIME
+from dalenius.published._modular import PRIME, reduced_form
 from dalenius.published.nullspace import NullSpace
 
 MOST_FREE = 60
@@ -338,26 +338,6 @@ def _zero_one(effect: Ints, counts: Ints, threshold: int) -> tuple[list[Ints], b
                 if not any(np.isin(old, members).all() for old in found):
                     found.append(members)
     return found, complete
-
-
-def reduced_form(rows: Ints) -> Ints:
-    """Reduced row echelon form modulo a prime, without empty rows."""
-    rows = rows % PRIME
-    rank = 0
-    for column in range(rows.shape[1]):
-        if rank == len(rows):
-            break
-        filled = np.flatnonzero(rows[rank:, column])
-        if not len(filled):
-            continue
-        pivot = rank + int(filled[0])
-        rows[[rank, pivot]] = rows[[pivot, rank]]
-        rows[rank] = rows[rank] * pow(int(rows[rank, column]), -1, PRIME) % PRIME
-        others = np.flatnonzero(rows[:, column])
-        others = others[others != rank]
-        rows[others] = (rows[others] - rows[others, column][:, None] * rows[rank][None, :] % PRIME) % PRIME
-        rank += 1
-    return rows[:rank]
 
 
 def given_away(atoms: Atoms, targets: Any) -> Bools:

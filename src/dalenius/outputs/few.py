@@ -17,10 +17,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from dalenius.core.random import generator
-from dalenius.outputs.differencing import reduced_form
 from dalenius.outputs.hashing import Words
 from dalenius.outputs.query import Bools, Ints
-from dalenius.published._modular import PRIME, kernel, pivots
+from dalenius.published._modular import PRIME, kernel, pivots, product, reduced_form
 
 MOST_LISTED, ORDERS = 10_000, 8
 """Sets of rows up to which all words of a part are listed; and orders of rows in which few are sought beyond."""
@@ -53,7 +52,7 @@ def about_few(matrix: Ints, few: int, checks: Ints | None = None) -> tuple[list[
     ([([7], [True, True, True])], True)
     """
     filled = np.flatnonzero(matrix.any(axis=1))
-    dense = np.ascontiguousarray(matrix[filled], np.int64)
+    dense = np.ascontiguousarray(matrix[filled], np.int64) % PRIME
     people, cells = dense.shape
     if people <= few or not cells:
         return [], True
@@ -68,8 +67,8 @@ def about_few(matrix: Ints, few: int, checks: Ints | None = None) -> tuple[list[
         complete &= whole
         for word in words:
             factors = np.zeros(cells, np.int64)
-            factors[own] = _product(free, word[:, None])[:, 0]
-            rows = filled[touched[_product(moved[touched], word[:, None])[:, 0] != 0]]
+            factors[own] = product(free, word[:, None])[:, 0]
+            rows = filled[touched[product(moved[touched], word[:, None])[:, 0] != 0]]
             telling = people - len(rows) > len(own)
             if telling and (checks is None or _still_few(checks, factors, few)):
                 found.append(Combination(rows, factors != 0, factors))
@@ -83,7 +82,7 @@ def steps(columns: int, few: int) -> int:
 
 def _still_few(checks: Ints, factors: Ints, few: int) -> bool:
     """Whether a combination is about few by sums of other rows: many may share a group, but hardly twice."""
-    return not len(checks) or int((_product(checks, factors[:, None]) != 0).sum()) < few
+    return not len(checks) or int((product(checks % PRIME, factors[:, None]) != 0).sum()) < few
 
 
 def _telling(matrix: Ints, left: Ints) -> Ints:
@@ -92,7 +91,7 @@ def _telling(matrix: Ints, left: Ints) -> Ints:
     some = left[: columns + SPARE]
     rows = some[pivots(np.ascontiguousarray(matrix[some].T))]
     if len(rows) < columns and len(some) < len(left):
-        rest = _product(matrix[left], kernel(np.ascontiguousarray(matrix[rows])))
+        rest = product(matrix[left], kernel(np.ascontiguousarray(matrix[rows])))
         rows = np.concatenate([rows, left[pivots(np.ascontiguousarray(rest.T))]])
     return rows
 
@@ -107,8 +106,8 @@ def _narrowed(matrix: Ints, few: int) -> tuple[Ints, Ints]:
         inner = kernel(np.ascontiguousarray(moved[_telling(moved, left)]))
         if inner.shape[1] == free.shape[1]:
             break
-        free = _product(free, inner)
-        moved = _product(matrix, free)
+        free = product(free, inner)
+        moved = product(matrix, free)
     return free, moved
 
 
@@ -124,8 +123,8 @@ def _by_part(moved: Ints, few: int) -> Iterator[tuple[list[Ints], bool]]:
     for k in range(number):
         base = np.ascontiguousarray(form[part[:width] == k, len(moved) :].T)  # words of this part, as columns
         if base.shape[1]:
-            words, whole = _light(_product(moved[part[width:] == k], base), few)
-            yield [_product(base, word[:, None])[:, 0] for word in words], whole
+            words, whole = _light(product(moved[part[width:] == k], base), few)
+            yield [product(base, word[:, None])[:, 0] for word in words], whole
 
 
 def _light(code: Ints, few: int) -> tuple[list[Ints], bool]:
@@ -140,10 +139,10 @@ def _light(code: Ints, few: int) -> tuple[list[Ints], bool]:
         several = (held for size in range(1, few) for held in combinations(range(rows), size))
         words = [_only(code, np.delete(np.arange(rows), held)) for held in several]
     else:
-        words, whole = _by_orders(code), False
+        words, whole = _by_orders(code, few), False
     found: dict[bytes, Ints] = {}
     for word in words:
-        there = _product(code, word[:, None])[:, 0] != 0
+        there = product(code, word[:, None])[:, 0] != 0
         if 0 < there.sum() < few:
             found.setdefault(there.tobytes(), word)
     return list(found.values()), whole
@@ -155,18 +154,13 @@ def _only(code: Ints, rows: Ints) -> Ints:
     return free[:, 0] if free.shape[1] == 1 else np.zeros(code.shape[1], np.int64)
 
 
-def _by_orders(code: Ints) -> list[Ints]:
-    """Words found in reduced form, by some orders of the rows: one that has a single pivot is a row of it."""
+def _by_orders(code: Ints, few: int) -> list[Ints]:
+    """Such words found in reduced form, by some orders of the rows: one that has a single pivot is a row of it."""
     rng, rows = generator(0, "orders of rows"), len(code)
     held = np.eye(code.shape[1], dtype=np.int64)
     orders = [np.arange(rows), *(rng.permutation(rows) for _ in range(ORDERS - 1))]
-    return [word[rows:] for order in orders for word in reduced_form(np.hstack([code[order].T, held]))]
-
-
-def _product(matrix: Ints, free: Ints) -> Ints:
-    """Product modulo the prime, by halves that do not run over."""
-    high, low = matrix >> 16, matrix & 0xFFFF
-    return np.asarray((((high @ free) % PRIME << 16) + low @ free) % PRIME)
+    forms = (reduced_form(np.hstack([code[order].T, held])) for order in orders)
+    return [word[rows:] for form in forms for word in form[(form[:, :rows] != 0).sum(axis=1) < few]]
 
 
 def prints(columns: Ints, few: int) -> Words:

@@ -219,6 +219,21 @@ def kernel(matrix):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def reduced_form(matrix):  # type: ignore[no-untyped-def]
+    """Reduced row echelon form of a small dense matrix, without empty rows."""
+    work = matrix.copy() % PRIME
+    pivot_row, rank = _eliminated(work)
+    for c in range(work.shape[1]):
+        if pivot_row[c] >= 0:
+            for r in range(pivot_row[c]):
+                factor = PRIME - work[r, c]
+                if factor != PRIME:
+                    for x in range(c, work.shape[1]):
+                        work[r, x] = _reduced(work[r, x] + factor * work[pivot_row[c], x])
+    return work[:rank]
+
+
+@njit(cache=True)
 def pivots(matrix):  # type: ignore[no-untyped-def]
     """Places of the columns of a small dense matrix that are no combination of those before."""
     work = matrix.copy() % PRIME
