@@ -10,11 +10,16 @@ import polars as pl
 import pytest
 
 from dalenius.cli import app
+from dalenius.cli.mask import _typed
 from dalenius.core.errors import DataError
+from dalenius.core.option import declared
+from dalenius.data.steps.at_once import faults_at_once
+from dalenius.data.steps.step import STEPS
 from dalenius.data.table import Table
 from dalenius.mask.geo.donut import Donut
 from dalenius.mask.series import from_long, series_faults
 from dalenius.mask.simulation import replication_audit
+from dalenius.synth import METHODS, Candidate
 from tests.cli.test_commands import runner
 
 CLOCK = {  # an hour that comes twice, one that is missing, what is fed in, and fewer homes than k
@@ -112,10 +117,70 @@ def test_an_audit_of_runs_names_all_that_is_missing() -> None:
         assert part in str(error.value)
 
 
-def test_every_step_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    pl.DataFrame(HOMES).write_csv(tmp_path / "in.csv")
-    words = ["mask", str(tmp_path / "in.csv"), "--step", "donat", "--step", "grid kk=5"]
-    done = runner.invoke(app, words)
-    said = " ".join((done.stdout + done.stderr).split())
-    assert "2 faults: no step 'donat'" in said
-    assert "'kk=5' is no option=value" in said
+TYPED = [
+    # options that contradict each other, a file they do not suit, and steps after one that cannot be done
+    ({"lon": [6.91, 692345.5, None], "lat": [89.91, 50.5, 50.5]}, ["donut near=10 far=5 key=abc"],
+     ("5 faults", "far must be more", "the key is too short", "without a coordinate", "mixes units", "beyond 89")),
+    ({**HOMES, "pay": ["x", "y", "z"]}, ["donat", "grid kk=5", "add-noise variables=pay,lon", "grid k=-1"],
+     ("step 1 (donat): no step 'donat'", "step 2 (grid): no option 'kk'", "step 2 (grid, without step 1): the file has "
+      "3 rows, fewer than k", "step 3 (add-noise, without step 1 and 2): column 'pay' is categorical",
+      "step 4 (grid): k is -1")),
+    ({"age": [31.5, 38.5], "pay": [1.5, None]}, ["round column=age base=10", "spectral variables=age,pay",
+     "average-series variables=age,flat k=9 time=age"],
+     ("step 2 (spectral): column 'pay' has 1", "step 3 (average-series): time needs home",
+      "step 3 (average-series, without step 2): no column 'flat'")),
+    (CLOCK, ["average-series variables=kwh,who time=at k=9", "robin-hood keys=who,job fairness=flat k=1"],
+     ("step 1 (average-series): time needs home", "'who' is categorical", "step 2 (robin-hood", "no column 'job'")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("frame", "steps", "told"), TYPED)
+def test_options_file_and_all_steps_at_once(
+    tmp_path: Path, frame: dict, steps: list[str], told: tuple[str, ...]
+) -> None:
+    """From the command line and from a file of steps: one error, and no step hides what is wrong with another."""
+    pl.DataFrame(frame, strict=False).write_csv(tmp_path / "in.csv")
+    (tmp_path / "steps.json").write_text(json.dumps({"steps": [_typed(step) for step in steps]}))
+    typed = [word for step in steps for word in ("--step", step)]
+    for words in (typed, ["--recipe", str(tmp_path / "steps.json")]):
+        done = runner.invoke(app, ["mask", str(tmp_path / "in.csv"), *words, "-o", str(tmp_path / "out.csv")])
+        said = " ".join((done.stdout + done.stderr).split())
+        assert done.exit_code == 2
+        assert [word for word in told if word not in said] == []
+        assert "692345" not in said and "89.91" not in said  # noqa: PT018
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "steps.json"]
+
+
+def test_a_later_step_sees_what_an_earlier_one_mends() -> None:
+    """What the first step puts right is no fault of the second, whatever is wrong with the third."""
+    frame = {"size": [f"{i} cm" if i == 3 else str(i) for i in range(60)], "pay": [1.5, 2.5] * 30}
+    table = Table.from_frame(frame)
+    steps = [{"do": "read-as-number", "column": "size"}, {"do": "round", "column": "size"}]
+    wrong = [*steps, {"do": "round", "column": "flat"}]
+    with pytest.raises(DataError) as error:
+        Candidate("recipe", {"steps": wrong}).make(table)
+    assert [fault.split(":")[0] for fault in error.value.faults] == ["step 3 (round)"]
+
+
+def test_looking_for_faults_pays_nothing(tmp_path: Path) -> None:
+    """A step that spends a privacy budget is not done while faults of others are looked for."""
+    table = Table.from_frame({"sex": ["f", "m"] * 50, "race": ["x", "y"] * 50})
+    ledger = tmp_path / "ledger.json"
+    steps = [
+        {"do": "safepub", "variables": ["sex"], "ledger": str(ledger)},
+        {"do": "round", "column": "flat"},
+    ]
+    faults = faults_at_once(steps, table)
+    assert faults == ["step 2 (round, without step 1): no column 'flat'; there are 'sex', 'race'"]
+    assert not ledger.exists()
+
+
+@pytest.mark.parametrize("kind", list(METHODS["recipe"] and STEPS))
+def test_no_step_stumbles_over_its_own_options(kind: str) -> None:
+    """Whatever contradicts itself or is not there: faults are told, none ends the search."""
+    frames = [{"a": ["x", None], "b": [1.5, float("nan")]}, {"a": [1, 2, 3]}, {"c": ["x"]}]
+    for frame in frames:
+        table = Table.from_frame(frame)
+        for name in declared(STEPS[kind]):
+            for value in ("a", ["a", "b"], ["a", "a"], [], -1, 10**9, True, {"a": ["b"]}):
+                faults_at_once([{"do": kind, name: value}, {"do": kind, "column": "a", name: value}], table)

@@ -24,6 +24,18 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "data/steps/at_once.py",
+        "        table = table if after is None else after\n",
+        "",
+        "tests/mask/test_systems_refuse.py -k mends",
+    ),
+    Fault(
+        "data/steps/at_once.py",
+        "if found or not sound or step.pays or last:",
+        "if found or not sound or last:",
+        "tests/mask/test_systems_refuse.py -k pays_nothing",
+    ),
+    Fault(
         "synth/sequential/block.py",
         "inside = [rule for rule in rules if set(rule.columns) <= set(self.coding.names)]",
         "inside: list[Rule] = []",

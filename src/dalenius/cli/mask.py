@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal, listed
 from dalenius.cli._input import beside, kept_form, load
-from dalenius.core.errors import DaleniusError, OptionError, counted
+from dalenius.core.errors import OptionError, counted
 from dalenius.core.option import declared
 from dalenius.data import write
 from dalenius.data.files import check_target
@@ -81,17 +82,9 @@ def mask(
     )
 
 
-def _steps(recipe: Path | None, texts: list[str]) -> list[dict[str, Any]]:
-    """Steps of a file, then those of the command line."""
-    held = [] if recipe is None else [step.to_dict() for step in Recipe.read(recipe).steps]
-    made, wrong = held, list[str]()
-    for text in texts:
-        try:
-            made.append(_typed(text))
-        except DaleniusError as error:
-            wrong += error.faults
-    if wrong:
-        raise OptionError.from_faults("--step", wrong)
+def _steps(recipe: Path | None, texts: list[str]) -> list[Mapping[str, Any]]:
+    """Steps of a file, then those of the command line; what is wrong with them is told with all else."""
+    made = [*([] if recipe is None else Recipe.written(recipe)), *map(_typed, texts)]
     if not made:
         raise OptionError("give --recipe, or at least one --step such as 'recode column=age width=10'")
     return made
@@ -99,19 +92,15 @@ def _steps(recipe: Path | None, texts: list[str]) -> list[dict[str, Any]]:
 
 def _typed(text: str) -> dict[str, Any]:
     """A step as it is typed: its name, then ``option=value`` parts."""
-    name, *parts = shlex.split(text) or [""]
-    if name not in STEPS:
-        raise OptionError(f"no step {name!r}; there are {', '.join(STEPS)}")
-    known = declared(STEPS[name])
+    try:
+        name, *parts = shlex.split(text) or [""]
+    except ValueError:
+        raise OptionError("--step: a quotation mark is opened and never closed") from None
+    known = declared(STEPS[name]) if name in STEPS else {}
     facts: dict[str, Any] = {"do": name}
     for part in parts:
-        option, equals, value = part.partition("=")
-        if not equals or option not in known:
-            raise OptionError(f"step {name}: {part!r} is no option=value; it has {', '.join(known)}")
+        option, _, value = part.partition("=")
+        read = known[option].read if option in known else str
         weak = value.removeprefix("amount:")
-        facts[option] = (
-            known[option].read(value)
-            if weak == value
-            else {"amount": [known[option].read(v) for v in weak.split(",")]}
-        )
+        facts[option] = read(value) if weak == value else {"amount": [read(v) for v in weak.split(",")]}
     return facts

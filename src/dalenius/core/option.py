@@ -21,10 +21,11 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from numbers import Integral, Real
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from dalenius.core.errors import OptionError
 
+T = TypeVar("T")
 EACH = "each"
 """The word of a grid: ``{"minbucket": {"each": [5, 20]}}``, typed ``minbucket=each:5,20``."""
 
@@ -328,6 +329,31 @@ def grid(options: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 def _is_grid(value: Any) -> bool:
     return isinstance(value, Mapping) and list(value) == [EACH]
+
+
+def unchecked(kind: type[T], options: Mapping[str, Any]) -> T | None:
+    """A dataclass with the options that are fine, unchecked otherwise, for whoever looks for all faults at once.
+
+    An option that is wrong is as it is by default; None where there is no default.
+
+    Examples
+    --------
+    >>> @dataclass
+    ... class Share:
+    ...     column: str
+    ...     rows: Annotated[int, Option(at_least=1)] = 5
+    >>> unchecked(Share, {"column": "age", "rows": 0, "row": 3}), unchecked(Share, {"rows": 3})
+    (Share(column='age', rows=5), None)
+    """
+    known, made = declared(kind), object.__new__(kind)
+    for each in fields(kind):  # type: ignore[arg-type]  # a dataclass
+        value = options.get(each.name, REQUIRED)
+        if each.name not in known or value is REQUIRED or known[each.name].fault(value):
+            value = each.default if each.default_factory is MISSING else each.default_factory()
+        if value is REQUIRED:
+            return None
+        object.__setattr__(made, each.name, tuple(value) if isinstance(value, list) else value)
+    return made
 
 
 def need(name: str, value: Any, hint: Any) -> None:

@@ -174,30 +174,49 @@ class Recipe:
         """Read a recipe (JSON or YAML); an error says what is wrong with it."""
         where = Path(path)
         try:
-            text = where.read_text(encoding="utf-8")
-            content = YAML(typ="safe").load(text) if where.suffix in (".yaml", ".yml") else json.loads(text)
-        except OSError as error:
-            raise FileError(f"{where}: cannot read the recipe ({error.strerror})") from None
-        except (json.JSONDecodeError, UnicodeDecodeError, YAMLError):
-            raise FileError(f"{where}: the recipe is not valid JSON or YAML") from None
+            return cls.from_dict(_content(where))
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from None
+
+    @classmethod
+    def written(cls, path: str | Path) -> list[Mapping[str, Any]]:
+        """The steps of a recipe as they stand in its file; whoever does them says what is wrong with each."""
+        where = Path(path)
         try:
-            return cls.from_dict(content)
+            return list(_plain_steps(_content(where))[0])
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
 
     @classmethod
     def from_dict(cls, content: Any) -> Recipe:
         """A recipe from plain data; an error says what is wrong with it."""
-        if isinstance(content, list):
-            content = {"steps": content}
-        if not isinstance(content, Mapping) or not isinstance(content.get("steps"), (list, tuple)):
-            raise DataError("a recipe has 'columns' and 'steps'")
-        columns = content.get("columns") or []
-        if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
-            raise DataError("'columns' of a recipe is a list of names")
-        if not all(isinstance(step, Mapping) for step in content["steps"]):
-            raise DataError("a step of a recipe has the entry 'do', and its options")
-        return cls(_read_steps(content["steps"]), tuple(columns))
+        steps, columns = _plain_steps(content)
+        return cls(_read_steps(steps), tuple(columns))
+
+
+def _content(where: Path) -> Any:
+    """What a file says in JSON or YAML."""
+    try:
+        text = where.read_text(encoding="utf-8")
+        return YAML(typ="safe").load(text) if where.suffix in (".yaml", ".yml") else json.loads(text)
+    except OSError as error:
+        raise FileError(f"{where}: cannot read the recipe ({error.strerror})") from None
+    except (json.JSONDecodeError, UnicodeDecodeError, YAMLError):
+        raise FileError(f"{where}: the recipe is not valid JSON or YAML") from None
+
+
+def _plain_steps(content: Any) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
+    """The steps of a recipe in plain data, and the columns of its file."""
+    if isinstance(content, list):
+        content = {"steps": content}
+    if not isinstance(content, Mapping) or not isinstance(content.get("steps"), (list, tuple)):
+        raise DataError("a recipe has 'columns' and 'steps'")
+    columns = content.get("columns") or []
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise DataError("'columns' of a recipe is a list of names")
+    if not all(isinstance(step, Mapping) for step in content["steps"]):
+        raise DataError("a step of a recipe has the entry 'do', and its options")
+    return content["steps"], columns
 
 
 def _read_steps(several: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:

@@ -7,7 +7,7 @@ asked for, tried with several values and compared like any other way to protect 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, field, fields, make_dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -20,6 +20,7 @@ from dalenius.core.random import DEFAULT_SEED, Seed, generator, sequence
 from dalenius.data.exit import occurring, releasable
 from dalenius.data.keyed import keyed
 from dalenius.data.recipe import Recipe
+from dalenius.data.steps.at_once import faults_at_once
 from dalenius.data.steps.step import FOLLOWERS, STEPS, Masked, Step, step
 from dalenius.data.table import Table
 from dalenius.mask.few import without_own_texts
@@ -117,6 +118,11 @@ class StepMasker(Masker):
     def recipe(self, table: Table) -> Recipe:
         """The step alone."""
         return Recipe((self._built,), tuple(table.names))
+
+    @classmethod
+    def faults_in_spite(cls, options: Mapping[str, Any], table: Table, wrong: Sequence[str]) -> list[str]:
+        """Those of the options and those of the file at once."""
+        return faults_at_once([{"do": cls.step.do, **options}], table)
 
     @property
     def _built(self) -> Step:

@@ -46,6 +46,10 @@ class Regions(Step):
         default_factory=dict, repr=False, hash=False
     )
 
+    def conflicts(self) -> list[str]:
+        """A tree: it comes out of `mondrian`, which writes it."""
+        return [] if self.tree else ["tree is empty; regions are what mondrian makes, so ask for mondrian"]
+
     def _apply(self, table: Table, seed: Seed) -> Masked:
         return Masked.of(table, self.see(table), maps=(self,))
 

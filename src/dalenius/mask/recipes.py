@@ -10,17 +10,18 @@ from typing import Annotated, Any, ClassVar
 
 from dalenius.core.cost import Cost, Shape
 from dalenius.core.errors import DaleniusError, DataError
-from dalenius.core.option import Option
+from dalenius.core.option import Option, unchecked
 from dalenius.core.random import DEFAULT_SEED, Seed, sequence
 from dalenius.core.registry import MethodInfo
 from dalenius.data.recipe import Recipe
 from dalenius.data.schema import Role
+from dalenius.data.steps.at_once import faults_at_once
 from dalenius.data.steps.step import STEPS, Masked, Step
 from dalenius.data.table import Table
 from dalenius.mask.log import Logged, run
 from dalenius.mask.masker import Masker, leaving
 from dalenius.mask.target import Target, amounts, has_amount
-from dalenius.synth.base import Progress, register
+from dalenius.synth.base import Method, Progress, register
 from dalenius.synth.made import Made
 
 
@@ -74,18 +75,24 @@ class RecipeMasker(Masker):
             steps = self._steps()
             for tried in amounts(steps):
                 Recipe.from_dict({"steps": tried})
-            wrong = [] if self.steps else ["steps: give at least one"]
+        except DaleniusError as error:
+            return [*error.faults, *self._target_faults([])]
+        return ([] if self.steps else ["steps: give at least one"]) + self._target_faults(steps)
+
+    def _target_faults(self, steps: Sequence[Mapping[str, Any]]) -> list[str]:
+        """A target that can be read; where the steps can be, amounts for it."""
+        try:
             if self.target:
                 Target.parse(self.target)
         except DaleniusError as error:
             return list(error.faults)
-        if bool(self.target) != has_amount(steps):
-            wrong.append("a target and an option written {amount: [weak, …, strong]} go together")
-        return wrong
+        if steps and bool(self.target) != has_amount(steps):
+            return ["a target and an option written {amount: [weak, …, strong]} go together"]
+        return []
 
     def _steps(self) -> list[Mapping[str, Any]]:
         if isinstance(self.steps, (str, Path)):
-            return [step.to_dict() for step in Recipe.read(self.steps).steps]
+            return Recipe.written(self.steps)
         return list(self.steps)
 
     def recipe(self, table: Table) -> Recipe:
@@ -106,16 +113,38 @@ class RecipeMasker(Masker):
         return list(self.keys) or table.schema.by_role(Role.KEY)
 
     def faults_for(self, table: Table) -> list[str]:
-        """Keys that are there, and faults of the first step; the others see what it leaves."""
-        absent = [name for name in self.keys if name not in table]
-        wrong = [f"keys: no column {name!r}" for name in absent]
+        """Keys that are there, and faults of the first step; where it has one, those of all steps."""
+        told = self._told(table)
+        wrong = [*self._key_faults(table), *Method.faults_for(self, told)]
+        if not wrong and not self.recipe(told).steps[0].faults(told):
+            return []
+        return [*wrong, *faults_at_once(list(amounts(self._steps()))[-1], told)]
+
+    @classmethod
+    def faults_in_spite(cls, options: Mapping[str, Any], table: Table, wrong: Sequence[str]) -> list[str]:
+        """Those of all steps, of their options and beside the file, and of the target."""
+        made = unchecked(cls, options)
+        assert made is not None  # every option of a recipe has a default
+        try:
+            steps = list(amounts(made._steps()))[-1]
+        except DaleniusError:
+            return list(wrong)
+        return [
+            *made._target_faults(steps),
+            *made._key_faults(table),
+            *faults_at_once(steps, made._told(table)),
+        ]
+
+    def _key_faults(self, table: Table) -> list[str]:
+        wrong = [f"keys: no column {name!r}" for name in self.keys if name not in table]
         if self.target and not self._keys(table):
             wrong.append("a target needs keys; say which columns an intruder may know")
-        return [*wrong, *super().faults_for(table if absent else self._told(table))]
+        return wrong
 
     def _told(self, table: Table) -> Table:
         """The table with the recipe's keys as its own, for steps that are not told others."""
-        return table.with_schema(table.schema.with_roles(keys=list(self.keys))) if self.keys else table
+        there = [name for name in self.keys if name in table]
+        return table.with_schema(table.schema.with_roles(keys=there)) if there else table
 
     def _kept(self, step: Step) -> Mapping[str, Any]:
         """A step as it is written down: with the keys it was told, so that it can be done again by itself."""
@@ -130,7 +159,10 @@ class RecipeMasker(Masker):
         keys = self._keys(table)
         for tried in amounts(self._steps()):
             recipe = Recipe.from_dict({"steps": tried, "columns": list(table.names)})
-            made, log = run(recipe, table, seed, keys)
+            try:
+                made, log = run(recipe, table, seed, keys)
+            except DataError as error:
+                raise DataError.from_faults("recipe", with_others(error.faults, tried, table)) from None
             if target is None or target.met(made.table, keys):
                 return recipe, made, log
         raise DataError(
@@ -165,3 +197,16 @@ class RecipeMasker(Masker):
         tried = [Recipe.from_dict({"steps": steps}) for steps in amounts(self._steps())]
         total = sum((recipe.cost(shape) for recipe in tried), Cost(0.0, 0.0))
         return total + Cost(0.02 + 2e-6 * shape.rows * sum(len(r.steps) for r in tried), 30.0 * shape.rows)
+
+
+def with_others(found: Sequence[str], steps: Sequence[Mapping[str, Any]], table: Table) -> list[str]:
+    """What stopped a recipe, and what is wrong with the steps that come later.
+
+    Examples
+    --------
+    >>> steps = [{"do": "recode", "column": "age", "width": 10}, {"do": "round", "column": "pay"}]
+    >>> with_others(["no luck"], steps, Table.from_frame({"age": [31, 38]}))
+    ["step 2 (round): no column 'pay'; there are 'age'", 'no luck']
+    """
+    known = faults_at_once(steps, table)
+    return [*known, *(fault for fault in found if not any(each.endswith(fault) for each in known))]

@@ -151,8 +151,8 @@ class SafePub(Step):
             )
         if self.bound == "tight" and not self.fixed:
             wrong.append("bound 'tight' holds for fixed levels only")
-        top = beta_max(self.for_records)
-        if isinstance(self.beta, float) and self.beta > top and not wrong:
+        top = beta_max(self.for_records) if self.for_records > 0 else 1.0
+        if isinstance(self.beta, float) and self.beta > top:
             wrong.append(f"beta is {self.beta:g}; this epsilon allows {top:.6g} at most")
         return wrong
 

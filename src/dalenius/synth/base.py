@@ -173,6 +173,11 @@ class Method(ABC):
         return []
 
     @classmethod
+    def faults_in_spite(cls, options: Mapping[str, Any], table: Table, wrong: Sequence[str]) -> list[str]:
+        """What is ``wrong`` with options that keep it from being built; with the table too, where that can be told."""
+        return list(wrong)
+
+    @classmethod
     def suits(cls, shape: Shape) -> bool:
         """Whether the method is worth suggesting for a table of this shape; asked for by name it is made anyway."""
         return True

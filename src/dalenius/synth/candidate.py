@@ -203,7 +203,9 @@ class Candidate:
         try:
             method = kind(**fine)
         except OptionError as error:
-            return [*wrong, *error.faults]
+            if table is None or gone:
+                return [*wrong, *error.faults]
+            return [*wrong, *(kind.faults_in_spite(fine, self._chosen(table), error.faults) or error.faults)]
         if table is None or gone:
             return wrong
         try:
@@ -261,6 +263,11 @@ class Candidate:
             table if self.entity is None else table.with_schema(table.schema.with_roles(entity=self.entity))
         )
 
+    def _chosen(self, table: Table) -> Table:
+        """The columns to protect, with whose rows they are."""
+        table = self.owned(table)
+        return table if self.columns is None else choose_columns(table, self.columns)
+
     def _finished(self, made: Table, original: Table, seed: Seed, copy: int) -> tuple[Table, list[str]]:
         if not self.then:
             return made, []
@@ -277,8 +284,7 @@ class Candidate:
 
         ``blind`` looks at rules alone, as under a budget: where a forecast is all that is asked for.
         """
-        table = self.owned(table)
-        chosen = table if self.columns is None else choose_columns(table, self.columns)
+        chosen = self._chosen(table)
         notes = _loose(table, chosen)
         kept = method.keeping(chosen, blind=blind) if self.prepare else Kept()
         if kept:

@@ -261,13 +261,7 @@ def step_from(facts: Mapping[str, Any]) -> Step:
     ...
     dalenius.core.errors.DataError: recipe: round: no option 'bse'; did you mean 'base'?
     """
-    options = {str(name): value for name, value in facts.items() if name != "do"}
-    name = str(facts.get("do", ""))
-    if name not in STEPS:
-        importlib.import_module("dalenius.mask")  # a higher room that brings more steps with it
-    kind = STEPS.get(name)
-    if kind is None:
-        raise DataError(f"recipe: no step {facts.get('do')!r}; there are {', '.join(STEPS)}")
+    kind, options = kind_from(facts)
     wrong = faults(kind, options)
     wrong += lacking(kind, options)
     if wrong:
@@ -276,6 +270,23 @@ def step_from(facts: Mapping[str, Any]) -> Step:
         return kind(**options)
     except OptionError as error:
         raise DataError(f"recipe: {error}", error.faults) from None
+
+
+def kind_from(facts: Mapping[str, Any]) -> tuple[type[Step], dict[str, Any]]:
+    """The kind of a step that is written down, and its options as they are written.
+
+    Examples
+    --------
+    >>> kind_from({"do": "move-last", "column": "job"})[1]
+    {'column': 'job'}
+    """
+    name = str(facts.get("do", ""))
+    if name not in STEPS:
+        importlib.import_module("dalenius.mask")  # a higher room that brings more steps with it
+    kind = STEPS.get(name)
+    if kind is None:
+        raise DataError(f"recipe: no step {facts.get('do')!r}; there are {', '.join(STEPS)}")
+    return kind, {str(name): value for name, value in facts.items() if name != "do"}
 
 
 def chosen(table: Table, wanted: Sequence[str], role: Role) -> list[str]:
