@@ -266,7 +266,7 @@ def test_real_people_with_columns_renamed_and_numbers_moved_among_made_up_lines_
     found = compare(inside, {"file": file, "made up": made_up}, holdout=outside, **ASKED)
     story = comparison_story(found)
     (said,) = [line for line in story.refused if line.startswith("'file'")]
-    assert "people of the data in disguise" in said
+    assert "lead back to people of the data" in said
     assert "'file': this cannot be told, for what is said above." in story.likely
     assert not any("'file'" in line and "nothing that shows" in line for line in story.likely)
     assert found["made up"].doubts == ()
@@ -278,7 +278,7 @@ def test_real_people_with_columns_renamed_and_numbers_moved_among_made_up_lines_
 def test_real_people_with_cells_exchanged_and_numbers_moved_are_found(cells):
     people = examples.survey(1200, seed=13).select(MANY)
     file = in_disguise(people[:800], exchanged=cells)
-    assert "in disguise" in people_disguised(Pair(people[:800], file, people[800:]))
+    assert "lead back" in people_disguised(Pair(people[:800], file, people[800:]))
 
 
 def test_how_values_were_changed_is_learnt_in_rounds():
@@ -302,7 +302,7 @@ def test_trees_are_no_people_in_disguise():
 def test_few_lines_of_people_in_disguise_are_counted_as_if_there_were_more():
     people = examples.survey(1600, seed=13).select(MANY)
     file = in_disguise(people[:60], renamed=3)
-    assert "in disguise" in people_disguised(Pair(people[:1200], file, people[1200:]))
+    assert "lead back" in people_disguised(Pair(people[:1200], file, people[1200:]))
     assert (
         people_disguised(Pair(people[:1200], in_disguise(people[1540:], renamed=3), people[1200:1540])) == ""
     )

@@ -34,6 +34,16 @@ FAULTS = [
         "if found or not sound or step.pays or last:",
         "if found or not sound or last:",
         "tests/mask/test_systems_refuse.py -k pays_nothing",
+        "report/story.py",
+        "for r in results if r.name in beyond and copied_beyond(r)}",
+        "for r in results if r.name in beyond and not copied_beyond(r)}",
+        "tests/report/test_moved_copies.py",
+    ),
+    Fault(
+        "cli/evaluate.py",
+        "results = [r for r in comparison.measured.values() if only is None or r.name in only]",
+        "results = [r for r in some.results.values() if only is None or r.name in only]",
+        "tests/report/test_moved_copies.py -k side_by_side",
     ),
     Fault(
         "synth/sequential/block.py",

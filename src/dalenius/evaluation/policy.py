@@ -31,11 +31,12 @@ SMALL_FILES = f"identical-matches({LINES}) <= 5 %"
 """Of a file with fewer lines than there are people: what it would surely add if it had as many."""
 SMALL_FILES_IN_PART = f"part-copies({LINES}) <= 10 %"
 """The same for people who come out in part: of a hundred lines chance decides on a few."""
+NEARLY_COPIED = ("near-copies surely added <= 5 points", "part-copies surely added <= 5 points")
+"""People whose record comes out, though not whole."""
 COPYING = (
     "identical-matches surely added <= 1.5 %",
     SMALL_FILES,
-    "near-copies surely added <= 5 points",
-    "part-copies surely added <= 5 points",
+    *NEARLY_COPIED,
     SMALL_FILES_IN_PART,
     "dcr <= 70 %",
 )
@@ -323,6 +324,12 @@ class Finding:
         return self.over > 0
 
     @property
+    def judged(self) -> bool:
+        """Whether there was a figure and a limit to hold it against, and the figure can be trusted."""
+        beyond = not math.isnan(self.value) and not math.isnan(self.bound) and not self._within
+        return self.met or (beyond and not self.doubt)
+
+    @property
     def excess(self) -> float:
         """How far beyond the limit the figure is, as a share of the limit; infinite where it cannot be judged."""
         if self.met:
@@ -409,6 +416,39 @@ def refusals(results: Mapping[str, Result], lines: Sequence[str] = RISKS) -> lis
     """
     judged = [judge(rule, "", 1.0, [results.get(rule.measure)]) for rule in map(Rule.parse, lines)]
     return [finding for finding in judged if not finding.met]
+
+
+def copied_beyond(result: Result) -> bool:
+    """Whether surely more people than is allowed come out nearly whole, or in part.
+
+    Examples
+    --------
+    >>> from dalenius.core.result import Interval
+    >>> [
+    ...     copied_beyond(Result("near-copies", 90.0, "", unit="%", outside=1.0, added_interval=Interval(*ends)))
+    ...     for ends in ((87.0, 91.0), (2.0, 91.0))
+    ... ]
+    [True, True]
+    >>> copied_beyond(Result("near-copies", 8.0, "", unit="%", outside=2.0, added_interval=Interval(3.0, 9.0)))
+    False
+    """
+    lines = [line for line in NEARLY_COPIED if line.startswith(result.name)]
+    return any(finding.beyond for finding in refusals({result.name: result}, lines))
+
+
+def worst_missed(findings: Sequence[Finding]) -> Finding | None:
+    """The limit that is missed by most; one that could not be judged only where no figure is beyond its limit.
+
+    Examples
+    --------
+    >>> found = [judge(Rule.parse(line), "", 1.0, held) for line, held in (
+    ...     ("DiSCO <= 5 %", [None]), ("repU <= 1 %", [Result("replicated-uniques", 9.0, "", unit="%")])
+    ... )]
+    >>> worst_missed(found).rule.text, worst_missed(found[:1]).rule.text, worst_missed([])
+    ('repU <= 1 %', 'DiSCO <= 5 %', None)
+    """
+    missed = [finding for finding in findings if not finding.met]
+    return max(missed, key=lambda f: (0 < f.excess < math.inf, f.excess), default=None)
 
 
 def copies_nobody(results: Mapping[str, Result]) -> bool:

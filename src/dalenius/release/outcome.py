@@ -18,7 +18,7 @@ from dalenius.core.replicates import mean_result
 from dalenius.core.result import Result, figure
 from dalenius.core.small_table import small_table
 from dalenius.counts.database_pair import DATABASE_MEASURES
-from dalenius.evaluation.policy import Finding, Rule, copies_nobody, described, judge
+from dalenius.evaluation.policy import Finding, Rule, copies_nobody, described, judge, worst_missed
 from dalenius.release.jobs import (
     Figures,
     Opened,
@@ -104,12 +104,12 @@ class Judged:
         name = f"'{self.candidate.name}'"
         if self.reference:
             return f"{name} copies whole rows of the data: it is shown to read the others by, and is never released."
-        missed = sorted((f for f in self.findings if not f.met), key=lambda f: -f.excess)
-        if not missed:
+        worst, missed = worst_missed(self.findings), {f.rule.text for f in self.findings if not f.met}
+        if worst is None:
             return f"{name} was refused. {' '.join(self.doubts)}" if self.doubts else ""
-        others = len({f.rule.text for f in missed}) - 1
+        others = len(missed) - 1
         more = f" ({others} more limit{'s are' if others > 1 else ' is'} missed)" if others else ""
-        return f"{name} was refused because of {missed[0].plainly}{more}."
+        return f"{name} was refused because of {worst.plainly}{more}."
 
     @property
     def made_up(self) -> bool:

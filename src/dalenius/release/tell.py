@@ -10,6 +10,7 @@ import numpy as np
 from dalenius.core.errors import counted
 from dalenius.core.result import Result, figure
 from dalenius.data import Table
+from dalenius.data.vector import MISSING_LABEL, NAN_LABEL
 from dalenius.evaluation.policy import Finding, described, open_dimensions
 from dalenius.release.outcome import Judged, Release
 from dalenius.release.plan import Plan, Scenario
@@ -352,6 +353,9 @@ def rare_values(original: Table, released: Table, threshold: int) -> dict[str, i
     >>> source = Table.from_frame({"ill": ["no"] * 30 + ["rare"]})
     >>> rare_values(source, Table.from_frame({"ill": ["no"] * 30 + ["rare"]}), 10)
     {'ill': 1}
+    >>> gap = Table.from_frame({"ill": ["no"] * 30 + [None]})
+    >>> rare_values(gap, gap, 10)  # an empty cell is nobody's answer
+    {}
     """
     found = {}
     for name in released.names:
@@ -359,9 +363,11 @@ def rare_values(original: Table, released: Table, threshold: int) -> dict[str, i
             continue
         held = original[name].categories
         counts = np.bincount(held.codes.astype(np.int64), minlength=len(held.labels))
-        rare = {str(held.labels[int(i)]) for i in np.flatnonzero((counts > 0) & (counts < threshold))}
+        few = [held.labels[int(i)] for i in np.flatnonzero((counts > 0) & (counts < threshold))]
+        rare = {str(label) for label in few if label not in (MISSING_LABEL, NAN_LABEL)}
         other = released[name].categories
-        shown = {str(other.labels[int(i)]) for i in np.unique(other.codes)}
+        there = [other.labels[int(i)] for i in np.unique(other.codes)]
+        shown = {str(label) for label in there if label not in (MISSING_LABEL, NAN_LABEL)}
         if rare & shown:
             found[name] = len(rare & shown)
     return found

@@ -28,7 +28,7 @@ TERMS = (
     Term("column", "one fact that is given about everybody, such as age", r"\bcolumns?\b"),
     Term(
         "synthetic or protected file",
-        "records made by a program after the pattern of the original",
+        "the file that was made of the original and is to go out",
         r"\b(?:synthetic|protected)\b",
     ),
     Term(

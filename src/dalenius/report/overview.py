@@ -52,7 +52,11 @@ def draw_points(
         return points
     if not some.family("risk") or not some.family("utility"):
         return {}
-    others = [r.name for r in some.family("risk") if r.unit == "%"]
+    others = [
+        r.name
+        for r in some.family("risk")
+        if r.unit == "%" and all(r.name in e.results for e in comparison.evaluations.values())
+    ]
     others.sort(key=first_told)
     main = comparison.points()  # by the headline figure
     drawn = {name: comparison.points(risk=name) for name in others}

@@ -6,6 +6,7 @@ Natural frequencies are understood where percentages are not (Gigerenzer and Hof
 from __future__ import annotations
 
 import math
+import re
 
 HUNDRED, THOUSAND = 100, 1000
 
@@ -48,6 +49,8 @@ def against_strangers(
     >>> against_strangers(0.31, 0.3, "{} seem to be found", "adds")
     'of 1,000 people in the data 3 seem to be found; of 1,000 who are not in it, 3; so the file itself adds nothing that
     shows'
+    >>> against_strangers(90.5, 1.3, "a line comes closer to {} than anybody else does", "adds")[-64:]
+    'of 100 who are not in it, to 1; so the file itself adds about 89'
     """
     if math.isnan(inside):
         return "this could not be measured"
@@ -55,7 +58,8 @@ def against_strangers(
     first = f"of {per:,} people in the data {told.format(mine)}"
     if theirs is None:
         return f"{first}; how many of these anybody could have guessed without the file was not measured"
-    short = "of " if told.endswith("of {}") else ""
+    before = re.search(r"\b(of|to) \{\}", told)
+    short = f"{before[1]} " if before else ""
     left = f"about {mine - theirs}" if mine > theirs else "nothing that shows"
     told_range = _ranged(mine - theirs, range_, per)
     return f"{first}; of {per:,} who are not in it, {short}{theirs}; so the file itself {doing} {left}{told_range}"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dalenius.core.result import Result
+from dalenius.evaluation.policy import copied_beyond
 from dalenius.report.attacked import AttackStory
 from dalenius.report.glossary import Term, used_terms
 from dalenius.report.people import against_strangers, in_people, people_picture, with_percent
@@ -136,6 +137,11 @@ def chances(
     itself gives away about 2.
     """
     told = {"disco": _read_off, "replicated-uniques": _taken_for, "identical-matches": _copied}
+    beyond = {
+        "near-copies": _nearly_copied,
+        "part-copies": _partly_copied,
+    }  # told where they stand against a file
+    told |= {r.name: beyond[r.name] for r in results if r.name in beyond and copied_beyond(r)}
     said = [told[r.name](r, keys, share, made_up) for r in results if r.name in told]
     if not masked:
         return said
@@ -168,6 +174,24 @@ def _taken_for(result: Result, keys: Sequence[str], share: float, made_up: bool)
 def _copied(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
     said = f"Counted are people of whom one line of the file holds every fact. {_beside(result, share, BY_CHANCE)}"
     return _chance("A whole record comes out", result, share, "the file holds every fact of {}", said)
+
+
+def _nearly_copied(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
+    said = (
+        "Counted are people to whom a line of the file is at less than half the distance of anybody else in the data, "
+        f"or who share two more values with it. {_beside(result, share, BY_CHANCE)}"
+    )
+    what = "a line comes closer to {} than anybody else does"
+    return _chance("A record nearly comes out", result, share, what, said, "adds")
+
+
+def _partly_copied(result: Result, keys: Sequence[str], share: float, made_up: bool) -> Chance:
+    said = (
+        "Counted are people of whom a line of the file has several answers that are together much rarer than those "
+        f"anybody else in the data shares with them. {_beside(result, share, BY_CHANCE)}"
+    )
+    what = "a line has answers of {} together too rare for chance"
+    return _chance("A record comes out in part", result, share, what, said, "adds")
 
 
 def _chance(

@@ -10,7 +10,7 @@ from dalenius.core.maps import frontier
 from dalenius.core.result import Result, figure
 from dalenius.counts.measure import MASKED, MEASURES
 from dalenius.evaluation import Comparison, Evaluation, refusals
-from dalenius.evaluation.policy import KEPT, KEPT_MEASURE, RISKS, Finding
+from dalenius.evaluation.policy import KEPT, KEPT_MEASURE, RISKS, Finding, worst_missed
 from dalenius.report.story import Story, chances, joined, likely_lines, wrong_lines
 from dalenius.report.uses import masked_lines, tables_of, use_lines
 from dalenius.utility.tables import reading as table_reading
@@ -96,7 +96,7 @@ def comparison_story(comparison: Comparison) -> Story:
     return Story(
         released=released, wrong=wrong_lines(keys, targets), likely=likely, uses=uses, chances=told,
         decided=[*short, lines[-1]], why=" ".join(lines[:-1]), released_question="What was compared?",
-        refused=refused_lines(comparison) if len(evaluations) > 1 or some.doubts else [],
+        refused=refused_lines(comparison),
     )  # fmt: skip
 
 
@@ -121,6 +121,10 @@ def _likely_by_file(comparison: Comparison) -> list[str]:
         *doubtful,
         *(f"'{name}': {_lower(told[name].short)}" for name in ordered),
     ]
+
+
+def _upper(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _lower(sentence: str) -> str:
@@ -180,16 +184,27 @@ def _trade_off(comparison: Comparison) -> list[str]:
 
 
 def refused_lines(comparison: Comparison) -> list[str]:
-    """One sentence for each file outside the default limits: the limit that it misses by most."""
-    lines = []
+    """One sentence for each file outside the default limits, as far as risk was looked at: what it misses by most."""
+    lines: list[str] = []
+    if not any(evaluation.family("risk") for evaluation in comparison.evaluations.values()):
+        return lines
     for name, evaluation in comparison.evaluations.items():
         if evaluation.doubts:
             lines.append(f"'{name}' is not on the short list: {' '.join(evaluation.doubts)}")
             continue
-        missed = sorted(_missed(evaluation), key=lambda finding: -finding.excess)
-        if missed:
-            lines.append(f"'{name}' is not on the short list because of {missed[0].plainly}.")
+        missed = worst_missed(_missed(evaluation))
+        if missed is not None and len(comparison.evaluations) > 1:
+            lines.append(f"'{name}' is not on the short list because of {missed.plainly}.")
+        elif missed is not None:
+            lines.append(_beyond(name, missed))
     return lines
+
+
+def _beyond(name: str, missed: Finding) -> str:
+    """Why a file that stands alone is not within the limits."""
+    if missed.judged:
+        return f"'{name}' is beyond the default limits because of {missed.plainly}."
+    return f"Whether '{name}' keeps to the default limits cannot be told. {_upper(missed.plainly)}."
 
 
 def _in_detail(evaluation: Evaluation) -> dict[str, Result]:
