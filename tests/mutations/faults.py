@@ -34,6 +34,8 @@ FAULTS = [
         "if found or not sound or step.pays or last:",
         "if found or not sound or last:",
         "tests/mask/test_systems_refuse.py -k pays_nothing",
+    ),
+    Fault(
         "report/story.py",
         "for r in results if r.name in beyond and copied_beyond(r)}",
         "for r in results if r.name in beyond and not copied_beyond(r)}",
