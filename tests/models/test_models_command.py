@@ -54,6 +54,8 @@ def test_limits_decide_the_exit_code(files):
     common = (*common, "--skip", "shadow,attribute", "--holdout", files / "others.csv")
     assert run(*common, "--must", "model-membership <= 0.6").exit_code == 1
     assert run(*common, "--must", "model-membership <= 1").exit_code == 0
+    weak = run(*common[:-4], "--skip", "lira,sacro", *common[-2:], "--must", "model-membership <= 1")
+    assert weak.exit_code == 1  # the strongest attack was left out: no limit on the figure is met
     assert run(*common, "--must", "model-freedom >= 10").exit_code in (0, 1)
     without = ("check", files / "tree.skops", files / "train.csv", "-p", "y", "-q")
     assert run(*without, "--must", "model-membership <= 1").exit_code == 1  # what is not measured is not met
@@ -119,3 +121,26 @@ def test_explain_keeps_limits(files):
     )  # fmt: skip
     assert run(*common, "--must", "model-explanations <= 50 %").exit_code == 1
     assert run(*common, "--must", "model-explanations <= 100 %").exit_code == 0
+
+
+def test_rows_without_an_outcome_are_told_apart_from_unknown_classes(files):
+    frame = pl.read_csv(files / "train.csv")
+    gaps = frame.with_columns(y=pl.when(pl.int_range(pl.len()) < 3).then(None).otherwise(pl.col("y")))
+    gaps.write_csv(files / "gaps.csv")
+    done = run("check", files / "tree.skops", files / "gaps.csv", "-p", "y")
+    assert done.exit_code == 2
+    assert "column 'y' of the training file has no value in 3 rows; leave these rows out" in " ".join(
+        done.output.split()
+    )
+
+
+def test_columns_in_another_order_are_named_as_a_reason(files):
+    train = pl.read_csv(files / "train.csv")
+    names = [name for name in train.columns if name != "y"]
+    model = DecisionTreeClassifier(random_state=1, max_depth=2).fit(
+        train[names].to_numpy(), train["y"].to_numpy()
+    )
+    skops_io.dump(model, files / "nameless.skops")
+    swapped = ",".join([names[1], names[0], *names[2:]])
+    done = run("check", files / "nameless.skops", files / "train.csv", "-p", "y", "--features", swapped)
+    assert "name its columns in its order" in " ".join(done.output.split())

@@ -37,7 +37,7 @@ Refits = Annotated[
 ]
 Skip = Annotated[
     list[str] | None,
-    typer.Option("--skip", help="Attacks to leave out: loss, shadow, lira, attribute; by commas."),
+    typer.Option("--skip", help="Attacks to leave out: loss, shadow, lira, sacro, attribute; by commas."),
 ]
 
 Must = Annotated[

@@ -240,7 +240,7 @@ class ModelCase:
             # the library's text may quote a value
             raise DataError(
                 f"{self.fitted.kind} cannot be fitted again as its options say ({type(error).__name__}): look at them, "
-                "or leave out the attacks that need refits (shadow, lira)"
+                "or leave out the attacks that need refits (shadow, lira, sacro)"
             ) from None
 
     def _check_outcomes(self) -> None:
@@ -248,18 +248,30 @@ class ModelCase:
         for table, word in ((self.train, "training file"), (self.holdout, "holdout")):
             if table is None:
                 continue
-            found = self.outcome(table)
-            bad = int(np.count_nonzero(found < 0 if self.fitted.classes is not None else np.isnan(found)))
-            if bad:
-                what = "a class the model does not know" if self.fitted.classes is not None else "no number"
-                faults.append(
-                    f"column {self.target!r} of the {word} holds {what} in {counted(bad, 'row')}; name the column the "
-                    "model predicts, or leave these rows out"
-                )
+            faults += self._odd_outcomes(table, word)
             if table.rows < 2:
                 faults.append(f"the {word} has {counted(table.rows, 'row')}; nothing can be told from so few")
         if faults:
             raise DataError.from_faults("the files do not fit the model", faults)
+
+    def _odd_outcomes(self, table: Table, word: str) -> list[str]:
+        """Rows of a table whose outcome the model cannot have met: empty ones, and those of another kind."""
+        found, present = self.outcome(table), table[self.target].present
+        odd = found < 0 if self.fitted.classes is not None else np.isnan(found)
+        empty, strange = int(np.count_nonzero(~present & odd)), int(np.count_nonzero(present & odd))
+        faults = []
+        if empty:
+            faults.append(
+                f"column {self.target!r} of the {word} has no value in {counted(empty, 'row')}; leave these rows "
+                "out of the file, as no model is fitted on them"
+            )
+        if strange:
+            what = "a class the model does not know" if self.fitted.classes is not None else "no number"
+            faults.append(
+                f"column {self.target!r} of the {word} holds {what} in {counted(strange, 'row')}; name the column the "
+                "model predicts, or leave these rows out"
+            )
+        return faults
 
 
 def _target(table: Table, named: str | None) -> str:

@@ -30,6 +30,7 @@ from dalenius.models.structure import structure
 Attack = Literal["loss", "shadow", "lira", "sacro", "attribute"]
 ATTACKS: tuple[Attack, ...] = get_args(Attack)
 NO_REFIT = " The model cannot be fitted again here, so that stronger attacks were not tried: not trusted."
+LEFT_OUT = " The likelihood ratio, the strongest attack, was left out: not trusted."
 FORGED = 0.05
 """Share of strangers' records that may stand in the training file beyond what is usual there."""
 
@@ -111,7 +112,9 @@ def check_model(
         raise OptionError(f"unknown attack {unknown[0]!r}; there are {', '.join(ATTACKS)}")
     look_for_swaps(case)
     results, again = structure(case, threshold=threshold), fitted_again(case)
-    results["model-stored-records"] = _compared(results["model-stored-records"], again)
+    results["model-stored-records"] = _compared(
+        results["model-stored-records"], again, case.fitted.names is None and len(case.features) > 1
+    )
     remarks = list(case.notes)
     if case.holdout is None:
         remarks.append(
@@ -125,13 +128,14 @@ def check_model(
     return Checked(case, results, (*remarks, *([doubt.strip()] if doubt else [])), again)
 
 
-def _compared(result: Result, again: Again) -> Result:
+def _compared(result: Result, again: Again, nameless: bool) -> Result:
     """What stands in a model, with what a second fit says of its numbers."""
     if not again.why:
         return replace(result, sentence=f"{result.sentence} Fitted again, it has the same numbers.")
+    named = ", name its columns in its order" if nameless else ""
     remedy = "" if again.model is None else (
-        " Fit it with random_state=0 on the rows of the file in their order, or let out what was fitted here instead "
-        "(--fitted-again FILE)."
+        f" Fit it with random_state=0 on the rows of the file in their order{named}, "
+        "or let out what was fitted here instead (--fitted-again FILE)."
     )  # fmt: skip
     text = f"{result.sentence.removesuffix(' Not trusted.')} {again.why}{remedy} Not trusted."
     return replace(result, sentence=text, trusted=False)
@@ -152,10 +156,10 @@ def _memberships(
         found += [attack(case, refits=made, doubt=doubt) for name, attack in by.items() if name in wanted]
     if not found:
         return {}
-    strong = case.refit is not None
+    weak = NO_REFIT if case.refit is None else "" if "lira" in wanted else LEFT_OUT
     worst = max(found, key=lambda r: r.value)
     named = {r.name: r for r in found}
-    text = worst.sentence + ("" if strong else NO_REFIT)
+    text = worst.sentence + weak
     if len(found) > 1:
         text = f"The best of {len(found)} attacks. {text}"
     info = MODEL_MEASURES["model-membership"]
@@ -163,7 +167,7 @@ def _memberships(
         worst,
         name="model-membership",
         sentence=text,
-        trusted=worst.trusted and strong,
+        trusted=worst.trusted and not weak,
         interval=_wider(worst, len(found)),
     )
     return {**named, "model-membership": headline.with_info(info)}
