@@ -5,8 +5,12 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from dalenius.core.errors import DataError, OptionError
@@ -368,3 +372,20 @@ def test_exact_only_with_enough_queries():
     whole = dict(found.filter(found["column"] == "all").select("queries", "mae").iter_rows())
     assert whole[5] > 1e-3
     assert max(whole[7], whole[20]) < 1e-8
+
+
+def test_categories_are_read_off_the_explanations_of_a_logistic_pipeline():
+    def draw(seed):
+        rng = np.random.default_rng(seed)
+        town, age = rng.choice(["a", "b", "c", "d"], 400), rng.normal(50, 10, 400)
+        chance = 1 / (1 + np.exp(-(age - 50) / 10 - 0.5 * (town == "c") + 0.8 * (town == "b")))
+        return {"town": town, "age": age, "ill": np.where(rng.random(400) < chance, "yes", "no")}
+
+    train, others = draw(1), draw(2)
+    coded = make_column_transformer((OneHotEncoder(), ["town"]), (StandardScaler(), ["age"]))
+    model = make_pipeline(coded, LogisticRegression()).fit(pd.DataFrame(train)[["town", "age"]], train["ill"])
+    found = audit_explanations(ModelCase.of(model, train, others, target="ill"), output="logit")
+    assert found.verdict.perfect
+    assert found.result.value > 99.9
+    assert found.result.values["records right %"] == 100
+    assert found.rebuilt["linear"].record_success < 0.9  # four levels are no linear function of one number

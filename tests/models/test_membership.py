@@ -157,6 +157,22 @@ def test_without_refits_nothing_is_trusted(tmp_path):
         lira(found.case)
 
 
+def test_plain_coefficients_are_fitted_again(tmp_path):
+    import statsmodels.api as sm
+
+    data, others = people(200, 3), people(200, 4)
+    design = sm.add_constant(np.column_stack([data[name] for name in NAMES]))
+    found = sm.Logit((data["y"] == "yes") * 1.0, design).fit(disp=0).params
+    lines = "".join(f"{n},{v:.5g}\n" for n, v in zip(["const", *NAMES], found, strict=True))
+    (tmp_path / "fit.csv").write_text(f"term,coefficient\n{lines}")
+    case = ModelCase.of(tmp_path / "fit.csv", data, others, target="y")
+    result = check_model(case, runs=8).results["model-membership"]
+    assert result.trusted
+    known = fit(LogisticRegression(C=1e6, max_iter=5000), data)  # the same fit as a model
+    same = lira(ModelCase.of(known, data, others, target="y"), 8)
+    assert lira(case, 8).value == pytest.approx(same.value, abs=0.005)
+
+
 def test_a_forged_holdout_is_not_trusted():
     train = people(300, 1)
     model = fit(DecisionTreeClassifier(random_state=1), train)

@@ -3425,4 +3425,22 @@ FAULTS = [
         "found = (uncertainty(dense), uncertainty(dense.T))",
         "src/dalenius/utility/mixed.py",
     ),
+    Fault(
+        "models/explanations/audit.py",
+        '("linear", "columns", "tree", "nn")',
+        '("linear", "tree", "nn")',
+        "tests/models/test_explanations.py -k pipeline",
+    ),
+    Fault(
+        "models/checking.py",
+        'else "" if "lira" in wanted else LEFT_OUT',
+        'else ""',
+        "tests/models/test_models_command.py -k limits",
+    ),
+    Fault(
+        "models/case.py",
+        "return None if wrong is None or wrong else plain_refit(model)",
+        "return plain_refit(model)",
+        "tests/models/test_membership.py -k without_refits",
+    ),
 ]

@@ -10,24 +10,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from dalenius.core.errors import names
 from dalenius.data.vector import AnyArray
 from dalenius.models.alike import differences
 from dalenius.models.case import ModelCase
 from dalenius.models.coefficients import CoefficientModel
+from dalenius.models.plain import DIGITS, long_terms, wrong_terms
 
 NEAR = 1e-3
 """How far numbers may be apart that an iteration led to the same place on another computer."""
-STEPS = 60
-"""Steps of Newton's method, after which a logistic fit has no end: its classes lie apart."""
-DIGITS = 8
-"""Most digits of a printed coefficient that are compared: programs stop their iterations at different places."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,58 +97,21 @@ def _inputs(case: ModelCase) -> Iterator[Any]:
 
 def _printed(case: ModelCase, model: CoefficientModel) -> str:
     """Why coefficients are not those of a plain fit to the training file, in the digits that they are given with."""
-    frame, outcome = case.inputs, case.outcome(case.train).astype(np.float64)
-    terms = {**model.coefficients, **({"the intercept": model.intercept} if model.intercept else {})}
-    columns = [_term(frame, term) for term in model.coefficients]
-    design = np.column_stack([*columns, *([np.ones(len(outcome))] if model.intercept else [])])
-    whole = np.isfinite(design).all(axis=1) & np.isfinite(outcome)
-    found = _plain_fit(design[whole], outcome[whole], model.family)
-    if found is None:
+    wrong = wrong_terms(model, case.inputs, case.outcome(case.train).astype(np.float64))
+    if wrong is None:
         return (
             "A fit of these terms to the training file has no one answer: the numbers may be chosen by hand."
         )
-    places = {term: Decimal(repr(value)).as_tuple() for term, value in terms.items()}
-    wrong = [
-        term for mine, (term, value) in zip(found, terms.items(), strict=True)
-        if abs(mine - value) > 0.5 * 10.0 ** int(places[term].exponent) + 10.0**-DIGITS * abs(mine)
-    ]  # fmt: skip
     if wrong:
         return (
             f"A plain {model.family} fit of these terms to the training file gives other numbers for "
             f"{names(wrong, 3)}: they may have been chosen by hand."
         )
-    long = [term for term, held in places.items() if len(held.digits) > DIGITS and any(held.digits[DIGITS:])]
     return (
         f"The coefficients have more than {DIGITS} digits, and the last ones may hold anything: round them to 6 digits."
-        if long
+        if long_terms(model)
         else ""
     )
-
-
-def _term(frame: Any, term: str) -> AnyArray:
-    column, _, level = term.partition("=")
-    held = np.asarray(frame[column])
-    return (held == level) * 1.0 if level else held.astype(np.float64)
-
-
-def _plain_fit(design: AnyArray, outcome: AnyArray, family: str) -> AnyArray | None:
-    """Least squares, or the largest likelihood of a logistic model; None where there is no one answer."""
-    if np.linalg.matrix_rank(design) < design.shape[1]:
-        return None
-    if family == "linear":
-        return np.asarray(np.linalg.lstsq(design, outcome, rcond=None)[0])
-    found = np.zeros(design.shape[1])
-    for _ in range(STEPS):
-        chance = expit(design @ found)
-        weight = chance * (1 - chance)
-        try:
-            step = np.linalg.solve((design * weight[:, None]).T @ design, design.T @ (outcome - chance))
-        except np.linalg.LinAlgError:
-            return None
-        found = found + step
-        if np.abs(step).max() <= 1e-12 * np.abs(found).max():
-            return found
-    return None
 
 
 def _fresh(model: Any, inputs: Any, outcome: AnyArray) -> Any:

@@ -16,11 +16,12 @@ from dalenius.data.schema import Role, Schema
 from dalenius.data.table import Table
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, IntArray
-from dalenius.models.coefficients import CoefficientTable, Family
+from dalenius.models.coefficients import CoefficientModel, CoefficientTable, Family
 from dalenius.models.design import Design, numbers
 from dalenius.models.files import open_model
 from dalenius.models.fitted import SMALL, Fitted, Task
 from dalenius.models.leftovers import leftovers
+from dalenius.models.plain import plain_refit, wrong_terms
 
 Refit = Callable[[Any, AnyArray, int], Any]
 """A way to fit the model again: inputs, outcome and a seed give a fitted model."""
@@ -118,7 +119,7 @@ class ModelCase:
         again = refit if refit is not None else _cloned(fitted)
         case = cls(fitted, known, others, goal, design, again, tuple(notes), beside)
         case._check_outcomes()
-        return case
+        return case if case.refit is not None else replace(case, refit=_plain(case))
 
     @property
     def task(self) -> Task:
@@ -358,6 +359,15 @@ def _cloned(fitted: Fitted) -> Refit | None:
         return fresh.set_params(**seeds).fit(inputs, outcome)
 
     return again
+
+
+def _plain(case: ModelCase) -> Refit | None:
+    """Fitting a table of coefficients again, where it is the plain fit of its terms to the training file."""
+    model = case.fitted.model
+    if not isinstance(model, CoefficientModel):
+        return None
+    wrong = wrong_terms(model, case.inputs, case.outcome(case.train).astype(np.float64))
+    return None if wrong is None or wrong else plain_refit(model)
 
 
 def _place(label: Any, classes: Sequence[Any]) -> int:

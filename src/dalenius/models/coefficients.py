@@ -23,7 +23,7 @@ Family = Literal["linear", "logistic"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoefficientModel:
-    """A linear or logistic model by its coefficients; it cannot be fitted again, as nobody knows how it was.
+    """A linear or logistic model by its coefficients, however it was fitted.
 
     Examples
     --------

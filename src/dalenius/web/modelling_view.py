@@ -97,7 +97,7 @@ def explained(case: Case, asked: Mapping[str, str]) -> dict[str, Any]:
         "output": output,
         "people": PEOPLE,
         "queries": 300,
-        "attacks": ("linear", "tree"),
+        "attacks": ("linear", "columns", "tree"),
     }
     plain, rounded = audit_defences(opened, [None, Quantize(int(given))], **options)
     return {

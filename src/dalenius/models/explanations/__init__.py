@@ -1,6 +1,12 @@
 """Explanations: how they are made, how they are turned back into records, and what protects them."""
 
-from dalenius.models.explanations.attacks import LinearAttack, NearestQueries, RandomGuess, TreeAttack
+from dalenius.models.explanations.attacks import (
+    ColumnAttack,
+    LinearAttack,
+    NearestQueries,
+    RandomGuess,
+    TreeAttack,
+)
 from dalenius.models.explanations.audit import (
     Audited,
     audit_defences,
@@ -20,6 +26,7 @@ __all__ = [
     "Agreement",
     "Audited",
     "Clip",
+    "ColumnAttack",
     "Explanations",
     "LeakVerdict",
     "LinearAttack",

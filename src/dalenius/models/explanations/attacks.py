@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self
 
@@ -76,6 +77,49 @@ class TreeAttack:
     def predict(self, explanations: AnyArray) -> AnyArray:
         """Records that belong to explanations."""
         return np.asarray(self.tree.predict(explanations)).reshape(len(explanations), -1)
+
+
+@dataclass
+class ColumnAttack:
+    """Each column off its own explanation: on the line between the two queries next to it, beyond them on their trend.
+
+    Exact where a model adds up lines and levels: a category of three levels is no linear function of its explanation,
+    and yet each level has an explanation of its own. ``widths`` says how many numbers hold each column of a record.
+
+    Examples
+    --------
+    >>> level = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> attack = ColumnAttack((3,)).fit(np.array([[0.4], [-0.1], [0.2]]), level)
+    >>> attack.predict(np.array([[0.2], [0.4]])).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+
+    widths: Sequence[int] = ()
+    held: Any = field(default=None, repr=False)
+
+    def fit(self, explanations: AnyArray, records: AnyArray) -> ColumnAttack:
+        """Keep the queries, one explanation of a column once."""
+        widths = list(self.widths) or [1] * records.shape[1]
+        if explanations.shape[1] != len(widths):
+            raise OptionError("an attacker who reads column by column needs one explanation a column")
+        parts = np.split(records, np.cumsum(widths)[:-1], axis=1)
+        self.held = []
+        for shown, part in zip(explanations.T, parts, strict=True):
+            at, place, count = np.unique(shown, return_inverse=True, return_counts=True)
+            means = np.zeros((len(at), part.shape[1]))
+            np.add.at(means, place, part)
+            away, spread = shown - shown.mean(), float(np.var(shown)) * len(shown)
+            slope = float(away @ part[:, 0]) / spread if spread > 0 and part.shape[1] == 1 else 0.0
+            self.held.append((at, means / count[:, None], slope))
+        return self
+
+    def predict(self, explanations: AnyArray) -> AnyArray:
+        """Records that belong to explanations."""
+        made = []
+        for shown, (at, means, slope) in zip(explanations.T, self.held, strict=True):
+            beyond = slope * (shown - np.clip(shown, at[0], at[-1]))
+            made += [np.interp(shown, at, column) + beyond for column in means.T]
+        return np.column_stack(made)
 
 
 @dataclass

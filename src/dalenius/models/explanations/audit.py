@@ -23,7 +23,7 @@ from dalenius.models.explanations.leak import LeakVerdict, linear_leak_check
 from dalenius.models.explanations.rebuilding import AttackName, Rebuilt, RecordReconstruction
 from dalenius.models.measures import MODEL_MEASURES
 
-ATTACKS: tuple[AttackName, ...] = ("linear", "tree", "nn")
+ATTACKS: tuple[AttackName, ...] = ("linear", "columns", "tree", "nn")
 PEOPLE = 300
 QUERIES = 500
 
@@ -112,6 +112,8 @@ def audit_defences(
         if given is not None
         else linear_leak_check(case, own.records, output=output)
     )
+    if own.values.shape[1] != case.design.width:  # explanations of other things than columns, made elsewhere
+        attacks = [name for name in attacks if name != "columns"]
     found = []
     for defence in defences:
         shown = [defended(part, defence, seed) for part in (stolen, own)]

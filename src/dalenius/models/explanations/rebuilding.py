@@ -19,6 +19,7 @@ from dalenius.core.random import Seed
 from dalenius.data.vector import AnyArray
 from dalenius.models.explanations.attacks import (
     Attacker,
+    ColumnAttack,
     LinearAttack,
     NearestQueries,
     RandomGuess,
@@ -27,7 +28,7 @@ from dalenius.models.explanations.attacks import (
 from dalenius.models.explanations.explain import Explanations
 from dalenius.models.explanations.network import NNAttack
 
-AttackName = Literal["linear", "tree", "nn", "guess", "queries"]
+AttackName = Literal["linear", "columns", "tree", "nn", "guess", "queries"]
 FEW_VALUES = 20
 """Whole numbers with so few different values are told exactly or not at all."""
 
@@ -219,6 +220,7 @@ class RecordReconstruction:
             return self.attack
         made: dict[str, Any] = {
             "linear": lambda: LinearAttack(**self.options),
+            "columns": lambda: ColumnAttack(tuple(max(c, 1) for c in self.coding.levels), **self.options),
             "tree": lambda: TreeAttack(seed=self.seed, **self.options),
             "nn": lambda: NNAttack(seed=self.seed, **self.options),
             "guess": lambda: RandomGuess(seed=self.seed, **self.options),

@@ -156,7 +156,12 @@ def included(owners: Units, members: int, runs: int, seed: Seed) -> BoolArray:
 
 def _mark(case: ModelCase, matrix: AnyArray, outcome: AnyArray, runs: int, seed: Seed) -> str:
     """Fingerprint of everything that decides the refits."""
-    params = case.fitted.model.get_params() if hasattr(case.fitted.model, "get_params") else {}
+    model = case.fitted.model
+    params = (
+        model.get_params()
+        if hasattr(model, "get_params")
+        else {"terms": list(getattr(model, "coefficients", ()))}
+    )
     facts = {
         "kind": case.fitted.kind, "params": {k: repr(v) for k, v in params.items()}, "runs": runs,
         "seed": [int(word) for word in sequence(seed, "mark").generate_state(4)], "features": list(case.features),
