@@ -352,7 +352,7 @@ def test_folders_without_a_desk(tmp_path):
     (tmp_path / "e.csv").write_text("g,mean\na,12.5\n")
     found = {f.file: f for f in check_folder(tmp_path)}
     assert "missing cell follows" in found["a.csv"].seen[0]
-    assert found["b.html"].seen == ["differs by fewer than 10 from c.html"]
+    assert found["b.html"].seen == ["differs by fewer than 10 from c.html: N"]
     assert found["d.svg"].status == "fail"
     assert found["e.csv"].status == "review"
     answer = CliRunner().invoke(app, ["check", str(tmp_path)])

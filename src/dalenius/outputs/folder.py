@@ -6,28 +6,34 @@ away and differences between tables of the same layout can be seen.
 
 from __future__ import annotations
 
-import html.parser
+import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import polars as pl
 import scipy.sparse as sp
 
 from dalenius.core.errors import DaleniusError, FileError, counted
-from dalenius.data import read
+from dalenius.outputs.between_files import (
+    MOST_NAMED,
+    Beside,
+    Key,
+    Laid,
+    dimensions,
+    in_words,
+    listed,
+    shown_cells,
+    with_others,
+)
 from dalenius.outputs.checks import ORDER, Verdict, file_type
 from dalenius.outputs.policy import Policy
 from dalenius.outputs.query import Floats
-from dalenius.published.entry import count_columns
+from dalenius.outputs.sheets import ENDINGS, Sheet, data_behind, sheets_of
 from dalenius.published.nullspace import computable_cells
-from dalenius.published.totals import totals_of
 
-TABLES = (".csv", ".tsv", ".xlsx", ".html", ".htm")
 MOST_INNER = 20_000
 """Cells of a table that is searched for missing ones that follow."""
 WEAKER = "Checked without the data: people behind the figures were not counted. A pass here is a review."
@@ -53,25 +59,6 @@ class FileFinding:
         self.seen.append(text)
 
 
-@dataclass(eq=False)
-class _Sheet:
-    """One table of a file: labels of its rows, the columns that may be counts, and whether there are other figures."""
-
-    file: str
-    labels: list[str]
-    names: list[str]
-    numbers: Floats
-    texts: dict[str, list[str]]
-    others: bool
-
-    def cells(self) -> tuple[dict[str, list[str]], Floats]:
-        """The table with one row a cell: labels by column, and what is printed."""
-        columns = {name: [label for label in held for _ in self.names] for name, held in self.texts.items()}
-        if len(self.names) > 1:
-            columns["(column)"] = self.names * len(self.labels)
-        return columns, self.numbers.ravel()
-
-
 def check_folder(folder: str | Path, policy: Policy | None = None) -> list[FileFinding]:
     r"""Look at every file of a folder.
 
@@ -87,43 +74,93 @@ def check_folder(folder: str | Path, policy: Policy | None = None) -> list[FileF
     if not place.exists():
         raise FileError(f"{place}: there is no such folder or file")
     files = sorted(p for p in place.rglob("*") if p.is_file()) if place.is_dir() else [place]
-    found, sheets = [], []
+    found, laid = [], []
     for path in files:
-        name = str(path.relative_to(place)) if place.is_dir() else path.name
-        finding = FileFinding(name)
+        finding = FileFinding(str(path.relative_to(place)) if place.is_dir() else path.name)
         found.append(finding)
         blocked = file_type(path.name, limits)
         if blocked:
             finding.fault(blocked)
-        elif path.suffix.lower() in TABLES:
-            sheets += [(finding, sheet) for sheet in _read(path, name, finding)]
+        elif path.suffix.lower() in ENDINGS:
+            laid += [(finding, Laid.of(sheet)) for sheet in _read(path, finding)]
         else:
             finding.seen.append("not a table; a person looks at it")
-    for finding, sheet in sheets:
-        _alone(finding, sheet, limits)
-    for (first, one), (second, two) in combinations(sheets, 2):
-        _between(first, one, second, two, limits)
+    for finding, table in laid:
+        _alone(finding, table, limits)
+    _between(laid, limits)
     return found
 
 
-def _alone(finding: FileFinding, sheet: _Sheet, policy: Policy) -> None:
+def _alone(finding: FileFinding, table: Laid, policy: Policy) -> None:
+    sheet, where = table.sheet, _where(finding, table)
+    finding.seen += [where + remark for remark in sheet.remarks]
     if sheet.others:
-        finding.seen.append("figures that are no counts; how many people stand behind them is not known")
+        finding.seen.append(
+            f"{where}figures that are no counts; how many people stand behind them is not known"
+        )
     if not sheet.names:
         return
-    columns, counts = sheet.cells()
-    totals = totals_of(columns, counts)
-    inner = counts[~np.logical_or.reduce([np.isin(labels, totals.labels) for labels in columns.values()])]
+    columns, counts, totals = table.columns, table.counts, table.totals
+    inner = counts[~np.logical_or.reduce([np.isin(labels, totals) for labels in columns.values()])]
     few = int(((inner > 0) & (inner < policy.threshold)).sum())
     if few:
-        finding.fault(f"{few} {'count' if few == 1 else 'counts'} below {policy.threshold}")
+        finding.fault(f"{where}{few} {'count' if few == 1 else 'counts'} below {policy.threshold}")
     if policy.zeros and bool((inner == 0).any()):
-        finding.fault("empty cells: nobody of the row is there")
-    follow = following(columns, counts, totals.labels)
+        finding.fault(f"{where}empty cells: nobody of the row is there")
+    follow = following(columns, counts, totals)
     if follow:
-        finding.fault(
-            f"{counted(follow, 'missing cell')} {'follows' if follow == 1 else 'follow'} from what is shown"
-        )
+        finding.fault(f"{where}{_follow(follow)} from what is shown")
+
+
+def _where(finding: FileFinding, table: Laid) -> str:
+    """Which table of a file is meant, where it has several."""
+    own = table.sheet.name.removeprefix(finding.file).removeprefix(", ")
+    return f"{own}: " if own else ""
+
+
+def _follow(cells: int) -> str:
+    return f"{counted(cells, 'missing cell')} {'follows' if cells == 1 else 'follow'}"
+
+
+def _between(laid: Sequence[tuple[FileFinding, Laid]], policy: Policy) -> None:
+    """Differences between tables, and what is withheld in one and follows beside others."""
+    laid = [(finding, table) for finding, table in laid if table.sheet.names]
+    tables = [table for _, table in laid]
+    known = dimensions(tables)
+    told = [shown_cells(table, names) for table, names in zip(tables, known, strict=True)]
+    agree: list[list[int]] = [[] for _ in tables]
+    for i, j in combinations(range(len(tables)), 2):
+        pair = Beside.of(told[i], told[j], policy.threshold)
+        agree[i] += [j] if pair.agree else []
+        agree[j] += [i] if pair.agree else []
+        for own, other in ((i, j), (j, i)):
+            finding, name = laid[own][0], tables[other].sheet.name
+            where, words = (
+                _where(finding, tables[own]),
+                f"differs by fewer than {policy.threshold} from {name}",
+            )
+            if pair.few:
+                finding.fault(f"{where}{words}: {in_words(pair.few, tables[own], known[own])}")
+            elif pair.totals:
+                finding.seen.append(f"{where}its total {words}")
+    for own, others in enumerate(agree):
+        if others and np.isnan(tables[own].counts).any():
+            _beside_others(laid[own][0], own, others, (tables, known, told))
+
+
+def _beside_others(
+    finding: FileFinding, own: int, others: Sequence[int],
+    held: tuple[Sequence[Laid], Sequence[Mapping[str, int]], Sequence[Mapping[Key, float]]],
+) -> None:  # fmt: skip
+    """What a table withholds and other tables of the same people give away."""
+    tables, known, told = held
+    table = tables[own]
+    more = {key: count for other in others for key, count in told[other].items() if key not in told[own]}
+    wide = with_others(table, known[own], more.items())
+    follow = following(wide.columns, wide.counts, wide.totals)
+    if follow > following(table.columns, table.counts, table.totals):
+        names = listed([tables[other].sheet.name for other in others[:MOST_NAMED]], len(others))
+        finding.fault(f"{_where(finding, table)}{_follow(follow)} from what is shown here and in {names}")
 
 
 def following(columns: Mapping[str, Sequence[str]], counts: Floats, totals: Sequence[str]) -> int:
@@ -153,127 +190,15 @@ def following(columns: Mapping[str, Sequence[str]], counts: Floats, totals: Sequ
     return int((computable_cells(matrix, ~gaps) & gaps & covers.any(axis=0)).sum())
 
 
-def _between(first: FileFinding, one: _Sheet, second: FileFinding, two: _Sheet, policy: Policy) -> None:
-    """Differences of two tables of counts with the same labels."""
-    if not one.names or one.names != two.names:
-        return
-    common = [label for label in one.labels if label in set(two.labels)]
-    if not common:
-        return
-    a = one.numbers[[one.labels.index(c) for c in common]]
-    b = two.numbers[[two.labels.index(c) for c in common]]
-    gap = np.abs(a - b)
-    if bool(((gap > 0) & (gap < policy.threshold)).any()):
-        for finding, other in ((first, two.file), (second, one.file)):
-            finding.fault(f"differs by fewer than {policy.threshold} from {other}")
-
-
-def _read(path: Path, name: str, finding: FileFinding) -> list[_Sheet]:
+def _read(path: Path, finding: FileFinding) -> list[Sheet]:
     try:
-        if path.suffix.lower() in (".html", ".htm"):
-            frames = _html_tables(path.read_text(encoding="utf-8", errors="replace"))
-        else:
-            held = read(path)
-            frames = [pl.DataFrame({n: [_cell(x) for x in held.to_frame()[n]] for n in held.names})]
-    except (DaleniusError, OSError, ValueError) as error:
+        sheets = sheets_of(path, finding.file)
+        behind = data_behind(path)
+    except (DaleniusError, OSError, ValueError, csv.Error) as error:
         finding.fault(f"cannot be read ({type(error).__name__}); a person looks at it")
         return []
-    sheets = [sheet for frame in frames for sheet in _sheet(frame, name)]
+    if behind:
+        finding.fault(f"{behind} may hold data that no table shows; a person looks at it")
     if not sheets:
         finding.seen.append("no figures that can be read; a person looks at it")
     return sheets
-
-
-def _cell(value: Any) -> Any:
-    return None if value is None else str(value)
-
-
-def _sheet(frame: pl.DataFrame, file: str) -> list[_Sheet]:
-    numbers = {n: _numbers(frame[n]) for n in frame.columns}
-    figures = [n for n in frame.columns if numbers[n].is_not_null().any() and n != frame.columns[0]]
-    if not figures or not len(frame):
-        return []
-    texts = [n for n in frame.columns if n not in figures]
-    whole = [n for n in figures if ((numbers[n] >= 0) & (numbers[n] == numbers[n].round())).all()]
-    # beside means and shares only what is called a count
-    counts = whole if len(whole) == len(figures) else count_columns(whole)
-    labels = (
-        [" / ".join(str(v) for v in row) for row in frame.select(texts).iter_rows()]
-        if texts
-        else [str(i) for i in range(len(frame))]
-    )
-    return [
-        _Sheet(
-            file,
-            labels,
-            counts,
-            np.array([numbers[n].fill_null(float("nan")).to_numpy() for n in counts]).T.reshape(
-                len(frame), -1
-            ),
-            {n: ["" if v is None else str(v) for v in frame[n]] for n in texts} or {"row": labels},
-            len(counts) < len(figures),
-        )
-    ]
-
-
-def _numbers(column: pl.Series) -> pl.Series:
-    """A column as numbers, however offices write them: with spaces, notes, thousands or a decimal comma.
-
-    Examples
-    --------
-    >>> _numbers(pl.Series([" 3 ", "3*", "1,204", "3,5", "x"])).to_list()
-    [3.0, 3.0, 1204.0, 3.5, None]
-    """
-    plain = column.cast(pl.String).str.strip_chars(" \t\u00a0\u202f*†‡%")
-    grouped = plain.str.contains(r"^-?\d{1,3}([,\u00a0\u202f ]\d{3})+$")
-    whole = plain.str.replace_all(r"[,\u00a0\u202f ]", "")
-    return whole.zip_with(grouped.fill_null(False), plain.str.replace(",", ".")).cast(
-        pl.Float64, strict=False
-    )
-
-
-class _Rows(html.parser.HTMLParser):
-    """Cells of the tables of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tables: list[list[list[str]]] = []
-        self.inside = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr" and self.tables:
-            self.tables[-1].append([])
-        elif tag in ("td", "th") and self.tables and self.tables[-1]:
-            self.tables[-1][-1].append("")
-            self.inside = True
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th"):
-            self.inside = False
-
-    def handle_data(self, data: str) -> None:
-        if self.inside and self.tables and self.tables[-1] and self.tables[-1][-1]:
-            self.tables[-1][-1][-1] += data.strip()
-
-
-def _html_tables(text: str) -> list[pl.DataFrame]:
-    parser = _Rows()
-    parser.feed(text)
-    frames = []
-    for table in parser.tables:
-        rows = [r for r in table if r]
-        if len(rows) < 2:
-            continue
-        width = max(len(r) for r in rows)
-        head = [h or f"column {i + 1}" for i, h in enumerate(rows[0] + [""] * (width - len(rows[0])))]
-        names = [h if head.index(h) == i else f"{h} {i + 1}" for i, h in enumerate(head)]
-        body = [[*r, *[""] * (width - len(r))] for r in rows[1:]]
-        frames.append(
-            pl.DataFrame(
-                {n: [r[i] or None for r in body] for i, n in enumerate(names)},
-                schema=dict.fromkeys(names, pl.String),
-            )
-        )
-    return frames

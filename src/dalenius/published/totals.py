@@ -75,11 +75,12 @@ def totals_of(columns: Mapping[str, Sequence[str]], counts: Floats, *, exact: bo
     found = {label for name in columns for label in np.asarray(columns[name])[summed[name]].tolist()}
     by_counts: list[tuple[str, str]] = []
     unsure: list[tuple[str, str]] = []
-    for name, labels in columns.items():
+    for name in columns:
+        labels = np.asarray(columns[name])
         rest = _numbered([columns[other] for other in columns if other != name], len(counts))
-        kinds = sorted(set(np.asarray(labels)[~summed[name]].tolist()))
+        kinds = sorted(set(labels[~summed[name]].tolist()))
         for label in kinds:
-            here = np.asarray(labels) == label
+            here = labels == label
             agrees, evidence, hides = _compared(here, ~summed[name] & ~here, rest, counts)
             if PERHAPS.fullmatch(label.strip().lower()):
                 found |= {label} if agrees or not exact else set()

@@ -40,6 +40,24 @@ def excel_sheets(path: str | Path) -> list[str]:
     return list(_open(existing(path)).sheet_names)
 
 
+def excel_cells(path: str | Path, sheet: str) -> list[list[str | None]]:
+    """Every cell of a sheet as text, by rows from the first; no row names the columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "a.xlsx"
+    >>> write_excel(Table.from_frame({"a": [1, None], "b": ["01", "02"]}), file)
+    >>> excel_cells(file, "data")
+    [['a', 'b'], ['1', '01'], [None, '02']]
+    """
+    with damage_reported(Path(path), "an Excel workbook"), _Quiet():
+        frame = (
+            _open(existing(path)).load_sheet(sheet, header_row=None, skip_rows=0, dtypes="string").to_polars()
+        )
+    return [list(row) for row in frame.iter_rows()]
+
+
 def read_excel(
     path: str | Path, schema: Schema | None = None, *, sheet: str | int | None = None,
     missing_strings: Sequence[str] | None = None,
