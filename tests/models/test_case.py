@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from dalenius.core.errors import DataError, OptionError
+from dalenius.data import Column, Kind, Schema, Table
 from dalenius.models import ModelCase, check_model
+from dalenius.models.again import fitted_again
 from dalenius.models.order import look_for_swaps
 from tests.models.conftest import NAMES, case, fit, people
 
@@ -125,3 +130,27 @@ def test_a_network_of_torch_is_worn():
     net = torch.nn.Sequential(torch.nn.Linear(6, 2))
     found = ModelCase.of(net, {**DATA, "y": (DATA["x0"] > 0).astype(int)}, target="y")
     assert np.isfinite(found.scores(found.train)).all()
+
+
+def test_codes_for_no_answer_are_numbers_to_a_model_that_met_them(tmp_path):
+    rng = np.random.default_rng(1)
+    pay = np.where(rng.random(300) < 0.2, -8, rng.integers(900, 4000, 300))
+    town = np.where(rng.random(300) < 0.2, "refused", rng.choice(["a", "b"], 300))
+    raw = {"pay": pay, "town": town, "ill": np.where(pay + rng.normal(0, 500, 300) > 2000, "yes", "no")}
+    frame = pd.DataFrame(raw)
+    coded = make_column_transformer((OneHotEncoder(), ["town"]), ("passthrough", ["pay"]))
+    model = make_pipeline(coded, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(
+        frame[["pay", "town"]], raw["ill"]
+    )
+    schema = Schema((
+        Column("pay", Kind.INTEGER, not_applicable=(-8,)),
+        Column("town", Kind.CATEGORICAL, missing=("refused",)),
+        Column("ill", Kind.CATEGORICAL),
+    ))  # fmt: skip
+    table = Table.from_frame(raw, schema)
+    case = ModelCase.of(model, table, target="ill")
+    assert case.inputs["pay"].tolist() == pay.tolist()
+    assert case.inputs["town"].tolist() == town.tolist()
+    assert fitted_again(case).why == ""
+    assert any("Codes for no answer in 'pay', 'town' are ordinary values" in note for note in case.notes)
+    assert np.isnan(ModelCase.of(model, table, target="ill", codes=False).matrix).any()

@@ -144,3 +144,11 @@ def test_columns_in_another_order_are_named_as_a_reason(files):
     swapped = ",".join([names[1], names[0], *names[2:]])
     done = run("check", files / "nameless.skops", files / "train.csv", "-p", "y", "--features", swapped)
     assert "name its columns in its order" in " ".join(done.output.split())
+
+
+def test_who_looks_for_private_fits_here_is_shown_the_way():
+    for words in (["fit"], ["fit", "people.csv", "pay ~ age", "-e", "1"]):
+        done = run(*words)
+        assert done.exit_code == 2
+        assert "by 'dalenius dp regress'" in " ".join(done.output.split())
+    assert " fit " not in run("--help").output

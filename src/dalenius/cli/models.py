@@ -158,6 +158,19 @@ def explain(
         raise typer.Exit(1)
 
 
+@app.command(
+    hidden=True,
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
+def fit() -> None:
+    """Say where private fits are made: some look for them here."""
+    raise OptionError(
+        "a private regression is fitted by 'dalenius dp regress', several beside one another by 'dalenius release' "
+        "of a plan with the entry 'formula'; a model to be released by one of a plan with the entry 'predicts'"
+    )
+
+
 @app.command()
 def graph(
     edges: graphs.Edges,

@@ -111,7 +111,7 @@ class ModelCandidate:
         fitted = _fitted(
             model, design.inputs(design.matrix(train)), _outcome(train, target, classes), self.name
         )
-        return ModelCase.of(fitted, train, holdout, target=target)
+        return ModelCase.of(fitted, train, holdout, target=target, codes=False)
 
 
 def predicts_classes(train: Table, target: str) -> bool:

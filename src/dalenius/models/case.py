@@ -16,6 +16,7 @@ from dalenius.data.schema import Role, Schema
 from dalenius.data.table import Table
 from dalenius.data.units import Units
 from dalenius.data.vector import AnyArray, IntArray
+from dalenius.models.codes import as_values, coded_columns, told
 from dalenius.models.coefficients import CoefficientModel, CoefficientTable, Family
 from dalenius.models.design import Design, numbers
 from dalenius.models.files import open_model
@@ -84,6 +85,7 @@ class ModelCase:
         schema: Schema | None = None,
         family: Family | None = None,
         refit: Refit | None = None,
+        codes: bool = True,
     ) -> ModelCase:
         """Put a case together; everything that does not fit is told at once.
 
@@ -101,10 +103,18 @@ class ModelCase:
             What a table of coefficients is: "linear" or "logistic"; by default as the target looks.
         refit
             How to fit again, where the model is no object of scikit-learn's kind.
+        codes
+            Whether the model was fitted on codes for no answer (-8) as they stand in the file; False: they are gaps.
         """
         known = Table.from_frame(train, schema)
         others = None if holdout is None else Table.from_frame(holdout, schema)
         goal = _target(known, target)
+        as_they_stand = (
+            coded_columns([known] if others is None else [known, others], known.names) if codes else []
+        )
+        if as_they_stand:
+            known = as_values(known, as_they_stand)
+            others = None if others is None else as_values(others, as_they_stand)
         opened, beside = model, ""
         if isinstance(model, (str, Path)):
             opened = open_model(model)
@@ -112,6 +122,7 @@ class ModelCase:
         opened = _bound(opened, known, goal, family)
         fitted = Fitted.of(opened)
         used, notes = _features(fitted, known, goal, features)
+        notes += [told(met)] if (met := [name for name in as_they_stand if name in (*used, goal)]) else []
         fitted = replace(fitted, columns=tuple(used))
         _same_columns(known, others, [*used, goal])
         tables = [known] if others is None else [known, others]

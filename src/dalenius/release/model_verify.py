@@ -50,7 +50,7 @@ def _figures(where: Path, body: dict[str, Any], plan: ModelPlan) -> list[str]:
         return ["the chosen model is none of the plan's"]
     train, holdout = plan.tables()
     try:
-        case = ModelCase.of(where / "public" / MODEL, train, holdout, target=plan.predicts)
+        case = ModelCase.of(where / "public" / MODEL, train, holdout, target=plan.predicts, codes=False)
         checked = check_model(case, runs=plan.refits, threshold=plan.threshold, seed=plan.seed)
     except DaleniusError as error:
         return [f"the model in the pack cannot be checked again: {error}"]
