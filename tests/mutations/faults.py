@@ -24,6 +24,18 @@ class Fault:
 
 FAULTS = [
     Fault(
+        "release/template.py",
+        "telling = [name for name in usable if levels[name] + (not table[name].present.all()) > 1]",
+        "telling = usable",
+        "tests/release/test_plan.py -k nobody_apart",
+    ),
+    Fault(
+        "evaluation/recoded.py",
+        "return bool((codes == codes[0]).all())",
+        "return False",
+        "tests/release/test_plan.py -k all_have_alike",
+    ),
+    Fault(
         "data/steps/at_once.py",
         "        table = table if after is None else after\n",
         "",

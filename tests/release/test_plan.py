@@ -11,11 +11,12 @@ import pytest
 from dalenius.core.errors import SchemaError
 from dalenius.core.result import Result
 from dalenius.data import Table, examples, read
+from dalenius.evaluation import evaluate
 from dalenius.evaluation.policy import Rule, judge
 from dalenius.release import read_plan, run_plan, template, write_pack
 from dalenius.release.jobs import job_path, source
 from dalenius.release.run import CODE, work_folder
-from dalenius.release.template import roles
+from dalenius.release.template import roles, sensible_methods
 
 from .conftest import PLAN, invoke, make_plan
 
@@ -120,6 +121,44 @@ def test_template_quotes_odd_names(tmp_path):
     assert keys
     assert targets
     assert "Release plan" in template(Path("it's #1.csv"), table)
+
+
+def clinic(rows: int = 300, seed: int = 1) -> dict[str, list[object]]:
+    """As it is typed in: an empty column, one that says the same of everybody, days to the day, decimals."""
+    rng = np.random.default_rng(seed)
+    days = (np.datetime64("1940-01-01") + rng.permutation(20_000)[:rows]).astype(str).tolist()
+    ill = rng.choice(["I10", "E11", "J45"], rows).tolist()
+    return {
+        "Leer": [None] * rows, "Konstant": ["DE"] * rows, "Aufnahme": days[::-1], "Geburt": days,
+        "Gewicht": rng.normal(80, 9, rows).round(1).tolist(), "Groesse": rng.normal(170, 9, rows).round(1).tolist(),
+        "Puls": rng.normal(70, 9, rows).round(1).tolist(), "Diagnose": ill,
+    }  # fmt: skip
+
+
+def test_what_tells_nobody_apart_is_no_key():
+    table = Table.from_frame(clinic())
+    assert roles(table) == (["Geburt"], ["Diagnose"])
+    coarse = Table.from_frame(
+        {**clinic(), "PLZ": [f"1{i % 20:04d}" for i in range(300)], "Geschlecht": ["m", "w"] * 150}
+    )
+    assert roles(coarse) == (["PLZ", "Geschlecht"], ["Diagnose"])
+
+
+def test_an_empty_column_makes_no_room_for_a_whole_table():
+    assert "saturated" not in sensible_methods(Table.from_frame(clinic()))
+    assert "saturated" in sensible_methods(
+        Table.from_frame({"a": [1, 2] * 200, "b": ["x", "y", "y", "x"] * 100})
+    )
+
+
+def test_figures_about_keys_that_all_have_alike_are_not_trusted():
+    data = {**clinic(), "sex": ["f", "m"] * 150}
+    found = evaluate(data, data, keys=["Leer", "Konstant"], targets=["Diagnose"], holdout=clinic(300, 2))
+    for name in ("disco", "replicated-uniques"):
+        assert not found[name].trusted, "nobody can be found by them, whatever the file holds"
+        assert "everybody in the original has the same 'Leer', 'Konstant'" in found[name].sentence
+    some = evaluate(data, data, keys=["Konstant", "sex"], targets=["Diagnose"], measures=["disco"])
+    assert some["disco"].trusted or "has the same" not in some["disco"].sentence
 
 
 def test_households_are_set_aside_whole(tmp_path):

@@ -178,3 +178,17 @@ def test_without_conditions_nothing_changes():
     model = make_synthesizer("cart").fit(people(), seed=1)
     assert isinstance(model.sample(20, seed=4), Table)
     assert model.sample(20, seed=4).to_frame() == model.sample(20, seed=4).to_frame()
+
+
+def test_the_number_of_rows_has_the_name_that_other_libraries_give_it():
+    model = make_synthesizer("cart").fit(people(), seed=1)
+    some = model.sample(given={"age": (60, 75)}, n=7, seed=1)
+    assert some.rows == 7
+    assert model.sample(n=5, seed=1).to_frame() == model.sample(5, seed=1).to_frame()
+    with pytest.raises(OptionError, match="rows and n are the same"):
+        model.sample(5, n=5)
+
+
+def test_a_model_says_what_it_is_and_none_of_its_values():
+    model = make_synthesizer("cart").fit({"sex": ["f", "m"] * 30, "pay": [70707] * 60}, seed=1)
+    assert repr(model) == "CartModel(60 rows, 2 columns: 'sex', 'pay'); draw with .sample(n)"

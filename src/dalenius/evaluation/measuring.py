@@ -37,7 +37,7 @@ from dalenius.data.schema import Schema
 from dalenius.evaluation.doubts import doubts
 from dalenius.evaluation.plotting import column_figure
 from dalenius.evaluation.policy import KEPT_MEASURE
-from dalenius.evaluation.recoded import distrusted, recoded_keys
+from dalenius.evaluation.recoded import distrusted, nobody_found
 
 Progress = Callable[[str], None]
 Options = Mapping[str, Mapping[str, Any]]
@@ -256,7 +256,7 @@ def evaluate_pair(
     results: dict[str, Result] = {}
     skipped: dict[str, str] = {}
     named = measures if measures is not None else _default(pair.lens is not None)
-    recoded = recoded_keys(pair)
+    unfound = nobody_found(pair)
     given = {full_name(measure): dict(own) for measure, own in (options or {}).items()}
     asked = chosen_measures(named, given)  # every wrong name and option at once
     kept = unchanged(pair) if any(each.info.family == "risk" for each in asked) else []
@@ -271,7 +271,7 @@ def evaluate_pair(
             progress(chosen.info.title)
         measured = chosen(pair, **given.get(chosen.info.name, {}))
         results[chosen.info.name] = (
-            distrusted(measured, recoded) if recoded and "keys" in chosen.info.needs else measured
+            distrusted(measured, unfound) if unfound and "keys" in chosen.info.needs else measured
         )
     found_doubts: list[str] = []
     if any(MEASURES[measure].info.family == "risk" for measure in results):

@@ -1,6 +1,7 @@
-"""Keys that the protected file shows coarser than the original, without a word about it.
+"""Keys by which nobody could be found whatever the file holds, so that every figure about them would read as safe.
 
-Who knows 37 looks for 30-39. A figure that compares 37 with "30-39" finds nobody, and would read as safe.
+Who knows 37 looks for 30-39: a figure that compares 37 with "30-39" finds nobody. Nor does one that compares what all
+have in common.
 """
 
 from __future__ import annotations
@@ -44,17 +45,44 @@ def _coarser(pair: Pair, key: str) -> bool:
     return few and float(np.isin(mine, values).mean()) < HARDLY
 
 
-def distrusted(result: Result, recoded: list[str]) -> Result:
+def nobody_found(pair: Pair) -> str:
+    """Why nobody can be found by the keys, whoever is in the file; empty where people can.
+
+    Examples
+    --------
+    >>> people = {"land": ["no"] * 40, "age": list(range(40))}
+    >>> nobody_found(Pair(people, people, keys=["land"]))
+    "everybody in the original has the same 'land', so who knows it knows nobody; name as keys what tells people apart"
+    >>> nobody_found(Pair(people, people, keys=["land", "age"]))
+    ''
+    """
+    recoded = recoded_keys(pair)
+    if recoded:
+        return (
+            f"the protected file shows {names(recoded)} coarser than the original, and is not seen through the mask "
+            "that made it; give its recipe (--recipe) or its lens"
+        )
+    rows = pair.for_rows()[0]
+    if rows.original.rows > 1 and all(_alike(rows, key) for key in pair.keys) and pair.keys:
+        return (
+            f"everybody in the original has the same {names(list(pair.keys))}, so who knows it knows nobody; name as "
+            "keys what tells people apart"
+        )
+    return ""
+
+
+def _alike(pair: Pair, key: str) -> bool:
+    codes = pair.categories(key, grouped=False).original.codes
+    return bool((codes == codes[0]).all())
+
+
+def distrusted(result: Result, why: str) -> Result:
     """A figure about keys that cannot be told, with the reason.
 
     Examples
     --------
-    >>> print(distrusted(Result("disco", 0.0, "Nobody.", unit="%"), ["age"]).sentence)
-    Nobody. This must not be read as safe: the protected file shows 'age' coarser than the original, and is not seen
-    through the mask that made it; give its recipe (--recipe) or its lens.
+    >>> print(distrusted(Result("disco", 0.0, "Nobody.", unit="%"), "all have the same").sentence)
+    Nobody. This must not be read as safe: all have the same.
     """
-    why = (
-        f"This must not be read as safe: the protected file shows {names(recoded)} coarser than the original, and is "
-        "not seen through the mask that made it; give its recipe (--recipe) or its lens."
-    )
-    return replace(result, trusted=False, sentence=f"{result.sentence} {why}")
+    said = f"{result.sentence} This must not be read as safe: {why}."
+    return replace(result, trusted=False, sentence=said)

@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dalenius.core.errors import OptionError
+import numpy as np
+
+from dalenius.core.errors import DaleniusError, OptionError
 from dalenius.core.option import declared, knobs, lacking
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.registry import Registry
 from dalenius.data import Kind, Table
 from dalenius.data.exit import NEVER_RELEASED, releasable
-from dalenius.evaluation.policy import DEFAULT_POLICY
+from dalenius.evaluation.policy import DEFAULT_POLICY, Finding, Rule
 from dalenius.release.plan import HOLDOUT_SHARE, Scenario
 from dalenius.synth.base import METHODS, Method
 from dalenius.synth.relational import RELATIONAL
@@ -26,9 +28,14 @@ MEASURED = ("replicated-uniques", "disco", "two-way-utility", "one-way-utility",
 POLICY = DEFAULT_POLICY
 MANY_VALUES = 200
 KNOWN = re.compile(
-    r"(?i)(?:^|_)(?:sex|gender|age|region|county|district|marital|education|occupation|nationality)"
+    r"(?i)(?:^|[_\W])(?:sex|gender|age(?!n)|birth|born|dob(?![a-z])|region|county|district|post_?code|zip|marital|education|"
+    r"occupation|nationality|admission|geschlecht|alter(?![a-z])|geburt|geb(?![a-z])|plz|postleitzahl|wohnort|ort(?![a-z])|"
+    r"kreis|familienstand|bildung|beruf|staatsang|aufnahme)|birth_?(?:date|day|year)$|geburtsdatum$"
 )
-HURTS = re.compile(r"(?i)income|salary|wage|wealth|debt|diagnos|disease|illness|religio|crim|benefit")
+HURTS = re.compile(
+    r"(?i)income|salary|wage|wealth|debt|diagnos|disease|illness|religio|crim|benefit|"
+    r"einkommen|gehalt|lohn|verm.gen|schulden|krank"
+)
 """Names that say what a column is good for to a neighbour, and what would hurt; only a first guess."""
 ACQUAINTANCE = "somebody who knows a few facts about a person from daily life"
 
@@ -121,9 +128,10 @@ class Draft:
         return [
             "",
             "# What a candidate must meet before it may be chosen, each time it is made.",
-            "# 'holdout' is the same figure for people who are not in the data: what anybody could have guessed.",
+            "# Behind each line: what it limits. 'surely added': how many more people in the data than strangers",
+            "# it happens to, less what chance explains (at least half of the difference counts).",
             "policy:" if self.policy else "policy: []",
-            *(f"  - {_text(line)}" for line in self.policy),
+            *(f"  - {_text(line)}{_explained(line)}" for line in self.policy),
             "",
             f"measures: {_text(list(self.measures))}",
             f"replicates: {self.replicates}        # how often each candidate is made, to see the spread",
@@ -158,39 +166,71 @@ def template(
     return Draft(data, [scenario], candidates, schema, policy=policy, reading=reading or {}).text()
 
 
+def _explained(line: str) -> str:
+    """What a policy line limits, for people who know none of the measures; nothing where the line is not understood.
+
+    Examples
+    --------
+    >>> _explained("near-copies surely added <= 5 points")
+    '   # real people whom a line comes closer to than anybody else does'
+    """
+    try:
+        rule = Rule.parse(line)
+    except DaleniusError:
+        return ""
+    return f"   # {Finding(rule, '', met=True, said='').about}"
+
+
 def _text(value: Any) -> str:
     """A value as JSON, which is YAML too and hides no surprises."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def roles(table: Table) -> tuple[list[str], list[str]]:
-    """Keys and targets: by role, or a first guess (never an identifier, a weight or free text).
+    """Keys and targets: by role, or a first guess (never an identifier, a weight, free text or what all have alike).
 
     Examples
     --------
     >>> people = {"pid": [f"x{i}" for i in range(40)], "sex": ["f", "m"] * 20, "ill": [True, False] * 20}
     >>> roles(Table.from_frame(people))
     (['sex'], ['ill'])
+    >>> days = [f"19{i}-01-01" for i in range(50, 90)]
+    >>> roles(Table.from_frame({"country": ["no"] * 40, "admission": days, "birth": days, "disease": ["a", "b"] * 20}))
+    (['birth'], ['disease'])
     """
+    levels = dict(zip(table.names, table.shape.levels, strict=True))
     usable = [
         name
         for name in table.names
         if not any(table.schema[name].has(role) for role in (*NEVER_RELEASED, "weight"))
         and table[name].column.kind is not Kind.TEXT
     ]
+    # who knows what everybody has in common knows nobody: every figure would be 0
+    telling = [name for name in usable if levels[name] + (not table[name].present.all()) > 1]
     targets = [name for name in table.schema.by_role("target") if name in usable]
     keys = [name for name in table.schema.by_role("key") if name in usable]
     if not keys and not targets:
-        keys, targets = ([n for n in usable if pattern.search(n)] for pattern in (KNOWN, HURTS))
+        keys, targets = ([n for n in telling if pattern.search(n)] for pattern in (KNOWN, HURTS))
         targets = [name for name in targets if name not in keys]
-    if not keys:
-        few = [
-            n for n in usable if n not in targets and table.shape.levels[table.names.index(n)] <= MANY_VALUES
+        keys = [name for name in keys if _shared(table, name)] or sorted(keys, key=_of_birth, reverse=True)[
+            :1
         ]
+    if not keys:
+        free = [name for name in telling if name not in targets]
+        few = [name for name in free if levels[name] <= MANY_VALUES] or free
         keys = few[: min(4, max(1, len(few) - 1))]
     if not targets:
-        targets = [name for name in usable if name not in keys][-3:]
+        targets = [name for name in telling if name not in keys][-3:]
     return keys[:6], targets[:5]
+
+
+def _shared(table: Table, name: str) -> bool:
+    """Whether two people have each value on average: by a day of birth nobody is met in a file of other people."""
+    return 2 * len(np.unique(table[name].categories.codes)) <= table.rows
+
+
+def _of_birth(name: str) -> bool:
+    return re.search(r"(?i)birth|geb|dob", name) is not None
 
 
 def sensible_methods(table: Table, most: int = 5) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 import numpy.typing as npt
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import DataError, OptionError, no_column
+from dalenius.core.errors import DataError, OptionError, names, no_column
 from dalenius.core.option import check_fields, declared, faults, lacking, refuse, whole_number
 from dalenius.core.random import DEFAULT_SEED, Seed, sequence
 from dalenius.core.registry import MethodInfo, Registry
@@ -64,13 +64,22 @@ class Model(ABC):
         self.origin = replace(origin or Origin(), index=None)
         self.preparation = Kept()
 
+    def __repr__(self) -> str:
+        """What was learnt, for a notebook: nothing of the data but how many rows and which columns."""
+        columns = self.schema.names
+        head = f"{type(self).__name__}({self.rows:,} rows, {len(columns)} columns: {names(columns, 8)})"
+        return f"{head}; draw with .sample(n)"
+
     def sample(
-        self, rows: int | None = None, *, given: Given | None = None, like: Any = None, seed: Seed = None
+        self, rows: int | None = None, *, n: int | None = None, given: Given | None = None, like: Any = None,
+        seed: Seed = None,
     ) -> Table:  # fmt: skip
         """Draw rows (as many as were fitted, unless said).
 
         Parameters
         ----------
+        n
+            The same as ``rows``, as other libraries call it.
         given
             Conditions that every row meets: ``{"sex": "f", "age": (60, 75), "region": ["north", "south"]}``, or rules
             as text. What the condition leaves open has its conditional distribution; see `draw_given`.
@@ -78,6 +87,10 @@ class Model(ABC):
             A frame: one row for each of its rows, with its cells, and gaps and further columns drawn given them; see
             `draw_like`.
         """
+        if n is not None:
+            if rows is not None:
+                raise OptionError("rows and n are the same; give one of them")
+            rows = n
         if given is not None or like is not None:
             return self.conditioned(rows, given=given, like=like, seed=seed).table
         wanted = self.rows if rows is None else rows

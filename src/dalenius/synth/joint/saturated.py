@@ -180,7 +180,8 @@ class Saturated(JointSynthesizer):
     @classmethod
     def suits(cls, shape: Shape) -> bool:
         """Whether records share the cells of the full table, numbers grouped."""
-        return math.prod(min(size, cls.groups + 2) for size in shape.levels) <= CELLS_PER_ROW * shape.rows
+        sizes = (min(max(size, 1), cls.groups + 2) for size in shape.levels)  # a column may be empty
+        return math.prod(sizes) <= CELLS_PER_ROW * shape.rows
 
     def cost(self, shape: Shape) -> Cost:
         """A sort of the rows; with a budget also a draw of noise per cell."""
