@@ -239,3 +239,32 @@ def test_the_promise_of_sums_of_products_is_refuted_with_half_of_the_noise(facto
 
     seen = dp.audit(told, 1.0, runs=4000, confidence=SURE)
     assert seen.refuted is (factor < 1)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_lattice_of_the_noise_does_not_show(delta):
+    """Noise of a computer lies on a lattice: who knows all records but one must not find it in the coefficients."""
+    rng, fine = (
+        np.random.default_rng(1),
+        2**20,
+    )  # the lattice that once was used, and is a part of every finer one
+    x = np.column_stack([np.ones(200), rng.uniform(-1, 1, 200)])
+    y = rng.uniform(-1, 1, 200)
+    other = np.where(np.arange(200) == 0, -y, y)
+    loss, reach = Check(0.5, h=0.1), Reach(2**0.5, 1.0)
+    scale, ridge = perturbing.noise_scale(loss, reach, 1.0, delta), perturbing.ridge_needed(loss, reach, 1.0)
+    step = perturbing.grid_step(loss, reach, 1.0, delta)
+
+    def off(theta, outcome):
+        noise = -(loss.slope(outcome, x @ theta) @ x + ridge * theta) / scale * fine
+        places = noise if delta else np.linalg.norm(noise)
+        return np.abs(places - np.round(places)).max()
+
+    drawn = [perturbed_fit(x, y, loss, reach, epsilon=1.0, delta=delta) for _ in range(60)]
+    assert (
+        sum(off(theta, y) < off(theta, other) for theta in drawn) < 48
+    )  # a coin is right in so many once in 10^6
+    assert np.array_equal(np.array(drawn) / step, np.round(np.array(drawn) / step))
+    assert (
+        ridge * step / scale * perturbing._FINE > 2**20
+    )  # points of the lattice that lead to one released value

@@ -14,6 +14,7 @@ from dalenius.counts.saturation import distinct_patterns, is_saturated
 from dalenius.data.vector import AnyArray
 from dalenius.models.case import ModelCase
 from dalenius.models.coefficients import CoefficientModel
+from dalenius.models.few import figures_of_few
 from dalenius.models.fitted import TorchModel
 from dalenius.models.leaves import Leaves, before_last, leaves_of, trees_of
 from dalenius.models.linear import claims, linear_part
@@ -40,12 +41,15 @@ def structure(case: ModelCase, *, threshold: int = THRESHOLD) -> dict[str, Resul
     leaves = leaves_of(case, threshold)
     views = list(views_of(case))
     stored = stored_records(case, threshold, views)
+    rare = rare_values(case, threshold, views)
+    for name, number in figures_of_few(case, threshold, views).items():
+        rare[name] = max(number, rare.get(name, 0))
     found = [
         _stored(case, stored),
         *_leaves(case, leaves, threshold),
         _freedom(case, leaves, stored),
         _saturated(case, threshold),
-        _rare(rare_values(case, threshold, views), threshold),
+        _rare(rare, threshold),
     ]
     return {result.name: result.with_info(MODEL_MEASURES[result.name]) for result in found}
 
@@ -208,11 +212,11 @@ def _keeps_levels(part: Any) -> bool:
 def _rare(found: dict[str, int], threshold: int) -> Result:
     count = sum(found.values())
     text = (
-        f"{counted(count, 'value')} that fewer than {threshold} people have stand in the model "
-        f"(columns {names(list(found))}): "
-        "group rare categories, round or top-code numbers, use fewer cuts, and scale by something else than the ends."
+        f"{counted(count, 'value')} that fewer than {threshold} people have stand in the model, or figures of so few "
+        f"(columns {names(list(found))}): group rare categories and classes, round or top-code numbers, use fewer "
+        "cuts, and scale by something else than the ends."
         if count
-        else f"No category, cut or end of a scale in the model belongs to fewer than {threshold} people."
+        else f"No category, class, cut or end of a scale in the model belongs to fewer than {threshold} people."
     )
     return Result("model-rare-values", float(count), text, yardsticks={"none": 0.0}, counts=WHOLE)
 

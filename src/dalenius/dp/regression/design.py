@@ -47,7 +47,13 @@ def parse(formula: str) -> tuple[str, list[str]]:
     sides = [side.strip() for side in formula.split("~")]
     predictors = [term.strip() for term in sides[-1].split("+")] if len(sides) == 2 else []
     plain = [term for term in predictors if term not in ("", "1")]
-    if len(sides) != 2 or not sides[0] or any(mark in formula for mark in "*:()^") or not predictors:
+    if (
+        len(sides) != 2
+        or not sides[0]
+        or any(mark in formula for mark in "*:()^")
+        or "" in predictors
+        or not predictors
+    ):
         raise OptionError(f"formula is {formula!r}; write it as 'response ~ first + second'")
     if len({sides[0], *plain}) != len(plain) + 1:
         raise OptionError(f"formula is {formula!r}; each column may stand in it once")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError, OptionError
+from dalenius.core.errors import DataError, OptionError, counted
 from dalenius.core.later import altair as alt
 from dalenius.core.result import WHOLE, Result
 from dalenius.data.schema import Schema
@@ -124,7 +124,7 @@ def regress(
     design = design_of(asked.table, formula, yes_or_no=family == "logistic")
     if neighbours == "replace" and asked.table.rows < len(design.terms):
         raise DataError(
-            f"{asked.table.rows} records cannot carry {len(design.terms)} coefficients; use fewer predictors"
+            f"{counted(asked.table.rows, 'record')} cannot carry {len(design.terms)} coefficients; use fewer predictors"
         )
     if mechanism == "sgd" and asked.budget.records != 1:
         raise OptionError("contribution is above 1; sgd is accounted for one record of a unit")
@@ -284,7 +284,7 @@ def _result(
     how = "noisy sums of products" if family == "linear" else mechanism
     tails = ranged and any(tau is not None and abs(tau - 0.5) > MIDDLE for tau in taus)
     said = (
-        f"A private {asked.what} ({how}): {table.height} coefficients"
+        f"A private {asked.what} ({how}): {counted(table.height, 'coefficient')}"
         + (", with 95 % intervals made from what is released. " if ranged else ", without intervals. ")
         + (f"{TAILS} " if tails else "")
         + (_outside(table) if ranged else "")

@@ -11,7 +11,7 @@ from dalenius.dp.regression.smoothing import Check, KernelName, Loss
 
 _STEPS, _HALVINGS = 200, 60
 TOLERANCE = 1e-8
-"""Length of the gradient at the end, for each record: a promise about the exact minimum needs the minimum."""
+"""Length of the gradient before the last step, for each record: a promise about the exact minimum needs the minimum."""
 _ROUNDING = 1e-13
 """Near the minimum the sum is flat to its last digits: a step may seem to rise by this, only the gradient can tell."""
 _BLOCK = 1 << 16
@@ -44,7 +44,7 @@ def minimise(
         gradient, curve = _derivatives(x, y, loss, theta)
         gradient += ridge * (theta - middle) + pushed
         if np.linalg.norm(gradient) <= goal:
-            return theta
+            return theta + _downhill(curve + ridge * np.eye(width), gradient)  # to the last digits
         step = _downhill(curve + ridge * np.eye(width), gradient)
         slope, size = float(gradient @ step), 1.0
         for _ in range(_HALVINGS):

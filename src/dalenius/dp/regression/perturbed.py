@@ -19,8 +19,10 @@ from dalenius.dp.regression.bounds import Reach, checked
 from dalenius.dp.regression.minimise import minimise
 from dalenius.dp.regression.smoothing import Loss
 
-_FINE = 2**20
+_FINE = 2**50
 """Steps of the noise's lattice in one scale of it."""
+_CELLS = 2**22
+"""Steps of the released coefficients in the move that noise of one scale makes against the ridge alone."""
 
 
 def ridge_needed(loss: Loss, reach: Reach, epsilon: float) -> float:
@@ -71,7 +73,26 @@ def perturbed_fit(
         )
     push = draw_push(rows.shape[1], noise_scale(loss, reach, epsilon, delta), gaussian=delta > 0)
     ridge = ridge_needed(loss, reach, epsilon)
-    return minimise(reach.hold(rows), held, loss, ridge=ridge, centre=centre, push=push)
+    exact = minimise(reach.hold(rows), held, loss, ridge=ridge, centre=centre, push=push)
+    step = grid_step(loss, reach, epsilon, delta)
+    return np.asarray(np.round(exact / step) * step)
+
+
+def grid_step(loss: Loss, reach: Reach, epsilon: float, delta: float = 0.0) -> float:
+    """Released coefficients are whole multiples of this, which is public.
+
+    The noise lives on a lattice. Whoever knew all records but one could work out the noise from coefficients with all
+    their digits, and look whether it lies there: with the right record it does, with any other it does not. A cell of
+    this grid holds 2**27 points of the lattice at least, whatever the records are.
+
+    Examples
+    --------
+    >>> from dalenius.dp.regression.smoothing import Check
+    >>> grid_step(Check(0.5), Reach(1.0), 1.0) * 2**21
+    1.0
+    """
+    width = noise_scale(loss, reach, epsilon, delta) / ridge_needed(loss, reach, epsilon)
+    return float(2.0 ** math.floor(math.log2(width))) / _CELLS
 
 
 def draw_push(width: int, scale: float, *, gaussian: bool) -> FloatArray:
@@ -80,6 +101,6 @@ def draw_push(width: int, scale: float, *, gaussian: bool) -> FloatArray:
     direction = add_gaussian(zeros, float(_FINE)).astype(np.float64) / _FINE
     if gaussian:
         return scale * direction
-    length = float(draw_geometric(width, float(_FINE)).sum()) / _FINE
+    length = float(draw_geometric(width, float(_FINE)).astype(np.float64).sum()) / _FINE
     size = float(np.linalg.norm(direction))
     return scale * length * direction / size if size > 0 else scale * length * np.eye(width)[0]
