@@ -54,6 +54,12 @@ MOST_CELLS = 20_000
 MOST_WORK = 300_000_000
 """Units times outputs that are tried for the look at all together."""
 TAKEN_OUT = "a total that was taken out follows by subtraction"
+COUNTED = re.compile("count|describe|size")
+"""In the call of a mean or total that shows how many people it is of."""
+PEOPLE = (
+    "how many people are in a model or test follows from its p values: without fewer than {few} it is about those who "
+    "were counted; take the same people in both"
+)
 MOST_KINDS = 200_000
 """Kinds of people, told apart by two outputs of units with several rows, up to which all combinations are looked at."""
 
@@ -95,6 +101,8 @@ class Comparison:
         if self.form or earlier.form:
             if linear:
                 self._with_form(earlier)
+            elif not (self.form and earlier.form):
+                self._with_count(earlier)
             return
         if by_rows(self, earlier):
             return  # all at once, by `beside_rows`
@@ -163,6 +171,8 @@ class Comparison:
         both = self.form and earlier.form
         common = bool(words_of(variable) & words_of(earlier.variable)) or self._same_outcome(earlier)
         if not common and not both:
+            if COUNTED.search(earlier.command if self.form else self.out.query.command):
+                self._with_count(earlier)
             return
         old = self.memory.read(earlier.digest)
         known, self.lines = self.lines, []
@@ -179,6 +189,30 @@ class Comparison:
         self.lines = known
         if both and common:
             self.near.append((1.0, earlier))
+
+    def _with_count(self, earlier: Earlier) -> None:
+        """Compare a model or test with a count: how many people it is about follows from its p values.
+
+        People who lack a value of a column that it is about are left out of it for that, and nothing else follows.
+        """
+        from dalenius.outputs.wraps.registered import lacking  # noqa: PLC0415 (looks at columns of the data)
+
+        if earlier.digest == self.digest:
+            return
+        known, self.lines = self.lines, []
+        marked, old = self.flagged.copy(), self.memory.read(earlier.digest)
+        if self._sets(earlier, old):
+            own, others = inside(self.part), inside(old)
+            few, more = (own, others) if self.form else (others, own)
+            there = self.told if earlier.form else Told.read(earlier.more)
+            left = np.flatnonzero(more & ~few)
+            gone = lacking(
+                self.out.desk, words_of(self.out.query.variable if self.form else earlier.variable)
+            )
+            added = {number for who in there.missing.values() for number in who}
+            if not (set(left.tolist()) <= gone and set(np.flatnonzero(few & ~more).tolist()) <= added):
+                self._doubt(earlier, PEOPLE.format(few=self.policy.threshold))
+        self.lines, self.flagged[:] = known, marked
 
     def _same_outcome(self, earlier: Earlier) -> bool:
         """Whether most people have the same outcome in both, under whatever name."""
@@ -434,6 +468,11 @@ class Comparison:
 
     def _line(self, earlier: Earlier) -> str:
         return f"with {earlier.told}: {self._words()}"
+
+
+def inside(part: Partition) -> Bools:
+    """Which units are in a cell of an output."""
+    return np.logical_or.reduce([layer > 0 for layer in part.layers])
 
 
 def words_of(variable: str | None) -> set[str]:

@@ -11,10 +11,8 @@ import numpy as np
 from dalenius.core.errors import names as listed
 from dalenius.outputs.beside_rows import beside_rows, own_cells
 from dalenius.outputs.checks import Finding, finding
-from dalenius.outputs.comparison import Comparison
-from dalenius.outputs.partition import Partition
+from dalenius.outputs.comparison import Comparison, inside
 from dalenius.outputs.policy import Policy
-from dalenius.outputs.query import Bools
 from dalenius.outputs.told import Told
 
 if TYPE_CHECKING:
@@ -74,12 +72,12 @@ def without_values(looked: Comparison, earlier: Sequence[Earlier]) -> str:
     told = [*looked.lines, *looked.doubts]
     names: dict[str, int] = {}
     columns = {looked.out.query.variable}
-    own = _inside(looked.part)
+    own = inside(looked.part)
     for each in earlier:
         if not each.digest or not any(each.told in line for line in told):
             continue
         columns.add(each.variable)
-        before, others = Told.read(each.more), _inside(looked.memory.read(each.digest))
+        before, others = Told.read(each.more), inside(looked.memory.read(each.digest))
         for here, gone in ((looked.told.missing, others & ~own), (before.missing, own & ~others)):
             for name, who in here.items():
                 numbers = np.array([w for w in who if w < len(gone)], np.int64)
@@ -92,7 +90,3 @@ def without_values(looked: Comparison, earlier: Sequence[Earlier]) -> str:
     if min(names.values()) >= looked.policy.threshold and not columns & {*names}:
         remedy += ", or show missing as a category everywhere (dropna=False)"
     return f"; the difference is made by people without a value of {listed(list(names))}: {remedy}"
-
-
-def _inside(part: Partition) -> Bools:
-    return np.logical_or.reduce([layer > 0 for layer in part.layers])

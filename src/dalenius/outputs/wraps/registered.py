@@ -7,6 +7,7 @@ all its rows are rows of such data, or if it is said where it comes from (`Desk.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,6 +119,29 @@ def _as_read(desk: Desk, frame: Any) -> Any:
         return None
     own = desk.unit in frame.columns and traced(pd.DataFrame.__getitem__(frame, desk.unit))
     return frame if own else getattr(frame, "_as_read", None)
+
+
+def lacking(desk: Desk, names: AbstractSet[str]) -> set[int]:
+    """Numbers of the units that lack a value of one of these columns in the data as they came."""
+    gaps: set[int] = set()
+    for frame in (getattr(found(), "_as_read", None) for found in desk.frames):
+        if frame is None or desk.unit not in frame.columns:
+            continue
+        plain = bare(pd.DataFrame(frame))
+        codes, ids = units(plain[desk.unit])
+        gone = np.zeros(len(plain), np.bool_)
+        for name in names:
+            if list(plain.columns).count(name) == 1 and name != desk.unit:
+                gone |= plain[name].isna().to_numpy()
+        if gone.any():
+            gaps |= set(np.unique(desk.memory.known(ids)[codes[gone]]).tolist())
+    for base in desk.base:
+        numbers = base.numbers(desk.memory)
+        for name in names & base.columns.keys():
+            column = np.asarray(base.columns[name])
+            if column.dtype.kind == "f":
+                gaps |= set(np.unique(numbers[np.isnan(column)]).tolist())
+    return gaps - {-1}
 
 
 def trusted(desk: Desk, frame: Any) -> bool:
