@@ -1909,6 +1909,18 @@ FAULTS = [
         "tests/outputs/test_disguises.py -k of_other_people",
     ),
     Fault(
+        "outputs/solving.py",
+        "people - rank + 1 < few)[:1]",
+        "people - rank < 0)[:1]",
+        "tests/outputs/test_solving.py -k halves",
+    ),
+    Fault(
+        "outputs/told.py",
+        "if max(numbers, default=0) > most:",
+        "if False:",
+        "tests/outputs/test_solving.py -k others_as_people",
+    ),
+    Fault(
         "outputs/few.py",
         "            telling = people - len(rows) > len(own)",
         "            telling = True",

@@ -13,7 +13,8 @@ from dalenius.outputs.few import about_few, near_twins, prints, steps
 from dalenius.outputs.hashing import Words
 from dalenius.outputs.query import Bools, Ints
 from dalenius.outputs.remainder import shape_of
-from dalenius.outputs.rows import Rows, groups_of
+from dalenius.outputs.rows import Rows, groups_of, side_by_side, taller
+from dalenius.outputs.solving import too_many_sums
 from dalenius.published._modular import PRIME
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def beside_rows(looked: Comparison, earlier: Sequence[Earlier]) -> None:
             chosen.append((each, old))
             width += old.cells
     looked.together += len(chosen)
+    too_many_sums(looked, chosen)
     if len(chosen) > 1 and not looked.lines:
         _combined(looked, [e for e, _ in chosen], [own, *(old for _, old in chosen)])
 
@@ -109,8 +111,7 @@ def _apart(rows: Rows, one: int, two: int) -> int:
 
 def _combined(looked: Comparison, others: Sequence[Earlier], parts: Sequence[Rows]) -> None:
     few, width = looked.policy.threshold, parts[0].cells
-    size = min(groups_of(p.cells) for p in parts)
-    groups, checks = side_by_side([p.folded(size) for p in parts])
+    groups, checks = side_by_side(parts)
     every, complete = about_few(groups, few, checks)
     found = [c for c in every if c.columns[:width].any()]
     looked.complete &= complete
@@ -144,7 +145,7 @@ class Twins:
         others, _ = _margins(old.groups, shape)
         tall = max(min(size, len(self.own.groups)), len(others))
         one, checks, cells, marks = self._columns(size, tall)
-        two = _taller(others, tall)
+        two = taller(others, tall)
         pairs = near_twins(marks, prints(two, self.few))
         pairs = [(i, j) for i, j in pairs if int((one[:, i] != two[:, j]).sum()) < self.few]
         if len(checks) and len(old.checks) and pairs:
@@ -163,7 +164,7 @@ class Twins:
         if (size, tall) not in self.known:
             own = self.own.folded(size)
             groups, cells = _margins(own.groups, self.shape)
-            groups = _taller(groups, tall)
+            groups = taller(groups, tall)
             self.known[size, tall] = (
                 groups, _margins(own.checks, self.shape)[0], cells, prints(groups, self.few)
             )  # fmt: skip
@@ -188,23 +189,6 @@ def _margins(groups: Ints, shape: tuple[int, ...]) -> tuple[Ints, Bools]:
             columns.append(groups[:, lines].sum(axis=2) % PRIME)
             members.append(which)
     return np.hstack(columns), np.hstack(members)
-
-
-def side_by_side(parts: Sequence[Rows]) -> tuple[Ints, Ints]:
-    """Groups × cells of several outputs, by both groupings.
-
-    Where an output is of a time when each person was a group, groups alone are looked at.
-    """
-    tall = max(len(p.groups) for p in parts)
-    groups = np.hstack([_taller(p.groups, tall) for p in parts])
-    checks = [p.checks for p in parts]
-    if not all(len(c) for c in checks):
-        return groups, np.zeros((0, groups.shape[1]), np.int64)
-    return groups, np.hstack(checks)
-
-
-def _taller(groups: Ints, rows: int) -> Ints:
-    return groups if len(groups) == rows else np.pad(groups, ((0, rows - len(groups)), (0, 0)))
 
 
 def _tell(looked: Comparison, others: Sequence[Earlier]) -> None:

@@ -53,6 +53,8 @@ MOST_CELLS = 20_000
 """Cells of outputs that are looked at all together."""
 MOST_WORK = 300_000_000
 """Units times outputs that are tried for the look at all together."""
+SOME_SHARED = 8
+"""One in so many people has the same in two sums of one column at least."""
 TAKEN_OUT = "a total that was taken out follows by subtraction"
 COUNTED = re.compile("count|describe|size")
 """In the call of a mean or total that shows how many people it is of."""
@@ -382,6 +384,19 @@ class Comparison:
         self._dominated(earlier, table, (own, others), before.resized(units).amounts)
         if self._guards([(earlier, old)]):
             self.lines.append(f"with {earlier.told}: {TAKEN_OUT}")
+
+    def one_column(self, earlier: Earlier) -> bool:
+        """Whether an earlier sum is of the same column: of one name, and some people have the same, or most have.
+
+        In samples drawn with replacement a third of the people stand equally often in two of them.
+        """
+        if self.held is None or earlier.held is None or self.held.places is not None:
+            return False
+        before = self.memory.contributions(earlier.held)
+        if before.places is not None:
+            return False
+        there, same = (int(found.sum()) for found in shared(self.held, before, self.memory.units))
+        return self._one_variable(earlier, same, there) and SOME_SHARED * same >= there
 
     def _one_variable(self, earlier: Earlier, same: int, common: int) -> bool:
         """Whether two sums are of one variable: by name, or because most people have the same in both."""

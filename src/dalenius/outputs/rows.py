@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -135,6 +136,26 @@ def groups_of(cells: int) -> int:
     (4096, 2048, 128)
     """
     return min(max(1 << ((PLACES // max(cells, 1) | 1).bit_length() - 1), FEWEST), GROUPS)
+
+
+def side_by_side(parts: Sequence[Rows]) -> tuple[Ints, Ints]:
+    """Groups × cells of several outputs, by both groupings, in as many groups as the widest has.
+
+    Where an output is of a time when each person was a group, groups alone are looked at.
+    """
+    size = min(groups_of(p.cells) for p in parts)
+    parts = [p.folded(size) for p in parts]
+    tall = max(len(p.groups) for p in parts)
+    groups = np.hstack([taller(p.groups, tall) for p in parts])
+    checks = [p.checks for p in parts]
+    if not all(len(c) for c in checks):
+        return groups, np.zeros((0, groups.shape[1]), np.int64)
+    return groups, np.hstack(checks)
+
+
+def taller(groups: Ints, rows: int) -> Ints:
+    """Groups with further ones that have nothing."""
+    return groups if len(groups) == rows else np.pad(groups, ((0, rows - len(groups)), (0, 0)))
 
 
 def _folded(groups: Ints, size: int) -> Ints:

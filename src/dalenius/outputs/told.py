@@ -50,6 +50,8 @@ class Told:
         Smallest hashes of its values; empty where many share values.
     spacing
         The same of how values are spaced, whatever they are multiplied with or moved by.
+    pairs
+        Hashes of columns of which each pair has a figure (covariances, correlations).
     rounded
         Whether its counts were rounded.
     missing
@@ -63,6 +65,7 @@ class Told:
     rounded: bool = False
     missing: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     spacing: tuple[int, ...] = ()
+    pairs: tuple[str, ...] = ()
 
     def text(self) -> str:
         """As text for the memory.
@@ -75,6 +78,7 @@ class Told:
         """
         made = [sorted(x) for x in (self.made.of, self.made.but, self.made.ends, self.made.own)]
         rest = [list(self.columns), list(self.sample), self.rounded, dict(self.missing), list(self.spacing)]
+        rest.append(list(self.pairs))
         return json.dumps([list(self.gaps), made, *rest])
 
     @classmethod
@@ -84,10 +88,10 @@ class Told:
             return cls()
         gaps, made, columns, sample, rounded, *later = json.loads(text)
         missing = {str(name): tuple(who) for name, who in (later[0] if later else {}).items()}
-        spacing = tuple(later[1]) if len(later) > 1 else ()
+        spacing, pairs = (tuple(later[i]) if len(later) > i else () for i in (1, 2))
         held = tuple((int(cell), (str(low), str(high), float(part))) for cell, (low, high, part) in gaps)
         made_of = Made(*map(frozenset, made))
-        return cls(held, made_of, tuple(columns), tuple(sample), bool(rounded), missing, spacing)
+        return cls(held, made_of, tuple(columns), tuple(sample), bool(rounded), missing, spacing, pairs)
 
 
 def told_of(memory: Memory, out: Output, hidden: Bools, numbers: Ints, policy: Policy) -> Told:
@@ -98,15 +102,16 @@ def told_of(memory: Memory, out: Output, hidden: Bools, numbers: Ints, policy: P
         return Told(rounded=out.rounded, missing=missing)
     columns = query.facts.get("columns")
     made = _made(out, numbers, columns, policy.threshold)
-    regressors = () if columns is None else np.nan_to_num(columns[:, 1:]).T
-    hashes = tuple(_column(column, numbers, words) for column in regressors)
+    filled = () if columns is None else np.nan_to_num(columns).T
+    hashes = tuple(_column(column, numbers, words) for column in filled)
+    pairs = () if "outcome" in query.facts else hashes  # a model tells about its outcome only
     gaps = gaps_of(query, hidden, numbers, words, policy.threshold)
     value = query.value if columns is None else columns[:, 0]
     # Of people who are not known by their own names a person decides anyway.
     lost = any(f.check == "unit" and f.verdict != "pass" for f in out.judged.findings)
     sample = () if lost else _sample(value, memory.key)
     spacing = () if lost else _spacing(value, memory.key)
-    return Told(tuple(gaps), made, hashes, sample, missing=missing, spacing=spacing)
+    return Told(tuple(gaps), made, hashes[1:], sample, missing=missing, spacing=spacing, pairs=pairs)
 
 
 def missing_of(query: Query, numbers: Ints) -> dict[str, tuple[int, ...]]:
@@ -225,6 +230,7 @@ class Beside:
         for each, old in known:
             self._made(each, old)
         self._parameters([(e, o) for e, o in known if o.columns], same_outcome)
+        self._pairs([old.pairs for _, old in known])
         return self
 
     def _gaps(self, known: Sequence[tuple[Earlier, Told]]) -> None:
@@ -280,3 +286,12 @@ class Beside:
         if len(every) > most and len(every) > len(mine):
             words = "models of this outcome have, all together, nearly as many regressors as there are people"
             self.doubts.append((words, f"with {len(known)} models: {words}"))
+
+    def _pairs(self, known: Sequence[tuple[str, ...]]) -> None:
+        """Figures of one column with nearly as many others as there are people: equations in what these have."""
+        most = int((self.part.layers[0] > 0).sum()) - self.policy.dof
+        every = [set(pairs) for pairs in (self.told.pairs, *known)]
+        numbers = [len(set().union(*(p for p in every if column in p))) - 1 for column in self.told.pairs]
+        if max(numbers, default=0) > most:
+            words = "one column has figures with nearly as many others, all together, as there are people"
+            self.doubts.append((words, f"with {len(known)} earlier outputs: {words}"))
