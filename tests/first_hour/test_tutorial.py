@@ -11,7 +11,7 @@ import pytest
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorial.ipynb"
 
 # Text of a picture lies within it, and nothing that a cell shows is wider than its place.
-CUT = """() => {
+CUT = r"""() => {
   const faults = [];
   for (const svg of document.querySelectorAll('.jp-OutputArea-output svg')) {
     const box = svg.getBoundingClientRect();
@@ -23,6 +23,15 @@ CUT = """() => {
   }
   for (const place of document.querySelectorAll('.jp-OutputArea-output'))
     if (place.scrollWidth > place.clientWidth) faults.push('cell: ' + place.innerText.slice(0, 60));
+  for (const cell of document.querySelectorAll('.jp-OutputArea-output :is(td, th)'))
+    for (const part of cell.childNodes)
+      for (const word of (part.nodeType === 3 ? part.textContent : '').matchAll(/\S+/g)) {
+        const range = document.createRange();
+        range.setStart(part, word.index);
+        range.setEnd(part, word.index + word[0].length);
+        const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+        if (tops.size > 1) faults.push('broken: ' + word[0]);
+      }
   if (document.documentElement.scrollWidth > window.innerWidth) faults.push('the page scrolls sideways');
   return faults;
 }"""

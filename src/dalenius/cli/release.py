@@ -253,8 +253,8 @@ def _times(replicates: int) -> str:
     return "each once" if replicates == 1 else f"each {replicates} times"
 
 
-BESIDE = 4
-"""Candidates that fit beside each other in a terminal of 80 columns."""
+BESIDE = 3
+"""Candidates that fit beside each other in a terminal of 80 columns without breaking the name of a measure."""
 
 
 def _show_some(outcome: Release, several: Sequence[Judged], terminal: Terminal) -> None:
@@ -276,7 +276,7 @@ def _show_some(outcome: Release, several: Sequence[Judged], terminal: Terminal) 
 
 
 def _added(result: Result | None) -> str:
-    """What being in the data adds to what strangers reach, short enough for four files beside each other."""
+    """What being in the data adds to what strangers reach, short enough for files beside each other."""
     return "–" if result is None or result.added is None else f"{float(f'{result.added:.3g}'):+g}"
 
 

@@ -108,6 +108,25 @@ def names(items: Sequence[object], limit: int = 5) -> str:
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
 
 
+MOST_NAMED = 20
+"""Columns that a line names; of more the first few, and how many there are."""
+
+
+def columns_named(items: Sequence[object]) -> str:
+    """Columns a line is about, all of them where that can be read.
+
+    Examples
+    --------
+    >>> columns_named(["sex"]), columns_named(["sex", "age"])
+    ("column 'sex'", "columns 'sex', 'age'")
+    >>> columns_named([f"v{i}" for i in range(1000)])
+    "1,000 columns ('v0', 'v1', 'v2' and 997 more)"
+    """
+    if len(items) > MOST_NAMED:
+        return f"{len(items):,} columns ({names(items, 3)})"
+    return f"column{'s' * (len(items) > 1)} {names(items, len(items))}"
+
+
 def no_column(wanted: Sequence[str], there: Sequence[str]) -> str:
     """Say which columns are not there, what might have been meant, and what there is.
 

@@ -1,4 +1,4 @@
-"""Small HTML tables for notebooks: figures as a person writes them, no data types, long words wrapped."""
+"""Small HTML tables for notebooks: figures as a person writes them, no data types, words whole."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import polars as pl
 from dalenius.core.result import figure
 
 MOST_ROWS = 12
-CELL = "text-align:{};padding:3px 12px 3px 0;border-bottom:1px solid #dfe5ea;vertical-align:top;overflow-wrap:anywhere"
-LOOK = "border-collapse:collapse;font-size:13px;max-width:100%"
+CELL = (
+    "text-align:{};padding:3px 12px 3px 0;border-bottom:1px solid #dfe5ea;vertical-align:top;"
+    "overflow-wrap:break-word"
+)
+LOOK = "border-collapse:collapse;font-size:13px"
+PLACE = "overflow-x:auto;max-width:100%"
+"""A wide table is moved sideways in its place: broken words are hard to read."""
 
 
 def small_table(frame: pl.DataFrame, most: int = MOST_ROWS) -> str:
@@ -33,7 +38,8 @@ def small_table(frame: pl.DataFrame, most: int = MOST_ROWS) -> str:
         for row in frame.head(most).iter_rows()
     )
     more = f"<p><small>and {frame.height - most:,} more rows</small></p>" if frame.height > most else ""
-    return f'<table style="{LOOK}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}'
+    table = f'<table style="{LOOK}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div style="{PLACE}" role="region" aria-label="table" tabindex="0">{table}</div>{more}'
 
 
 def _cell(value: Any, side: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dalenius.core.errors import names as listed
+from dalenius.core.errors import columns_named
 from dalenius.core.random import Seed, generator
 from dalenius.data.encode import level_key
 from dalenius.data.frames import Objects, Origin
@@ -319,7 +319,7 @@ def _notes(table: Table, touched: Sequence[str], least: int, flattened: bool) ->
     for became in dict.fromkeys(_BECAME.values()):
         hit = [n for n in touched if _BECAME.get(table.schema[n].kind, _BECAME[Kind.CATEGORICAL]) == became]
         if hit:
-            told.append(f"column{'s' * (len(hit) > 1)} {listed(hit, len(hit))}: {became.format(least)}")
+            told.append(f"{columns_named(hit)}: {became.format(least)}")
     if flattened:
         told.append("number of rows: the largest units count as if they had as many rows as the next ones")
     return told

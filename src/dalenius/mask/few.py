@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalenius.core.errors import names
+from dalenius.core.errors import columns_named
 from dalenius.data.exit import NEVER_RELEASED
 from dalenius.data.schema import Column, Kind
 from dalenius.data.steps.step import Masked
@@ -49,12 +49,12 @@ def without_own_texts(table: Table, masked: Masked) -> Masked:
     notes = []
     if texts:
         notes.append(
-            f"column {names(list(texts), 99)}: texts that fewer than {least} units have are left empty; "
+            f"{columns_named(list(texts))}: texts that fewer than {least} units have are left empty; "
             "'release: as-is' in the schema lets them leave"
         )
     if left:
         notes.append(
-            f"column {names(left, 99)}: no step changes what leaves here, values that fewer than {least} units have "
+            f"{columns_named(left)}: no step changes what leaves here, values that fewer than {least} units have "
             "among it"
         )
     gaps = {**masked.lens.gaps, **{n: gone | masked.lens.gaps.get(n, False) for n, gone in texts.items()}}
