@@ -36,6 +36,18 @@ FAULTS = [
         "tests/release/test_plan.py -k all_have_alike",
     ),
     Fault(
+        "preparation/keeping.py",
+        "gone = {name for role in UNREAD for",
+        "gone = {name for role in NEVER_RELEASED for",
+        "tests/data/test_sampling_units.py -k enter",
+    ),
+    Fault(
+        "data/exit.py",
+        'sampled = column.has(Role.PSU) and column.release != "as-is"',
+        "sampled = False",
+        "tests/data/test_sampling_units.py -k set_free",
+    ),
+    Fault(
         "data/steps/at_once.py",
         "        table = table if after is None else after\n",
         "",

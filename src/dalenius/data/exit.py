@@ -52,6 +52,22 @@ class Guarded:
     notes: Sequence[str]
 
 
+def stays(column: Column) -> bool:
+    """Whether a column never leaves: by its role, or as the number of a sampling unit that nobody set free.
+
+    Such a number tells who lives in one district or home, as replicate weights do, and in a synthetic file it says
+    nothing of the design; a district that is an answer too leaves with ``release: as-is``.
+
+    Examples
+    --------
+    >>> unit = Column("district", Kind.CATEGORICAL, (Role.PSU,))
+    >>> stays(unit), stays(replace(unit, release="as-is"))
+    (True, False)
+    """
+    sampled = column.has(Role.PSU) and column.release != "as-is"
+    return sampled or any(column.has(role) for role in NEVER_RELEASED)
+
+
 def guard(
     table: Table,
     *,
@@ -115,8 +131,7 @@ class _Task:
 
     def open(self, column: Column) -> bool:
         """Whether a column's values are not the exit's business."""
-        never = any(column.has(role) for role in NEVER_RELEASED)
-        return never or column.release == "as-is" or column.name in self.as_is
+        return stays(column) or column.release == "as-is" or column.name in self.as_is
 
     def without_rare(self, name: str, parent: Vector | None = None, turn: int = 0) -> Vector:
         """A column without what few units hold."""
@@ -182,7 +197,7 @@ def leave(table: Table) -> Table:
 
 
 def releasable(table: Table) -> Table:
-    """The table without identifiers and unit columns.
+    """The table without identifiers, unit columns and numbers of sampling units.
 
     Examples
     --------
@@ -190,7 +205,7 @@ def releasable(table: Table) -> Table:
     >>> releasable(Table.from_frame({"name": ["x"], "age": [3]}, schema)).names
     ['age']
     """
-    dropped = [c.name for c in table.schema if any(c.has(role) for role in NEVER_RELEASED)]
+    dropped = [c.name for c in table.schema if stays(c)]
     return table.drop(dropped) if dropped else table
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from dalenius.core.errors import columns_named
-from dalenius.data.exit import NEVER_RELEASED
+from dalenius.data.exit import stays
 from dalenius.data.schema import Column, Kind
 from dalenius.data.steps.step import Masked
 from dalenius.data.table import Table
@@ -40,7 +40,7 @@ def without_own_texts(table: Table, masked: Masked) -> Masked:
     """
     least, links = table.schema.min_units, masked.lens.links
     units = table.units if links is None else table.units.subset(links)
-    free = [c for c in masked.table.schema if c.release != "as-is" and not any(map(c.has, NEVER_RELEASED))]
+    free = [c for c in masked.table.schema if c.release != "as-is" and not stays(c)]
     few = {column.name: _few(masked.table[column.name], units, least) for column in free}
     texts = {c.name: few[c.name] for c in free if c.kind is Kind.TEXT and few[c.name].any()}
     lens = masked.lens  # a column that was dropped and is there has new values

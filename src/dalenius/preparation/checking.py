@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalenius.data.exit import NEVER_RELEASED, releasable
+from dalenius.data.exit import releasable, stays
 from dalenius.data.rules import rules_for
 from dalenius.data.schema import Schema
 from dalenius.data.table import Table
@@ -76,7 +76,7 @@ def left_out(table: Table) -> list[Finding]:
             "left-out", (c.name,), "info", f"{c.roles[0]}: {c.note or 'by the schema'}", table.rows, 1.0, todo
         )
         for c in table.schema
-        if any(map(c.has, NEVER_RELEASED))
+        if stays(c)
     ]
 
 

@@ -38,6 +38,8 @@ from dalenius.preparation.places import places
 NOTHING = "nothing: 'dalenius synth' keeps it"
 FOLLOWING = ("derived-grouping", "derived-formula", "derived-length", "dependence")
 UNTOUCHED = (*NEVER_RELEASED, Role.WEIGHT, Role.PSU, Role.FPC)
+UNREAD = (*NEVER_RELEASED, Role.WEIGHT, Role.PSU, Role.FPC)
+"""Roles of columns that nothing may be made from afterwards: they are not drawn, or not whatever the weighting."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Kept:
             closed = {*untouched, *_closed(table)}
             steps += (placed := _placed(left, untouched))
             words += map(_words, placed)
-            gone = {name for role in NEVER_RELEASED for name in table.schema.by_role(role)}
+            gone = {name for role in UNREAD for name in table.schema.by_role(role)}
             for look in (_follow, orders, unasked):
                 made = Recipe.of(
                     Findings(tuple(_open(look(left), closed, gone))), left, ("derived", "sequence", "gaps")

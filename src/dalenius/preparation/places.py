@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from dalenius.data.exit import NEVER_RELEASED
+from dalenius.data.exit import stays
 from dalenius.data.places import place_columns
 from dalenius.data.schema import Kind
 from dalenius.data.steps.places import SIDES, Floats, KeepPlace, folded, reach_towards, turned
@@ -40,7 +40,7 @@ def places(table: Table) -> KeepPlace | None:
     )
     points = _Points.of(table, names, degrees)
     area = table.schema[names[0]].parent or table.schema[names[1]].parent or points.area(table)
-    if not area or table[area].is_number or any(map(table.schema[area].has, NEVER_RELEASED)):
+    if not area or table[area].is_number or stays(table.schema[area]):
         return None
     digits = [table.schema[name].decimals for name in names]
     return points.step(table, names, area, tuple(d for d in digits if d is not None))
@@ -90,7 +90,7 @@ class _Points:
         best, chosen = CLOSE * whole, ""
         for name, vector in table.vectors.items():
             odd = vector.is_number or vector.column.kind is Kind.TEXT or len(vector.levels) < 2
-            if odd or any(map(vector.column.has, NEVER_RELEASED)):
+            if odd or stays(vector.column):
                 continue
             codes = vector.categories.codes[self.rows].astype(np.int64)
             size = vector.categories.size

@@ -16,7 +16,7 @@ from dalenius.core.option import declared, knobs, lacking
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.registry import Registry
 from dalenius.data import Kind, Table
-from dalenius.data.exit import NEVER_RELEASED, releasable
+from dalenius.data.exit import releasable, stays
 from dalenius.evaluation.policy import DEFAULT_POLICY, Finding, Rule
 from dalenius.release.plan import HOLDOUT_SHARE, Scenario
 from dalenius.synth.base import METHODS, Method
@@ -202,7 +202,7 @@ def roles(table: Table) -> tuple[list[str], list[str]]:
     usable = [
         name
         for name in table.names
-        if not any(table.schema[name].has(role) for role in (*NEVER_RELEASED, "weight"))
+        if not (stays(table.schema[name]) or table.schema[name].has("weight"))
         and table[name].column.kind is not Kind.TEXT
     ]
     # who knows what everybody has in common knows nobody: every figure would be 0

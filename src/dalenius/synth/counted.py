@@ -18,7 +18,7 @@ from dalenius.core.random import Seed, generator
 from dalenius.counts.junction import Clique
 from dalenius.counts.stream import TooManyCells
 from dalenius.counts.survey import Encoder, Survey, Values
-from dalenius.data.exit import NEVER_RELEASED, guard, leaving
+from dalenius.data.exit import guard, leaving, stays
 from dalenius.data.files.columnar import table_from_arrow
 from dalenius.data.frames import Origin
 from dalenius.data.rare import without_rare_numbers
@@ -67,7 +67,7 @@ class StreamTable:
     def names(self) -> list[str]:
         """Columns that may be synthesized."""
         schema = self.survey.schema
-        return [c.name for c in schema if not any(c.has(role) for role in NEVER_RELEASED)]
+        return [c.name for c in schema if not stays(c)]
 
     @cached_property
     def schema(self) -> Schema:

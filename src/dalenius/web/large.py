@@ -22,7 +22,7 @@ from dalenius.core.registry import MethodInfo
 from dalenius.counts.batches import first_rows, open_stream
 from dalenius.counts.source_pair import as_frame
 from dalenius.data.atomic import write_text
-from dalenius.data.exit import NEVER_RELEASED
+from dalenius.data.exit import stays
 from dalenius.data.table import Table
 from dalenius.evaluation.measuring import evaluate_files
 from dalenius.release.template import roles
@@ -195,7 +195,7 @@ def _first_guess(table: Table) -> dict[str, str]:
     keys, targets = roles(table)
     guess = {}
     for i, column in enumerate(table.schema):
-        named = any(column.has(role) for role in NEVER_RELEASED)
+        named = stays(column)
         use = "out" if named else "key" if column.name in keys else "target" if column.name in targets else ""
         guess[f"use-{i}"] = use
     return guess

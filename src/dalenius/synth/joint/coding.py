@@ -17,7 +17,7 @@ from dalenius.core.errors import DataError, OptionError, names
 from dalenius.core.option import real_number, whole_number
 from dalenius.core.random import Seed, generator
 from dalenius.data.declared import declared_bounds
-from dalenius.data.exit import NEVER_RELEASED
+from dalenius.data.exit import stays
 from dalenius.data.grouping import Grouping, Method, breaks_of_counted
 from dalenius.data.rare import without_rare_numbers
 from dalenius.data.schema import Column, Kind, Level, Schema
@@ -345,7 +345,7 @@ def refuse_undeclared(schema: Schema, groups: Groups) -> None:
     """
     # Where nothing is declared the roles were guessed too, so the error must not leave out a column because of one.
     guessed = not any(c.domain == "declared" for c in schema)
-    named = [c for c in schema if guessed or not any(c.has(role) for role in NEVER_RELEASED)]
+    named = [c for c in schema if guessed or not stays(c)]
     lacking = [c.name for c in named if not _is_declared(c, groups)]
     if lacking:
         raise DataError(

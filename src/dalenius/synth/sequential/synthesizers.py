@@ -189,8 +189,10 @@ class Sequential(Synthesizer):
         return replace(self, progress=lambda name, done, of: progress(f"{name}, {done} of {of} columns done"))
 
     def untouched(self, table: Table) -> set[str]:
-        """Those that options name, and those that are computed on the way, for the sake of other rules."""
+        """Those that options name, strata that are read, and those that other rules need on the way."""
         named = super().untouched(table)
+        if self.uses_units:
+            named |= set(table.schema.by_role(Role.STRATUM))
         try:
             return named | set(defined_by_rules(self, table))
         except DaleniusError:  # a rule that cannot be read is told with all other faults
