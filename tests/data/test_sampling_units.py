@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests.cli.test_commands import runner
 
 from dalenius import Candidate, Schema, Table
 from dalenius.cli import app
 from dalenius.data.exit import releasable
-from tests.cli.test_commands import runner
 
 
 def households() -> pl.DataFrame:

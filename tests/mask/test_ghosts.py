@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalenius import synthesize
+from dalenius import Candidate, synthesize
 from dalenius.data import examples
 from dalenius.data.steps import Recode
+from dalenius.data.steps.step import Masked
 from dalenius.data.table import Table
+from dalenius.mask.geo.donut import Donut
 from dalenius.mask.ghosts import find_ghosts
 from dalenius.mask.narrowing import too_narrow
+from dalenius.mask.noise import AddNoise
 from dalenius.mask.robin_hood import RobinHood
 from dalenius.mask.trail import Trail
 
@@ -225,3 +228,72 @@ def test_places_that_tell_an_emptied_area_go() -> None:
     places = {"lon": (6 + x).round(5), "lat": (50 + y).round(5)}
     assert emptied_by_robin_hood({**places, "area": area}, "area", 380) == {"lon": "area", "lat": "area"}
     assert emptied_by_robin_hood({**places, "area": rng.permutation(area)}, "area", 380) == {}
+
+
+def homes_with(seed: int = 3, rows: int = 800) -> dict[str, Any]:
+    """Homes in a town, and what changes over the map: distances, heights, prices, the means of quarters."""
+    rng = np.random.default_rng(seed)
+    x, y = 7 * rng.random(rows), 7 * rng.random(rows)  # kilometres
+    height = 100 + 30 * np.sin(x / 2) + 20 * np.cos(y / 2)
+    return {
+        "lon": (6.9 + x / 70.2).round(6), "lat": (50.9 + y / 111.2).round(6),
+        "to_school": np.hypot(x - 2, y - 5).round(2), "minutes": (4 + 2.5 * np.hypot(x - 9, y + 1)).round(1),
+        "height": height.round(1), "roughly": np.round(np.hypot(x - 2, y - 5)),
+        "price": (300_000 - 20_000 * x + rng.normal(0, 30_000, rows)).round(-3),
+        "quarter": np.floor(x) * 10 + np.floor(y), "age": rng.integers(0, 90, rows),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [150, 800, 6000])
+@pytest.mark.parametrize("step", ["donut", "noise", "gone"])
+def test_distances_that_tell_a_moved_home_go(rows: int, step: str) -> None:
+    """A distance leaves an arc of a ring, two leave the home; what is known to the next kilometre only stays."""
+    table = Table.from_frame(homes_with(rows=rows))
+    if step == "donut":
+        made = Donut(near=100, far=400).apply(table, 1)
+    elif step == "noise":
+        made = AddNoise(("lon", "lat"), amount=0.1).apply(table, 1)
+    else:
+        made = Masked.of(table, table.drop(["lon", "lat"]))
+    found = set(find_ghosts(table, made.table, made.lens))
+    assert {"to_school", "minutes"} <= found
+    assert ("height" in found) or rows == 150
+    assert not found & {"age", "price"}
+    assert step != "donut" or not found & {"quarter", "roughly"}
+
+
+def test_distances_on_a_plane_of_other_names_go() -> None:
+    homes = homes_with()
+    plane = {"a": (homes.pop("lon") * 70_200).round(1), "b": (homes.pop("lat") * 111_200).round(1), **homes}
+    made = Donut("a", "b", unit="metres", near=100, far=400).apply(Table.from_frame(plane), 1)
+    assert {"to_school", "minutes", "height"} <= set(
+        find_ghosts(Table.from_frame(plane), made.table, made.lens)
+    )
+
+
+def test_what_three_columns_tell_together_goes() -> None:
+    """Nobody's age follows from one of them or two."""
+    rng = np.random.default_rng(5)
+    age, start, school = rng.integers(30, 80, 600), rng.integers(5, 8, 600), rng.integers(8, 18, 600)
+    work = {"age": age, "start": start, "school": school, "worked": age - start - school + 6}
+    table = Table.from_frame(
+        {**work, "income": (400 * school + rng.normal(0, 900, 600)).round(), "sex": SEX[:600]}
+    )
+    made = Recode("age", width=10).apply(table)
+    found = find_ghosts(table, made.table, made.lens)
+    assert "worked" in found
+    assert not {"income", "sex"} & set(found)
+
+
+def test_sums_and_ends_over_masked_readings_go() -> None:
+    """The total, the peak and the bill of a home beside the means of its group; its floor area is only related."""
+    rng = np.random.default_rng(6)
+    readings = (rng.gamma(2, 0.3, (300, 1)) * rng.gamma(2, 0.5, (300, 24))).round(3)
+    slots = {f"s{i:02d}": readings[:, i] for i in range(24)}
+    over = {
+        "total": readings.sum(axis=1), "peak": readings.max(axis=1), "night": readings[:, :6].mean(axis=1),
+        "bill": 12 + 0.31 * readings.sum(axis=1), "area": 60 + 20 * readings.sum(axis=1) + rng.normal(0, 300, 300),
+    }  # fmt: skip
+    table = Table.from_frame({**slots, **{name: values.round(2) for name, values in over.items()}})
+    made = Candidate("average-series", {"variables": list(slots), "k": 10}).make(table, seed=1)
+    assert set(table.names) - set(made.table.names) == {"total", "peak", "night", "bill"}

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from dalenius.core.errors import DataError
+from dalenius.data.steps.step import Step
 from dalenius.data.table import Table
+from dalenius.mask.microaggregation import Microaggregate
 from dalenius.mask.noise import AddNoise
+from dalenius.mask.series_step import AverageSeries
 from dalenius.mask.shuffling import Shuffle
 
 
@@ -74,3 +77,20 @@ def test_faults() -> None:
             step.apply(table)
     with pytest.raises(DataError, match="needs 3 or more"):
         AddNoise(("a",), method="rotation").apply(table.take(np.array([0, 1])))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        AddNoise(("lon", "lat"), amount=0.1),
+        Microaggregate(("lon", "lat"), k=3),
+        AverageSeries(("lon", "lat"), k=3),
+    ],
+)
+def test_coordinates_are_no_whole_numbers(step: Step) -> None:
+    """They are floats of a kind of their own, and were rounded to whole degrees."""
+    rng = np.random.default_rng(1)
+    homes = Table.from_frame({"lon": 6.9 + rng.random(60) / 10, "lat": 50.9 + rng.random(60) / 10})
+    made = step.apply(homes, 1).table["lon"].floats()
+    assert len(np.unique(made)) >= 10
+    assert np.abs(made - homes["lon"].floats()).max() < 0.1

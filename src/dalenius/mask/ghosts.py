@@ -17,6 +17,8 @@ from dalenius.data.steps.step import Masked
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
 from dalenius.mask.narrowing import too_narrow
+from dalenius.mask.told_places import told_places
+from dalenius.mask.told_sums import told_sums
 from dalenius.preparation.derived import dependences, formulas, groupings
 
 SAME_ORDER = 0.99
@@ -56,6 +58,8 @@ def _look(table: Table, masked: Table, lens: Lens) -> tuple[dict[str, str], dict
     kept = [name for name in left if name not in found]
     narrow, weakly = too_narrow(table, masked.drop(found), lens, kept, sorted(changed))
     found |= narrow
+    for look in (told_places, told_sums):
+        found |= look(table, masked, lens, [name for name in left if name not in found], sorted(changed))
     # what gives a ghost back gives all that the ghost told: the birth date, once the age has gone
     found |= tell.of_any(set(found), [name for name in left if name not in found])
     return found, weakly

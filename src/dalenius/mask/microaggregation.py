@@ -245,7 +245,7 @@ def _aggregated(vector: Vector, labels: IntArray, weights: Floats | None, how: s
         data[inside] = new[group]
         return replace(vector, data=compact(data, levels))
     new_values = averaged(vector.data[inside].astype(float), group, mine, how)
-    if vector.column.kind is Kind.CONTINUOUS:
+    if data.dtype.kind == "f":
         data[inside] = new_values[group]
         return replace(vector, column=replace(vector.column, decimals=None), data=data)
     if exact and vector.column.kind is Kind.INTEGER:

@@ -11,7 +11,6 @@ from dalenius.core.cost import Cost, Shape
 from dalenius.core.option import Option
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
-from dalenius.data.schema import Kind
 from dalenius.data.steps.step import Masked, Step, step
 from dalenius.data.table import Table
 from dalenius.mask.needs import number_faults, one_draw_each
@@ -102,7 +101,7 @@ class AddNoise(Step):
         made = []
         for j, vector in enumerate(vectors):
             new = np.where(vector.present, moved[:, j], 0.0)
-            if vector.column.kind is Kind.CONTINUOUS:
+            if vector.data.dtype.kind == "f":
                 digits = vector.column.decimals
                 data = new if digits is None else np.round(new, digits)
             else:

@@ -208,6 +208,6 @@ def _ordered(vector: Vector) -> AnyArray:
 def _with(vector: Vector, means: Floats) -> Vector:
     """A column of means; whole numbers stay whole."""
     column = replace(vector.column, bounds=None)
-    if column.kind is Kind.CONTINUOUS:
+    if vector.data.dtype.kind == "f":
         return replace(vector, column=replace(column, decimals=None), data=means, state=None)
     return replace(vector, column=column, data=np.rint(means).astype(vector.data.dtype), state=None)
