@@ -2047,6 +2047,12 @@ FAULTS = [
         "tests/outputs/test_counts_beside_models.py -k lack",
     ),
     Fault(
+        "outputs/evidence.py",
+        "votes > of[:, 1] - 2 * few",
+        "votes > of[:, 1]",
+        "tests/outputs/test_few.py -k all_but_few",
+    ),
+    Fault(
         "outputs/between_files.py",
         "len(row) == depth]",
         "len(row) > depth]",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dalenius.outputs import Desk
@@ -313,3 +314,18 @@ def test_what_cannot_be_the_figure_it_is_called(desk, frame):
     assert {n for n, c in plain.record.checks.items() if c["verdict"] != "pass"} == {"figure"}
     frame.loc[3, "pay"] = 1e9
     assert desk.concentration(frame.pay, "herfindahl").status == "fail"  # its root is the share of one
+
+
+@pytest.mark.parametrize("away", [1, 3, 9, 12])
+def test_totals_that_are_the_same_for_all_but_few(away):
+    """What everybody lacks to a round sum was added beneath: the mean tells those of whom it was left out."""
+    rng = np.random.default_rng(away)
+    first = rng.normal(50, 20, 40).round(2)
+    rest = 100 - first
+    rest[:away] += rng.normal(0, 30, away).round(2)
+    rows = pd.DataFrame({"person": [*range(40), *range(40)], "v": [*first, *rest], "g": "x"}).sample(
+        frac=1, random_state=1
+    )
+    desk = Desk(unit="person")
+    out = desk.table(rows, "g", "v", "mean")
+    assert (out.record.checks["few_others"]["verdict"] == "fail") == (away < 10)

@@ -52,8 +52,11 @@ def by_record(cell, value, has_value, out, top):
 
 
 @njit(cache=True)
-def by_unit(cell, value, has_value, unit, marks, out, top):
-    """A unit's records are added up within the cell; units are counted once (records ordered by cell first)."""
+def by_unit(cell, value, has_value, unit, marks, out, top, votes):
+    """A unit's records are added up within the cell; units are counted once (records ordered by cell first).
+
+    ``votes``: by how many units, at most, those with one total outnumber all others (Boyer and Moore's majority vote).
+    """
     cells = out.shape[0]
     start = np.zeros(cells + 1, np.int64)
     for i in range(len(cell)):
@@ -89,6 +92,7 @@ def by_unit(cell, value, has_value, unit, marks, out, top):
             else:
                 own[u] += v
         out[c, 6], out[c, 7] = low, high
+        most, led, dust = 0.0, 0, 2e-9 * max(abs(low), abs(high))
         for p in range(start[c], start[c + 1]):
             v = value[order[p]] if has_value else 1.0
             if v != v:
@@ -106,6 +110,13 @@ def by_unit(cell, value, has_value, unit, marks, out, top):
                 size = abs(own[u])
                 out[c, 5] += size
                 _keep(top, c, size)
+                if led == 0:
+                    most, led = own[u], 1
+                elif abs(own[u] - most) <= max(dust, 2e-9 * abs(most)):
+                    led += 1
+                else:
+                    led -= 1
+        votes[c] = led
 
 
 @njit(cache=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalenius.outputs.position import rows_by_cell
-from dalenius.outputs.query import Codes, Floats, Query
+from dalenius.outputs.query import Bools, Codes, Floats, Query
 
 BLOCK = 1 << 18
 """Rows looked at at a time: no second copy of a large column."""
@@ -52,8 +52,10 @@ def others_of(query: Query, cell: Codes, figures: Floats, few: int) -> Floats:
     return found
 
 
-def totals_apart(query: Query, cell: Codes, figures: Floats) -> Floats:
+def totals_apart(query: Query, cell: Codes, figures: Floats, usual: Bools | None = None) -> Floats:
     """Units whose total in the cell is another than that of most, where units have several rows; NaN elsewhere.
+
+    Only cells that are ``usual`` are looked at: in others no total is that of nearly all.
 
     A column with what everybody lacks to a round sum beneath it is about those of whom it was left out.
 
@@ -70,13 +72,16 @@ def totals_apart(query: Query, cell: Codes, figures: Floats) -> Floats:
     assert query.value is not None
     rows, units = figures.T
     found = np.full(len(rows), np.nan)
-    if query.unit is None or not (rows > units).any():
+    several = (rows > units) & (True if usual is None else usual)
+    if query.unit is None or not several.any():
         return found
-    for c, at in rows_by_cell(cell, query.value, rows > units):
+    for c, at in rows_by_cell(cell, query.value, several):
         _, owner = np.unique(query.unit[at], return_inverse=True)
         total = np.bincount(owner.ravel(), query.value[at])
-        usual = np.median(total)
-        found[c] = int((np.abs(total - usual) > EQUAL * max(abs(usual), np.abs(query.value[at]).max())).sum())
+        middle = np.median(total)
+        found[c] = int(
+            (np.abs(total - middle) > EQUAL * max(abs(middle), np.abs(query.value[at]).max())).sum()
+        )
     return found
 
 

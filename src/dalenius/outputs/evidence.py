@@ -129,12 +129,13 @@ def collect(query: Query, largest: int = 2, few: int = 10) -> Evidence:
     outs, tops, more = [], [], []
     for over in query.parts:
         cell = query.collapsed(over)
-        out, top = _figures(query, cell, query.size(over), largest)
+        votes = np.full(query.size(over), np.inf)
+        out, top = _figures(query, cell, query.size(over), largest, votes)
         empty = out[:, 0] == 0
         out[empty, 6], out[empty, 7] = np.nan, np.nan
         outs.append(out)
         tops.append(top)
-        more.append({**_rows(query, cell, top), **_behind(query, cell, out, few, largest)})
+        more.append({**_rows(query, cell, top), **_behind(query, cell, out, (few, largest), votes)})
     out = np.concatenate(outs)
     figures = {name: out[:, i] for i, name in enumerate(COLUMNS)}
     figures |= {name: np.concatenate([part[name] for part in more]) for name in more[0]}
@@ -154,15 +155,17 @@ def _rows(query: Query, cell: Any, top: Floats) -> dict[str, Floats]:
     return {f"rows_{k + 1}": top[:, : k + 1].sum(axis=1) for k in range(top.shape[1])}
 
 
-def _behind(query: Query, cell: Any, out: Floats, few: int, largest: int) -> dict[str, Floats]:
+def _behind(query: Query, cell: Any, out: Floats, least: tuple[int, int], votes: Floats) -> dict[str, Floats]:
     """Figures about the few that many may hide, as the form of the statistic asks for them."""
     if query.value is None:
         return {}
+    few, largest = least
     places = {name: i for i, name in enumerate(COLUMNS)}
     found = {
         "others": others_of(query, cell, out[:, [places[n] for n in ("rows", "sum", "low", "high")]], few)
     }
-    found["totals_apart"] = totals_apart(query, cell, out[:, [places["rows"], places["units"]]])
+    of = out[:, [places["rows"], places["units"]]]
+    found["totals_apart"] = totals_apart(query, cell, of, votes > of[:, 1] - 2 * few)
     if "power" in query.facts:
         away = deviations(cell, query.value, out[:, [places["rows"], places["sum"]]], query.facts["power"])
         own, top = _figures(replace(query, value=away), cell, len(out), largest)
@@ -171,13 +174,14 @@ def _behind(query: Query, cell: Any, out: Floats, few: int, largest: int) -> dic
     if "mode" in query.facts:
         found["modal"] = modal_of(query, cell, len(out))
     if "quantiles" in query.facts:
-        of = out[:, [places["rows"], places["units"]]]
         found["owners"] = owners_of(query, cell, of, query.facts["quantiles"], few)
         found["between"] = fewest_between(query, cell, len(out))
     return found
 
 
-def _figures(query: Query, cell: Any, cells: int, largest: int) -> tuple[Floats, Floats]:
+def _figures(
+    query: Query, cell: Any, cells: int, largest: int, votes: Floats | None = None
+) -> tuple[Floats, Floats]:
     out = np.zeros((cells, len(COLUMNS)))
     out[:, 6], out[:, 7] = np.inf, -np.inf
     top = np.zeros((cells, max(largest, 1)))
@@ -188,5 +192,5 @@ def _figures(query: Query, cell: Any, cells: int, largest: int) -> tuple[Floats,
     else:
         units = int(query.unit.max(initial=-1)) + 1
         marks = np.full((3, units), -1, np.int16 if cells < SMALL else np.int32)
-        by_unit(cell, value, has, query.unit, marks, out, top)
+        by_unit(cell, value, has, query.unit, marks, out, top, np.zeros(cells) if votes is None else votes)
     return out, top

@@ -106,9 +106,10 @@ def tail_share(number: Ints, least: int) -> float:
 
 def rows_by_cell(cell: Codes, value: Floats, wanted: Any = None) -> list[tuple[int, Ints]]:
     """Rows of each (wanted) cell that hold a value."""
-    inside = np.flatnonzero((cell >= 0) & ~np.isnan(value))
+    held = (cell >= 0) & ~np.isnan(value)
     if wanted is not None:
-        inside = inside[wanted[cell[inside]]]
+        held &= wanted[cell]
+    inside = np.flatnonzero(held)
     inside = inside[np.argsort(cell[inside], kind="stable")]
     codes, starts = np.unique(cell[inside], return_index=True)
     return list(zip(codes.tolist(), np.split(inside, starts[1:]), strict=True))
