@@ -223,8 +223,10 @@ def test_steps_of_a_stochastic_descent_are_refuted_with_half_of_the_noise(factor
             )[0]
         )  # fmt: skip
 
-    sure = SURE if factor == 1 else 0.99
-    assert dp.audit(told, EPSILON, delta=DELTA, runs=3000, confidence=sure).refuted is (factor < 1)
+    sure, runs = (
+        (SURE, 3000) if factor == 1 else (0.99, 10_000)
+    )  # with 3,000 half of the noise is missed now and then
+    assert dp.audit(told, EPSILON, delta=DELTA, runs=runs, confidence=sure).refuted is (factor < 1)
 
 
 @pytest.mark.slow
