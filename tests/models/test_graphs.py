@@ -337,3 +337,20 @@ def test_people_with_few_or_many_links_are_asked_about():
         assert asked.result.values["people"] == len(held)
     with pytest.raises(OptionError, match="people have so many links"):
         link_audit(GraphService(network, graph), fewest=10_000)
+
+
+@pytest.mark.parametrize(("links", "group", "words"), [
+    ([], ["a", "b", "a"], "links.csv has no edges"),
+    ([("1", "2")], ["a", "a", "a"], "column 'group' of people.csv has one class"),
+])  # fmt: skip
+def test_files_in_which_there_is_nothing_to_find_are_refused(tmp_path, links, group, words):
+    pl.DataFrame(
+        links or {"a": [], "b": []},
+        schema={"a": pl.String, "b": pl.String},
+        orient=None if not links else "row",
+    ).write_csv(tmp_path / "links.csv")
+    pl.DataFrame({"person": ["1", "2", "3"], "group": group, "x": [1, 0, 1]}).write_csv(
+        tmp_path / "people.csv"
+    )
+    with pytest.raises(DataError, match=words):
+        read_graph(tmp_path / "links.csv", tmp_path / "people.csv", identifier="person", label="group")

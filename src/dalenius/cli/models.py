@@ -207,7 +207,7 @@ def graph(
         f"{served!r}: {figure(100 * right, '%')} of the people are classified rightly",
     ):
         terminal.say(line)
-    terminal.say(shown_table(audit.table))
+    terminal.say(shown_table(audit.table.drop("precision", "recall", "F1 by degree")))  # a terminal is narrow
     terminal.say(audit.result.sentence)
     told: dict[str, Any] = {
         "figures": {audit.result.name: audit.result.to_dict()}, "performance": {"served graph": right},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -110,11 +110,18 @@ class Frame:
         limit = _highest(points, "risk_limit")
         self.top = 1.25 * max(*tops, min(limit, 1.0) if limit > 0 else 1.0)
         self.reverse = self.first["utility_better"] == "lower"
+        # distances from the original reach over powers of ten; shares that are right lie side by side near their most
+        self.even = not self.reverse and str(self.first["utility_title"]).endswith("%")
+        if self.even:
+            self.far = min(1.1 * self.far / 1.25, 100.0) if self.far <= 125 else self.far
 
     def x(self, name: str) -> alt.X:
         """Utility, better to the right."""
-        scale = alt.Scale(type="symlog", reverse=self.reverse, domain=[0, self.far])
+        kind: Literal["linear", "symlog"] = "linear" if self.even else "symlog"
+        scale = alt.Scale(type=kind, reverse=self.reverse, domain=[0, self.far])
         title = f"{self.first['utility_title']}  →  better"
+        if self.even:
+            return alt.X(f"{name}:Q", title=title, scale=scale)
         return alt.X(
             f"{name}:Q", title=title, scale=scale, axis=alt.Axis(values=_ticks(self.far), labelExpr=LABEL)
         )
@@ -128,7 +135,7 @@ class Frame:
 
     def pixels(self, utility: float, risk: float) -> tuple[float, float]:
         """Where a point is drawn, from the top left."""
-        across = math.log1p(max(utility, 0)) / math.log1p(self.far)
+        across = utility / self.far if self.even else math.log1p(max(utility, 0)) / math.log1p(self.far)
         up = math.log1p(max(risk, 0)) / math.log1p(self.top)
         return (1 - across if self.reverse else across) * self.width, (1 - up) * self.height
 
@@ -136,7 +143,8 @@ class Frame:
         """Utility and risk at a pixel."""
         across = 1 - x / self.width if self.reverse else x / self.width
         up = 1 - y / self.height
-        return math.expm1(across * math.log1p(self.far)), math.expm1(up * math.log1p(self.top))
+        use = across * self.far if self.even else math.expm1(across * math.log1p(self.far))
+        return use, math.expm1(up * math.log1p(self.top))
 
 
 def _highest(points: pl.DataFrame, name: str) -> float:

@@ -69,7 +69,8 @@ class Query:
         if lacking:
             raise DataError(
                 f"column {names(lacking, len(lacking))}: not declared, and what is read off the confidential data "
-                "would leak; give a schema with 'domain: declared' for them (kind and codes, and levels of categories)"
+                "would leak; give a schema with 'domain: declared' for them (kind, codes, bounds of numbers, levels of "
+                "categories)"
             )
         budget = Budget(epsilon, delta, neighbours, accounting, records=contribution or 1)
         kept, said = bound_units(table, contribution)

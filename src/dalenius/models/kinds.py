@@ -144,7 +144,8 @@ KINDS: Mapping[str, str] = {
     "XGBClassifier XGBRegressor XGBRFClassifier XGBRFRegressor": "_Booster kwargs=9 evals_result_=i best_score "
     "best_iteration _estimator_type n_classes_",
     "LGBMClassifier LGBMRegressor": "_Booster _evals_result=i _best_score=9 _best_iteration _other_params=9 _objective "
-    "_class_weight=c _class_map=c+c _n_features_in _classes=c _n_classes fitted_ _le=c _fobj class_weight",
+    "_class_weight=c _class_map=c+c _n_features_in _classes=c _n_classes fitted_ _le=c _fobj class_weight "
+    "_fitted_with_feature_names",
 }
 """Attributes beside the options, by the name of the class."""
 

@@ -150,7 +150,9 @@ def lines_chart(
     shown = shown.with_columns(pl.col("tau").cast(pl.String).alias("quantile"))
     counted = shown["level"].null_count() > 0
     axis: Any = (
-        alt.X("at:Q", title=along, scale=alt.Scale(zero=False)) if counted else alt.X("level:N", title=along)
+        alt.X("at:Q", title=along, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, labelFlush=False))
+        if counted
+        else alt.X("level:N", title=along)
     )
     names = [name for name in COLOURS if name in shown["fit"].unique().to_list()]
     colour = alt.Color(

@@ -195,6 +195,8 @@ def read_graph(
         raise DataError(f"{Path(nodes).name} has no column {names(missing)}; it has {names(people.columns)}")
     if links.width < 2:
         raise DataError(f"{Path(edges).name} needs two columns of identifiers, from and to")
+    if links.is_empty():
+        raise DataError(f"{Path(edges).name} has no edges: there is nothing that could be found")
     if people[identifier].null_count():
         raise DataError(
             f"column {identifier!r} of {Path(nodes).name}: nodes without an identifier; give them one"
@@ -219,6 +221,10 @@ def read_graph(
                 f"column {label!r}: {people[label].null_count()} nodes have no class; fill them in"
             )
         labels = people[label].cast(pl.String).rank("dense").to_numpy().astype(np.int64) - 1
+        if labels.max(initial=0) == 0:
+            raise DataError(
+                f"column {label!r} of {Path(nodes).name} has one class; a model needs two at least"
+            )
     columns = [c for c in people.columns if c not in (identifier, label)]
     if not columns:
         raise DataError(
