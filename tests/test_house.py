@@ -198,3 +198,12 @@ def test_the_layers_name_every_room_and_allow_no_exception():
     rooms = {f"dalenius.{m.name}" for m in pkgutil.iter_modules(dalenius.__path__) if m.ispkg}
     assert named == rooms
     assert not [key for key in layers if "ignore" in key]
+
+
+def test_examples_of_the_docs_stand_in_fences() -> None:
+    """Outside of one Markdown takes ``>>>`` for a quotation and runs the lines together."""
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        outside = page.read_text(encoding="utf-8").split("\n```")[::2]
+        assert not [line for part in outside for line in part.splitlines() if line.startswith(">>>")], (
+            page.name
+        )

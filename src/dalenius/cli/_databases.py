@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,23 +152,29 @@ def evaluate_folders(
 
 def measure_databases(
     base: Database, other: Database, third: Database | None, measures: list[str] | None, report: Path | None,
-    threshold: int, terminal: Terminal,
+    threshold: int, terminal: Terminal, called: Mapping[str, str] | None = None,
 ) -> None:  # fmt: skip
-    """Figures of a protected database, shown and, where asked for, as a report."""
+    """Figures of a protected database, shown and, where asked for, as a report; some ``called`` by other names."""
     from dalenius.evaluation.databases import evaluate_databases  # noqa: PLC0415 (slow to load)
 
     with terminal.progress("measuring") as tell:
         evaluation = evaluate_databases(
             base, other, third, measures=measures, threshold=threshold, progress=tell
         )
-    grid = grid_of("table", "measure", "value", "yardstick")
+    grid = grid_of("table", "measure", "value", "better", "yardstick")
     for row in evaluation.table.iter_rows(named=True):
-        grid.add_row(
-            row["table"], row["measure"], f"{row['value']:.4g} {row['unit']}".strip(), row["yardstick"]
-        )
+        value = f"{row['value']:.4g} {row['unit']}".strip()
+        title = (called or {}).get(row["measure"], row["measure"])
+        grid.add_row(row["table"], title, value, row["better"], row["yardstick"])
     terminal.say(grid)
+    if third is None and "risk" in evaluation.table["family"]:
+        terminal.note(
+            "without --holdout, other people of the same kind, no figure of risk can be read as safe: "
+            "nobody knows how much of it is the file's doing"
+        )
     for name, why in evaluation.skipped.items():
-        terminal.note(f"{name}: not measured, {why}")
+        if called is None:
+            terminal.note(f"{name}: not measured, {why}")
     for link, fault in evaluation.torn.items():
         terminal.note(f"{link}: {fault}")
     if report is not None:

@@ -10,11 +10,21 @@ from dalenius.cli._console import Terminal
 from dalenius.cli._databases import measure_databases, method_of_several
 from dalenius.cli._input import Loaded, load, load_like
 from dalenius.cli._options import Reading
-from dalenius.core.errors import OptionError
+from dalenius.core.errors import DataError, OptionError
 from dalenius.data.panel import join_panel, split_panel
 from dalenius.data.relations import Database
 from dalenius.data.spells import join_spells, lasting, split_spells
 from dalenius.data.table import Table
+
+CALLED = {
+    "Families that come out again": "People who come out again with all rows",
+    "Numbers of children": "Numbers of rows of a person",
+    "Parents and children": "People and their rows",
+    "Siblings": "Rows of one person alike",
+    "Families told apart": "People told apart",
+    "Keys and orphans": "Rows that belong to somebody",
+}
+"""What figures of parents and children are called where these are people and their rows."""
 
 
 def columns_of(panel: str) -> list[str]:
@@ -32,6 +42,14 @@ def apart(table: Table, panel: str) -> Database:
     """People and their waves, or their spells."""
     person, start, *end = columns_of(panel)
     return split_spells(table, person, start, end[0]) if end else split_panel(table, person, start)
+
+
+def _apart_in(path: Path, table: Table, panel: str) -> Database:
+    """The same, with the name of the file that is none."""
+    try:
+        return apart(table, panel)
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}", error.faults) from None
 
 
 def together(base: Database, columns: list[str]) -> Table:
@@ -65,10 +83,10 @@ def evaluate_panels(
     first = load(original, schema, terminal, reading).table
     files = [Path(protected[0].rpartition("=")[2]), *([holdout] if holdout is not None else [])]
     tables = [first, *(load_like(path, first, terminal, reading).table for path in files)]
-    bases = [apart(table, panel) for table in tables]
+    bases = [_apart_in(path, table, panel) for path, table in zip((original, *files), tables, strict=True)]
     _tell(bases[0], terminal)
     third = bases[2] if len(bases) > 2 else None
-    measure_databases(bases[0], bases[1], third, measures, report, threshold, terminal)
+    measure_databases(bases[0], bases[1], third, measures, report, threshold, terminal, CALLED)
 
 
 def _tell(base: Database, terminal: Terminal) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.errors import DataError, no_column
+from dalenius.core.errors import DataError, counted, no_column
 from dalenius.data.relations import Database, Link
 from dalenius.data.schema import Column, Kind, Role, Schema
 from dalenius.data.table import Table
@@ -121,15 +121,15 @@ def _check(table: Table, person: str, wave: str, owners: IntArray, when: Vector)
     wrong = []
     nobody, never = int((~table[person].present).sum()), int((~when.present).sum())
     if nobody:
-        wrong.append(f"column {person!r}: {nobody} rows say nobody; leave them out")
+        wrong.append(f"column {person!r}: {counted(nobody, 'row')} without a value; leave them out")
     if never:
-        wrong.append(f"column {wave!r}: {never} rows have none; leave them out")
+        wrong.append(f"column {wave!r}: {counted(never, 'row')} without a value; leave them out")
     if not nobody and not never:
         pairs = np.unique(np.stack([owners, np.unique(when.data, return_inverse=True)[1]]), axis=1).shape[1]
         twice = table.rows - pairs
         if twice:
             wrong.append(
-                f"columns {person!r} and {wave!r}: {twice} rows repeat a person's wave; keep one of each"
+                f"columns {person!r} and {wave!r}: {counted(twice, 'row')} too many; keep one a wave"
             )
         if table.rows == len(np.unique(owners)):
             wrong.append(f"column {person!r}: nobody has a second row, so this is no panel; leave it out")

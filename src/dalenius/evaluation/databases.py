@@ -106,7 +106,8 @@ class DatabaseEvaluation:
 def _row(table: str, result: Result) -> dict[str, Any]:
     return {
         "table": table, "family": result.info.family if result.info else "", "measure": result.title,
-        "value": result.value, "unit": result.unit, "yardstick": result.beside, "reading": result.sentence,
+        "value": result.value, "unit": result.unit, "better": result.info.better if result.info else "",
+        "yardstick": result.beside, "reading": result.sentence,
     }  # fmt: skip
 
 
