@@ -1951,6 +1951,18 @@ FAULTS = [
         "tests/outputs/test_disguises.py -k of_other_people",
     ),
     Fault(
+        "data/owners.py",
+        "(steps < 0).any() and (steps > 0).any() and ",
+        "",
+        "tests/data/test_owners.py -k stay_numbers",
+    ),
+    Fault(
+        "data/owners.py",
+        "together or sizes.min() == sizes.max()",
+        "together",
+        "tests/data/test_owners.py -k two_waves",
+    ),
+    Fault(
         "outputs/solving.py",
         "people - rank + 1 < few)[:1]",
         "people - rank < 0)[:1]",

@@ -18,6 +18,7 @@ import polars as pl
 from dalenius.core.errors import counted
 from dalenius.data.distinct import distinct_whole
 from dalenius.data.frames import Raw, open_frame
+from dalenius.data.owners import whose_rows
 from dalenius.data.personal import PEEK as LOOKED_AT
 from dalenius.data.personal import names_people, numbers_people
 from dalenius.data.schema import Column, Kind, Level, Role, Schema
@@ -57,7 +58,7 @@ WEIGHT_NAMES = re.compile(
     r"(survey|sampling|design|sample|final)_?(weight|wt)|p?weights?_?(hh|person)|fnlwgt|pweight"
 )
 IDENTIFIER_NAMES = re.compile(
-    r"(^|[_.\s])(id|ids|pid|uid|uuid|nr|key|identifier|serial)($|[_.\s0-9])|Id$|ID$"
+    r"(^|[_.\s])(id|ids|pid|uid|uuid|nr|key|identifier|serial|person|patient|respondent|subject)($|[_.\s0-9])|Id$|ID$"
 )
 HOUSEHOLD_NAMES = re.compile(r"house|family|(^|[_.\s])hh", re.I)
 CODE = re.compile(r"[A-Za-z]{0,4}[-_/.]?[0-9A-Za-z-]*[0-9]{3,}[0-9A-Za-z-]*")
@@ -87,7 +88,16 @@ def infer_schema(frame: Any, title: str = "") -> Schema:
 def infer_from_raws(raws: Sequence[Raw], title: str = "") -> Schema:
     """Infer the schema of raw columns."""
     columns = [_column(raw) for raw in raws]
+    owner = whose_rows(raws, columns)
+    columns = [_owning(column) if column.name == owner else column for column in columns]
     return Schema(tuple(_pair_points(columns)), title=title)
+
+
+def _owning(column: Column) -> Column:
+    """A column of numbers that say whose rows they are."""
+    role = Role.HOUSEHOLD if HOUSEHOLD_NAMES.search(column.name) else Role.ENTITY
+    note = f"{column.note}; a few rows each, for which other columns are the same: {role.value}, please check"
+    return replace(column, roles=(role,), bounds=None, note=note)
 
 
 def _column(raw: Raw) -> Column:

@@ -21,7 +21,7 @@ from dalenius.core.random import DEFAULT_SEED, Seed, sequence
 from dalenius.core.registry import MethodInfo
 from dalenius.data.exit import releasable
 from dalenius.data.relations import Database
-from dalenius.data.schema import Schema
+from dalenius.data.schema import Role, Schema
 from dalenius.data.table import Table
 from dalenius.dp.ledger import ledger_beside
 from dalenius.preparation.keeping import Kept
@@ -293,7 +293,19 @@ class Candidate:
         left_out = [name for name in chosen.names if name not in releasable(chosen).names]
         if left_out:
             notes.append(f"left out of the file: {', '.join(left_out)}")
+        if not (blind or method.private or method.info.copies_rows or method.info.masks):
+            notes += _apart(chosen)
         return chosen, kept, notes
+
+
+def _apart(table: Table) -> list[str]:
+    """That rows of one person are drawn apart, and what keeps them together."""
+    owners = [name for name in table.schema.by_role(Role.ENTITY) if name in table]
+    shared = [name for name in owners if len(np.unique(table[name].data)) < table.rows]
+    return [
+        f"several rows have the same {name!r} and are drawn one by one: --panel {name}:WAVE keeps them together"
+        for name in shared
+    ]
 
 
 def _fixed(part: str, value: Any) -> Any:
