@@ -110,7 +110,17 @@ def test_commands_are_listed_without_loading_them():
 
 
 def test_rooms_do_not_load_what_few_calls_need():
-    heavy = ("altair", "duckdb", "fastapi", "pandas", "scipy.stats", "sklearn", "statsmodels")
+    heavy = (
+        "altair",
+        "duckdb",
+        "fastapi",
+        "lightgbm",
+        "pandas",
+        "scipy.stats",
+        "sklearn",
+        "statsmodels",
+        "torch",
+    )
     assert loaded_by("import dalenius.release, dalenius.tables, dalenius.dp", heavy) == []
     assert loaded_by("from dalenius.synth import METHODS; METHODS['cart']", heavy) == []
 

@@ -78,6 +78,18 @@ FAULTS = [
         "tests/data/test_sampling_units.py -k set_free",
     ),
     Fault(
+        "synth/deep/coding.py",
+        "known = vector.present & (at < len(self.values))",
+        "known = at < len(self.values)",
+        "tests/synth/deep/test_coding.py -k come_back_from",
+    ),
+    Fault(
+        "synth/deep/kept_rules.py",
+        "broken |= rule.violations(table)",
+        "broken &= rule.violations(table)",
+        "tests/synth/deep/test_coding.py -k stood_in_for",
+    ),
+    Fault(
         "data/steps/at_once.py",
         "        table = table if after is None else after\n",
         "",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import altair as altair  # noqa: PLC0414 (said again so that type checkers pass it on)
+    import torch as torch  # noqa: PLC0414
     from scipy import special as special  # noqa: PLC0414
     from scipy import stats as stats  # noqa: PLC0414
     from sklearn import ensemble as ensemble  # noqa: PLC0414
@@ -29,7 +30,7 @@ else:
             return getattr(importlib.import_module(self._name), name)
 
     altair, stats, special = _Later("altair"), _Later("scipy.stats"), _Later("scipy.special")
-    ensemble = _Later("sklearn.ensemble")
+    ensemble, torch = _Later("sklearn.ensemble"), _Later("torch")
 
 
 def public_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
