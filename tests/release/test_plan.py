@@ -16,7 +16,7 @@ from dalenius.evaluation.policy import Rule, judge
 from dalenius.release import read_plan, run_plan, template, write_pack
 from dalenius.release.jobs import job_path, source
 from dalenius.release.run import CODE, work_folder
-from dalenius.release.template import roles, sensible_methods
+from dalenius.release.template import roles, sensible_methods, weak_keys
 
 from .conftest import PLAN, invoke, make_plan
 
@@ -142,6 +142,18 @@ def test_what_tells_nobody_apart_is_no_key():
         {**clinic(), "PLZ": [f"1{i % 20:04d}" for i in range(300)], "Geschlecht": ["m", "w"] * 150}
     )
     assert roles(coarse) == (["PLZ", "Geschlecht"], ["Diagnose"])
+
+
+def test_a_plan_whose_keys_find_nobody_says_so(tmp_path):
+    people = {**clinic(), "sex": ["f", "m"] * 150}
+    pl.DataFrame(people).write_csv(tmp_path / "clinic.csv")
+    seen = invoke("plan", str(tmp_path / "clinic.csv"), "-o", str(tmp_path / "plan.yaml"))
+    assert "0 % are alone on 'sex'" in " ".join(seen.output.split())
+    text = " ".join((tmp_path / "plan.yaml").read_text().replace("#", " ").split())
+    assert "0 % are alone on 'sex': who knows no more finds hardly anybody" in text
+    assert weak_keys(Table.from_frame({**people, "PLZ": [f"1{i % 149:04d}" for i in range(300)]})) == ""
+    born = {name: people[name] for name in ("Geburt", "sex", "Puls")}
+    assert roles(Table.from_frame(born)) == (["sex"], ["Puls"]), "a date of birth is nothing that would hurt"
 
 
 def test_an_empty_column_makes_no_room_for_a_whole_table():

@@ -86,7 +86,13 @@ def test_paper_has_the_last_word():
     style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
     assert style.rstrip().endswith("} }"), "nothing stands behind the block"
     assert style.rindex("@media") == style.rindex("@media print")
-    assert ".answer li" in style[style.rindex("@media print") :]
+    paper = style[style.rindex("@media print") :]
+    assert ".answer li" in paper
+    hidden = " ".join(re.findall(r"[^{}]*(?=\{ display: none; \})", paper))
+    assert "details.more" in hidden
+    assert ".crowd" not in hidden, "the legend of the pictures is there, so they are too"
+    assert "#words" in hidden.split(":not(")[1], "a paper explains its words"
+    assert ".words-used" not in hidden
 
 
 LABELS = """<body><p>one</p><p style="margin-top: {up}px">two</p><svg width="300" height="200" font-size="12">

@@ -32,6 +32,7 @@ from dalenius.release.model_release import ModelRelease, Released, run_model_pla
 from dalenius.release.outcome import Judged
 from dalenius.release.pack import pack_digest
 from dalenius.release.tell import close_lines, unset_line
+from dalenius.release.template import weak_keys
 from dalenius.release.template_tables import database_template
 from dalenius.release.verify import Verification, check_release
 
@@ -65,6 +66,8 @@ def plan(
     loaded = load(data, schema, terminal, reading)
     text = template(_beside(data, output), loaded.table, beside, reading=reading.options(data))
     write_text(output, text)
+    if weak := weak_keys(loaded.table):
+        terminal.note(weak)
     terminal.say(f"plan written to {output}; read it, correct it, then: dalenius release {output}")
 
 

@@ -11,11 +11,13 @@ from dataclasses import replace
 import numpy as np
 
 from dalenius.core.errors import names
-from dalenius.core.result import Result
+from dalenius.core.result import Result, figure
 from dalenius.counts.pair import Pair
 
 FEWEST = 4
 """Values of a key that can be told to be coarser: of two or three the noise of a small private file may leave none."""
+ALONE = 1.0
+"""Per cent of the people who must be alone on the keys before figures about them can tell files apart."""
 HARDLY = 0.05
 """Share of the original's records whose own value of a key is to be found in the protected file."""
 
@@ -69,6 +71,30 @@ def nobody_found(pair: Pair) -> str:
             "keys what tells people apart"
         )
     return ""
+
+
+def hardly_apart(pair: Pair) -> str:
+    """That the keys single hardly anybody out, so that their figures are small for any file; empty where they do.
+
+    Examples
+    --------
+    >>> people = {"sex": ["f", "m"] * 40, "age": list(range(80))}
+    >>> hardly_apart(Pair(people, people, keys=["sex"]))[:53]
+    "Of the people in the data 0 % are alone on 'sex': who"
+    >>> hardly_apart(Pair(people, people, keys=["sex", "age"]))
+    ''
+    """
+    rows = pair.for_rows()[0]
+    if not pair.keys or not rows.original.rows or pair.lens is not None:
+        return ""
+    match = rows.match(pair.keys)
+    alone = rows.units.share(match.single[match.groups.original])
+    if alone >= ALONE:
+        return ""
+    return (
+        f"Of the people in the data {figure(alone, '%')} are alone on {names(list(pair.keys))}: who knows no more "
+        "finds hardly anybody in any file, so figures about him say little. Name as keys what somebody may well know."
+    )
 
 
 def _alike(pair: Pair, key: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +16,11 @@ from dalenius.core.errors import DaleniusError, OptionError
 from dalenius.core.option import declared, knobs, lacking
 from dalenius.core.random import DEFAULT_SEED
 from dalenius.core.registry import Registry
+from dalenius.counts.pair import Pair
 from dalenius.data import Kind, Table
 from dalenius.data.exit import releasable, stays
 from dalenius.evaluation.policy import DEFAULT_POLICY, Finding, Rule
+from dalenius.evaluation.recoded import hardly_apart
 from dalenius.release.plan import HOLDOUT_SHARE, Scenario
 from dalenius.synth.base import METHODS, Method
 from dalenius.synth.relational import RELATIONAL
@@ -28,8 +31,8 @@ MEASURED = ("replicated-uniques", "disco", "two-way-utility", "one-way-utility",
 POLICY = DEFAULT_POLICY
 MANY_VALUES = 200
 KNOWN = re.compile(
-    r"(?i)(?:^|[_\W])(?:sex|gender|age(?!n)|birth|born|dob(?![a-z])|region|county|district|post_?code|zip|marital|education|"
-    r"occupation|nationality|admission|geschlecht|alter(?![a-z])|geburt|geb(?![a-z])|plz|postleitzahl|wohnort|ort(?![a-z])|"
+    r"(?i)(?:^|[_\W])(?:sex|gender|age(?!n)|birth|born|dob(?![a-z])|region|county|district|municipalit|city(?![a-z])|town|post_?code|zip|marital|education|"
+    r"occupation|nationality|admission|geschlecht|alter(?![a-z])|geburt|geb(?![a-z])|plz|postleitzahl|wohnort|gemeinde|ort(?![a-z])|"
     r"kreis|familienstand|bildung|beruf|staatsang|aufnahme)|birth_?(?:date|day|year)$|geburtsdatum$"
 )
 HURTS = re.compile(
@@ -65,6 +68,8 @@ class Draft:
     seed: int = DEFAULT_SEED
     output: str = "release"
     reading: Mapping[str, Any] = field(default_factory=dict)
+    remark: str = ""
+    """What who corrects the plan should know of its keys."""
 
     @property
     def kinds(self) -> Registry[Any]:
@@ -97,6 +102,7 @@ class Draft:
             "",
             "# Who might try what: keys are what an intruder may know, targets what would hurt if learnt.",
             "# population_share: part of the population in the data; 1: he knows that the person took part.",
+            *(f"# {line}" for line in textwrap.wrap(self.remark, 110)),
             "scenarios:",
         ]
         for scenario in self.scenarios:
@@ -163,7 +169,20 @@ def template(
     )
     chosen = list(methods) if methods is not None else sensible_methods(table)
     candidates = {name: {"method": name, **METHODS[name].info.example_options} for name in chosen}
-    return Draft(data, [scenario], candidates, schema, policy=policy, reading=reading or {}).text()
+    return Draft(
+        data,
+        [scenario],
+        candidates,
+        schema,
+        policy=policy,
+        reading=reading or {},
+        remark=weak_keys(table, scenario.keys),
+    ).text()
+
+
+def weak_keys(table: Table, keys: Sequence[str] | None = None) -> str:
+    """That the keys a plan would name single hardly anybody out, for whoever corrects it; empty where they do."""
+    return hardly_apart(Pair(table, table, keys=list(roles(table)[0] if keys is None else keys)))
 
 
 def _explained(line: str) -> str:
@@ -220,7 +239,8 @@ def roles(table: Table) -> tuple[list[str], list[str]]:
         few = [name for name in free if levels[name] <= MANY_VALUES] or free
         keys = few[: min(4, max(1, len(few) - 1))]
     if not targets:
-        targets = [name for name in telling if name not in keys][-3:]
+        targets = [n for n in telling if n not in keys and table[n].column.kind is not Kind.DATETIME][-3:]
+        targets = targets or [name for name in telling if name not in keys][-3:]
     return keys[:6], targets[:5]
 
 

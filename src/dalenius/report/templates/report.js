@@ -75,7 +75,7 @@ openTarget();
 // On paper: every file with its three pictures, all drawn before; what is folded inside stays on the screen.
 const onPaper = (place) => !place.closest("details.more") && !place.closest(".many .shown");
 function forPaper() {
-  parts.filter((part) => part.classList.contains("file") || part.id === "provenance").forEach((part) => { part.open = true; });
+  parts.filter((part) => part.classList.contains("file") || part.id === "provenance" || part.id === "words").forEach((part) => { part.open = true; });
   document.querySelectorAll(".chart").forEach((place) => { if (onPaper(place)) draw(place); });
 }
 window.addEventListener("beforeprint", forPaper);
