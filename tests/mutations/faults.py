@@ -1215,8 +1215,8 @@ FAULTS = [
     ),
     Fault(
         "evaluation/policy.py",
-        '"part-copies surely added <= 5 points",',
-        '"part-copies surely added <= 50 points",',
+        '"part-copies surely added <= 5 points")',
+        '"part-copies surely added <= 50 points")',
         "tests/release/test_verdict.py -k cells",
     ),
     Fault(
