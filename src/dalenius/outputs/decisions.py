@@ -83,12 +83,14 @@ class Decisions:
 
     def _noted(self, path: Path) -> tuple[int, str] | None:
         """Number and hash of a note; None where there is none of this folder."""
+        if path.exists() and not path.is_file():
+            return 0, ""
         try:
             note = json.loads(path.read_text(encoding="utf-8"))
             return (int(note["number"]), str(note["head"])) if note["pack"] == self.digest else None
         except OSError:
             return None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return 0, ""
 
 

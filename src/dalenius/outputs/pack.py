@@ -61,8 +61,12 @@ class Pack:
     def warning(self) -> str:
         """Which limits of the policy are weaker than the usual ones; empty if none is."""
         place = self.folder / POLICY
-        said = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
-        return laxer([str(name) for name in said.get("weaker", ())])
+        if not place.exists():
+            return ""
+        try:
+            return laxer([str(name) for name in _held(place, dict).get("weaker", ())])
+        except (FileError, TypeError):
+            return f"{POLICY} is damaged: whether the policy is weaker than the usual one is not known."
 
     @property
     def has_evidence(self) -> bool:
@@ -73,7 +77,7 @@ class Pack:
         """Confidential figures of one output; None without the folder."""
         place = self.folder / EVIDENCE / f"{uid}.json"
         known = any(r.uid == uid for r in self.records)
-        return dict(json.loads(place.read_text(encoding="utf-8"))) if known and place.is_file() else None
+        return dict(_held(place, dict)) if known and place.exists() else None
 
     def decide(
         self, uids: Sequence[str], decision: str, reason: str = "", who: str = "", fix: str = ""
@@ -262,22 +266,35 @@ def read_pack(folder: str | Path) -> Pack:
     """Open a folder of outputs, with the decisions so far."""
     place = Path(folder)
     recover(place.absolute())
+    if not (place / MANIFEST).exists() or not (place / RECORDS).exists():
+        raise FileError(f"{place}: this is not a folder of outputs; write one with finalise()")
+    body, held = _held(place / MANIFEST, dict), _held(place / RECORDS, list)
     try:
-        body = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
-        records = [Record.from_dict(r) for r in json.loads((place / RECORDS).read_text(encoding="utf-8"))]
-    except FileNotFoundError:
-        raise FileError(f"{place}: this is not a folder of outputs; write one with finalise()") from None
-    except (OSError, ValueError, TypeError):
-        raise FileError(f"{place}: {MANIFEST} or {RECORDS} is damaged") from None
+        records = [Record.from_dict(r) for r in held]
+    except (ValueError, TypeError, AttributeError, KeyError):
+        raise FileError(f"{place}: {RECORDS} is damaged") from None
+    if not isinstance(body.get("files"), dict):
+        raise FileError(f"{place}: {MANIFEST} is damaged")
     known = {r.uid: r for r in records}
     pack = Pack(place, records, body)
     for line in pack.decisions.lines:
         try:
             facts = json.loads(line)["facts"]
             _decided(known[facts["output"]], facts)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
     return pack
+
+
+def _held(file: Path, kind: type) -> Any:
+    """What a JSON file of a folder holds; a link to a device is no file, and would never end."""
+    try:
+        held = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+    except (OSError, ValueError, RecursionError):
+        held = None
+    if not isinstance(held, kind):
+        raise FileError(f"{file.parent}: {file.name} is damaged")
+    return held
 
 
 def _strange(place: Path, wanted: Mapping[str, str]) -> list[str]:
@@ -319,7 +336,8 @@ def verify_outputs(
     }
     faults += [f"{n} is missing" for n in sorted(gone)]
     faults += [f"{n} is not in the manifest" for n in sorted(there - set(wanted) - free - sums)]
-    faults += [f"{n} was changed" for n in sorted(set(wanted) & there) if file_digest(place / n) != wanted[n]]
+    kept = [n for n in sorted(set(wanted) & there) if (place / n).is_file()]  # a link to a device never ends
+    faults += [f"{n} was changed" for n in kept if file_digest(place / n) != wanted[n]]
     faults += _strange(place, wanted)
     faults += [f"trail: {f}" for f in trail_faults(read_lines(place / TRAIL), None, body.get("trail"))]
     faults += [f"decisions: {f}" for f in pack.decisions.faults()]

@@ -90,6 +90,8 @@ class Trail:
 
 def read_lines(path: Path) -> list[str]:
     """Whole lines of a trail; half a line at the end is no event."""
+    if path.exists() and not path.is_file():
+        raise FileError(f"{path}: the trail cannot be read (it is no file)")
     try:
         text = path.read_bytes().decode("utf-8", "replace")
     except FileNotFoundError:
@@ -118,7 +120,7 @@ def trail_faults(lines: list[str], public_key: Path | None = None, head: str | N
                 faults.append(f"event {event['number']} does not follow the one before it")
             if held != _hash(event):
                 faults.append(f"event {number} was changed")
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             faults.append(f"event {number} is damaged")
             continue
         if public_key is not None:
