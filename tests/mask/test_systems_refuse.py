@@ -66,6 +66,11 @@ HOMES = {"lon": [6.91, 6.92, 6.93], "lat": [50.91, 50.92, 50.93]}
         ({"sex": ["f", "m"]}, "safepub variables=sex,job target=flat score=classification",
          ("2 faults", "no column 'job'", "the target 'flat'")),
         ({"sex": ["f", "m"]}, "safepub variables=sex,job", ("no column 'job'",)),
+        ({"s1": [1.5, 2.5], "s2": [2.5, 1.5], "s3": [1.0, 2.0]}, "average-series variables=s1,s2 k=2",
+         ("'s3'", "called like")),
+        ({"s1": [1.5, 2.5], "s2": [2.5, 1.5]}, "average-series variables=t* k=2", ("no column 't*'",)),
+        ({"a": [1.5, 2.5], "b": [2.5, 1.5]}, "spectral variables=a,b,c components=9",
+         ("components is 9", "no column 'c'")),
         ({"sex": ["f", "m"], "race": ["x", "y"]}, "robin-hood keys=sex,race fairness=job k=3", ("job",)),
     ],
 )  # fmt: skip
@@ -184,3 +189,24 @@ def test_no_step_stumbles_over_its_own_options(kind: str) -> None:
         for name in declared(STEPS[kind]):
             for value in ("a", ["a", "b"], ["a", "a"], [], -1, 10**9, True, {"a": ["b"]}):
                 faults_at_once([{"do": kind, name: value}, {"do": kind, "column": "a", name: value}], table)
+
+
+def test_readings_are_named_by_a_pattern() -> None:
+    rng = np.random.default_rng(1)
+    table = Table.from_frame(
+        {f"s{i:02d}": rng.gamma(2, 1, 40).round(2) for i in range(6)} | {"age": range(40)}
+    )
+    made = Candidate("average-series", {"variables": ["s*"], "k": 4}).make(table, seed=1).table
+    alone = Candidate("average-series", {"variables": [f"s{i:02d}" for i in range(6)], "k": 4}).make(
+        table, seed=1
+    )
+    assert made.to_frame("polars").equals(alone.table.to_frame("polars"))
+    assert made["s05"].floats().max() < table["s05"].floats().max()
+
+
+def test_a_fault_is_told_once(tmp_path: Path) -> None:
+    pl.DataFrame({"sex": ["f", "m"], "age": [3, 4], "race": ["x", "y"]}).write_csv(tmp_path / "in.csv")
+    done = runner.invoke(
+        app, ["mask", str(tmp_path / "in.csv"), "--step", "robin-hood keys=sex,age fairness=race k=2"]
+    )
+    assert done.output.count("is not one of the keys") == 1

@@ -232,7 +232,7 @@ class RobinHood(Step):
         return (
             []
             if not self.keys or self.fairness in self.keys
-            else [f"{self.fairness!r} is not one of the keys"]
+            else [f"{self.fairness!r} is not one of the keys; name it among them"]
         )
 
     def faults(self, table: Table) -> list[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
 from dalenius.core.cost import Cost, Shape
-from dalenius.core.errors import counted, no_column
-from dalenius.core.option import Option
+from dalenius.core.errors import counted, names, no_column
+from dalenius.core.option import Option, unchecked
 from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.data.keyed import keyed
@@ -30,6 +32,8 @@ from dalenius.mask.series import (
     reading_faults,
 )
 from dalenius.tables.rules import PPercent
+
+NUMBERS = re.compile(r"\d+")
 
 
 @step
@@ -65,7 +69,7 @@ class AverageSeries(Step):
     )
     reversible: ClassVar[bool] = False
     variables: Annotated[
-        tuple[str, ...], Option(title="Slots", meaning="columns of readings, in the order of time")
+        tuple[str, ...], Option(title="Slots", meaning="columns of readings, in the order of time, or s*")
     ]
     k: Annotated[
         int,
@@ -102,8 +106,37 @@ class AverageSeries(Step):
 
     def faults(self, table: Table) -> list[str]:
         """Numbers of two homes or more, without gaps or negative ones, and no more in a group than there are."""
+        spelt = self._spelt(table)
+        return spelt._faults(table) + spelt._forgotten(table)
+
+    def _spelt(self, table: Table) -> Self:
+        """The step with the columns that a pattern such as ``s*`` stands for."""
+        held = [
+            each
+            for name in self.variables
+            for each in (fnmatch.filter(table.names, name) if "*" in name and name not in table else [name])
+            or [name]
+        ]
+        made = unchecked(type(self), {**vars(self), "variables": tuple(dict.fromkeys(held))})
+        assert made is not None
+        return made
+
+    def _forgotten(self, table: Table) -> list[str]:
+        """Columns that are called like the readings, and would leave as they are."""
+        stems = {NUMBERS.sub("#", name) for name in self.variables}
+        if self.time or len(self.variables) < 2 or len(stems) > 1 or "#" not in min(stems):
+            return []
+        more = [
+            n
+            for n in table.names
+            if n not in self.variables and NUMBERS.sub("#", n) in stems and table[n].is_number
+        ]
+        told = f"{names(more, 3)}: called like the readings, and would leave as they are; name them too, or drop them"
+        return [told] if more else []
+
+    def _faults(self, table: Table) -> list[str]:
         absent = [name for name in (self.home, self.time) if name and name not in table]
-        wrong = super().faults(table) + ([no_column(absent, table.names)] if absent else [])
+        wrong = Step.faults(self, table) + ([no_column(absent, table.names)] if absent else [])
         if self.time:
             return wrong + self._long_faults(table)
         if table.rows < 2 or table.rows < self.k:
@@ -144,6 +177,9 @@ class AverageSeries(Step):
         return Cost(0.05 + 2e-7 * cells + 1e-6 * shape.rows**1.25, 40.0 * cells)
 
     def _apply(self, table: Table, seed: Seed) -> Masked:
+        return self._spelt(table)._averaged(table, seed)
+
+    def _averaged(self, table: Table, seed: Seed) -> Masked:
         if self.time:
             whose, when = _ordered(table[self.home]), _ordered(table[self.time])
             values = from_long(whose, when, table[self.variables[0]].floats())[0]

@@ -100,10 +100,13 @@ class Spectral(Step):
         """Columns to change, each once, and signs only in words."""
         wrong = [] if self.variables else ["variables names none; say which columns are changed"]
         wrong += ["a column is named twice"] if len(set(self.variables)) < len(self.variables) else []
+        if self.components is not None and self.components > len(self.variables) > 0:
+            most = counted(len(self.variables), "column")
+            wrong.append(f"components is {self.components}; {most} have no more directions, so leave it out")
         if self.method == "sign" and self.accept != ACCEPTED:
             wrong.append(
                 "method 'sign' keeps one released row for each original row, and who knows somebody's values finds "
-                f"a third of the rows; use 'orthogonal' or 'permutation', or say accept={ACCEPTED!r}"
+                f"two rows in five; use 'orthogonal' or 'permutation', or say accept={ACCEPTED!r}"
             )
         return wrong
 
