@@ -6,6 +6,7 @@ one by one (`table`, `check`, `model`, `survival`, `declare`).
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ import polars as pl
 
 from dalenius.core.errors import DataError, FileError, OptionError
 from dalenius.core.errors import names as listed
+from dalenius.core.small_table import small_table
 from dalenius.data import Schema
 from dalenius.data.schema_yaml import read_schema
 from dalenius.outputs.borrowed import borrowed
@@ -119,6 +121,11 @@ class Desk:
         counts = {s: sum(o.status == s for o in self.outputs) for s in ("fail", "review", "pass")}
         told = ", ".join(f"{n} {s}" for s, n in counts.items() if n) or "nothing yet"
         return f"<Desk {self.name!r}: {told}>"
+
+    def _repr_html_(self) -> str:
+        held = [(o.record.uid, o.status, o.record.command, o.summary) for o in self.outputs]
+        rows = pl.DataFrame(held, schema=["output", "status", "call", "what was found"], orient="row")
+        return f"<section><h4>{html.escape(repr(self))}</h4>{small_table(rows) if held else ''}</section>"
 
     # What is worn over other libraries.
 

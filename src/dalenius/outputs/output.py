@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dalenius.core.errors import OptionError
+from dalenius.core.pictures import picture
 from dalenius.core.small_table import small_table
 from dalenius.outputs.checks import Verdict
 from dalenius.outputs.judge import Judged
@@ -154,7 +155,13 @@ class Output:
 
     def _repr_html_(self) -> str:
         head = f"<h4>{html.escape(self.record.uid)}: {html.escape(self.summary)}</h4>"
-        return f"<section>{head}{small_table(self.cells.filter(pl.col('outcome') != 'ok'))}</section>"
+        if self.status == "fail":
+            body = small_table(self.cells.filter(pl.col("outcome") != "ok"))
+        elif self.chart is not None and self.shown is not None:
+            body = picture(self.shown, self.summary)
+        else:
+            body = small_table(self.table())
+        return f"<section>{head}{body}</section>"
 
 
 def _column(values: Floats) -> pl.Series:

@@ -141,7 +141,7 @@ def _decided(record: Record, facts: Mapping[str, Any]) -> None:
 def write_outputs(desk: Desk, folder: Path, key: Path | None = None) -> Pack:
     """Write the folder for the checker; every output that does not pass needs a reason first."""
     faults = [
-        f"{o.record.uid} ({o.status}): ask for an exception with a reason, fix it, or remove it"
+        f"{o.record.uid} ({o.status}; {o.record.command}): ask for an exception with a reason, fix it, or remove it"
         for o in desk.outputs if o.record.needs_reason
     ]  # fmt: skip
     blocked = [o for o in desk.outputs if o.record.checks.get("file_type", {}).get("verdict") == "fail"]
