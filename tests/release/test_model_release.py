@@ -70,6 +70,7 @@ def test_the_pack_holds_the_model_without_pickle(pack):
     assert open_model(pack / "public" / "model.skops").steps[-1][1].min_samples_leaf == 40
     card = (pack / "public" / "model-card.md").read_text()
     assert "model-membership <= 0.65: met" in card
+    assert "(always saying the commonest class: 0." in card
     assert "no formal guarantee" in card
     inside, outside = ((pack / p / "report.html").read_text() for p in ("internal", "public"))
     assert "<svg" in inside

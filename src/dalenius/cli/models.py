@@ -223,12 +223,7 @@ def graph(
 
 def _told(found: Checked, terminal: Terminal) -> dict[str, Any]:
     """The figures as sentences and as plain data."""
-    scores = found.performance
-    what = "accuracy" if found.case.task == "classification" else "R²"
-    terminal.say(
-        f"{found.case.fitted.kind}, {found.case.train.rows:,} training records: {what} "
-        + ", ".join(f"{figure(value)} on the {name} file" for name, value in scores.items())
-    )
+    terminal.say(f"{found.case.fitted.kind}, {found.case.train.rows:,} training records: {found.skill}")
     for result in found.results.values():
         trust = "" if result.trusted else "NOT TRUSTED: "
         terminal.say(f"{result.title}: {result.told}. {trust}{result.sentence}")
@@ -236,7 +231,7 @@ def _told(found: Checked, terminal: Terminal) -> dict[str, Any]:
         terminal.say(line)
     return {
         "model": found.case.fitted.kind,
-        "performance": scores,
+        "performance": found.performance,
         "figures": {name: result.to_dict() for name, result in found.results.items()},
         "remarks": list(found.remarks),
     }

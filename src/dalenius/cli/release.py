@@ -179,12 +179,15 @@ def _release_learnt(plan_file: Path, unknown: bool, key: Path | None, terminal: 
 
 def _models_told(release: Released, terminal: Terminal) -> None:
     """Figures of all candidates side by side, what they break, and the choice."""
-    grid = grid_of("figure", *(judged.candidate.name for judged in release.judged))
-    for name in release.judged[0].results:
-        held = [judged.results.get(name) for judged in release.judged]
-        grid.add_row(name, *("–" if r is None else figure(r.value, r.unit) for r in held))
-    grid.add_row(release.scored, *(figure(j.scores["holdout"]) for j in release.judged))
-    grid.add_row("policy", *("met" if judged.safe else "not met" for judged in release.judged))
+    first = release.judged[0]
+    limited = [name for name in first.results if any(f.rule.measure == name for f in first.findings)]
+    words = [name.removeprefix("model-").replace("-", " ") for name in limited]  # a terminal is narrow
+    grid = grid_of("model", release.scored, *words, "policy")
+    for judged in release.judged:
+        held = [judged.results.get(name) for name in limited]
+        told = ("–" if r is None else figure(r.value, r.unit) for r in held)
+        score, kept = figure(judged.scores["holdout"]), "met" if judged.safe else "not met"
+        grid.add_row(judged.candidate.name, score, *told, kept)
     terminal.say(grid)
     for judged in release.judged:
         for line in judged.broken:

@@ -63,6 +63,13 @@ class Checked:
         tables = {"training": self.case.train, "holdout": self.case.holdout}
         return {name: performance(self.case, t) for name, t in tables.items() if t is not None}
 
+    @property
+    def skill(self) -> str:
+        """How good the model is, in words, beside one who looks at nobody."""
+        what = "accuracy" if self.case.task == "classification" else "R²"
+        told = ", ".join(f"{figure(value)} on the {name} file" for name, value in self.performance.items())
+        return f"{what} {told}{beside_commonest(self.case)}"
+
     def exposed(self, most: int = 20) -> pl.DataFrame | None:
         """Rows that show most, for whoever holds the data: confidential."""
         held = self.results.get("model-membership")
@@ -240,3 +247,21 @@ def performance(case: ModelCase, table: Any) -> float:
         return float(np.mean(found == truth))
     spread = float(np.sum((truth - truth.mean()) ** 2))
     return 1 - float(np.sum((truth - found) ** 2)) / spread if spread > 0 else float("nan")
+
+
+def beside_commonest(case: ModelCase) -> str:
+    """What always saying the commonest class would reach, among strangers where there are some; empty for numbers.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> people = {"a": [1.0, 2.0, 4.0, 5.0], "y": ["no", "no", "no", "yes"]}
+    >>> model = DummyClassifier().fit([[a] for a in people["a"]], people["y"])
+    >>> beside_commonest(ModelCase.of(model, people, target="y"))
+    ' (always saying the commonest class: 0.75)'
+    """
+    if case.fitted.classes is None:
+        return ""
+    commonest = np.bincount(case.outcome(case.train)).argmax()
+    share = float(np.mean(case.outcome(case.train if case.holdout is None else case.holdout) == commonest))
+    return f" (always saying the commonest class: {figure(share)})"

@@ -12,6 +12,7 @@ from dalenius.core.result import figure
 from dalenius.data.atomic import write_text
 from dalenius.data.lock import locked
 from dalenius.models.case import ModelCase
+from dalenius.models.checking import beside_commonest
 from dalenius.models.files import save_model
 from dalenius.release.model_release import JudgedModel, ModelRelease, Released, facts
 from dalenius.release.pack import CHECKSUMS, as_json, checksums, write_manifest
@@ -91,11 +92,12 @@ def model_card(release: ModelRelease, chosen: JudgedModel, case: ModelCase) -> s
     )
     limits = "\n".join(f"- {finding.rule.text}: met" for finding in chosen.findings)
     options = ", ".join(f"{k} = {v}" for k, v in chosen.candidate.options.items()) or "the library's defaults"
+    use = f"{score.capitalize()} {figure(chosen.scores['holdout'])}"
     return f"""# {plan.title}
 
 A model of `{plan.predicts}`: {case.fitted.kind}, {options}.
 
-- **Use.** {score.capitalize()} {figure(chosen.scores["holdout"])} on people it was not fitted on.
+- **Use.** {use} on people it was not fitted on{beside_commonest(case)}.
 - **Not for.** Decisions about people it was fitted on; people of another population. Nothing was measured there.
 - **Open it** with `skops.io.load` (`model.skops`, scikit-learn {_version("scikit-learn")}); it holds no
   pickle, so that opening it runs nothing.

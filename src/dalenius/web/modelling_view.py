@@ -75,11 +75,9 @@ def verdict(case: Case) -> dict[str, Any]:
     ]  # fmt: skip
     held = found.results.get("model-membership")
     drawn = picture(held.chart, held.sentence) if held is not None and held.chart is not None else ""
-    good = "accuracy" if found.case.task == "classification" else "R²"
-    scores = f"{good} " + ", ".join(f"{figure(v)} on the {n} file" for n, v in found.performance.items())
     return {
         "lines": lines, "safe": all(f.met for f in judged), "missed": [f.said for f in judged if not f.met],
-        "remarks": found.remarks, "picture": drawn, "scores": scores, "kind": found.case.fitted.kind,
+        "remarks": found.remarks, "picture": drawn, "scores": found.skill, "kind": found.case.fitted.kind,
     }  # fmt: skip
 
 
