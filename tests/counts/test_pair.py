@@ -159,3 +159,22 @@ def test_columns_that_are_about_the_file_are_not_compared(role):
     assert Pair(data, data, schema=schema).columns == ["a"]
     told = dalenius.evaluate(data, data, schema, measures=["column-shapes"])["column-shapes"]
     assert told.table["column"].to_list() == ["a"]
+
+
+def test_only_so_many_tables_are_kept_and_all_are_told(monkeypatch):
+    """A file of a thousand columns has half a million pairs, which took gigabytes."""
+    rng = np.random.default_rng(1)
+    data, made = ({c: rng.integers(0, 3, 60) for c in "abcdef"} for _ in range(2))
+    wanted = [(a, b) for a in "abcdef" for b in "abcdef" if a < b]
+    all_kept = Pair(data, made)
+    whole = all_kept.count_many(wanted)
+    monkeypatch.setattr("dalenius.counts.pair.MOST_KEPT", 9)
+    some = Pair(data, made)
+    first, again = some.count_many(wanted[:5]), some.count_many(wanted)
+    assert len(some._counts) == 5
+    assert len(all_kept._counts) == len(wanted)
+    assert list(again) == wanted
+    for names in wanted:
+        assert again[names].original.counts.tolist() == whole[names].original.counts.tolist()
+        assert again[names].protected.counts.tolist() == whole[names].protected.counts.tolist()
+    assert again[wanted[0]] is first[wanted[0]]

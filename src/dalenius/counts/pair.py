@@ -44,6 +44,8 @@ NOT_COMPARED = (
 )  # fmt: skip
 
 
+MOST_KEPT = 100_000
+"""Tables that are kept for other figures, a few hundred megabytes; of more each figure counts its own."""
 MOST_EFFECT = 2.0
 """Times the original's design effect that a file's own may be and still be allowed for."""
 
@@ -331,10 +333,10 @@ class Pair:
                 third = count_codes_many(
                     {n: a.holdout for n, a in used.items() if a.holdout is not None}, new
                 )
-            for columns in new:
-                self._counts[columns, grouped] = PairCounts(
-                    first[columns], second[columns], third.get(columns)
-                )
+            made = {c: PairCounts(first[c], second[c], third.get(c)) for c in new}
+            if len(self._counts) + len(made) > MOST_KEPT:  # a thousand columns have half a million pairs
+                return {c: made[c] if c in made else self._counts[c, grouped] for c in wanted}
+            self._counts |= {(c, grouped): counted for c, counted in made.items()}
         return {columns: self._counts[columns, grouped] for columns in wanted}
 
     def weigh_many(self, tables: Iterable[Sequence[str]]) -> dict[tuple[str, ...], PairWeighed]:

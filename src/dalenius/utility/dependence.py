@@ -9,17 +9,19 @@ taken off.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
 from dalenius.counts.counts import Counts
-from dalenius.counts.pair import Pair
+from dalenius.counts.pair import Pair, PairCounts
 from dalenius.data.relations import OWNER
 from dalenius.data.table import Table
 from dalenius.data.vector import AnyArray, BoolArray, IntArray
 
+BATCH = 1000
+"""Tables counted at a time."""
 BEYOND_CHANCE = 3.0
 WEAK = 0.1
 """A pair of columns counts where one file's dependence is so many times what chance gives, and not weaker than this."""
@@ -102,9 +104,8 @@ def dependence_table(pair: Pair | None, pairs: Sequence[tuple[str, str]]) -> pl.
     (0.0, 1.0, 0.0)
     """
     rows = []
-    counted = {} if pair is None else pair.count_many(pairs)
     orders = [] if pair is None else [_by_owner(table) for table in (pair.original, pair.protected)]
-    for (a, b), counts in counted.items():
+    for (a, b), counts in _counted(pair, pairs):
         assert pair is not None
         sizes = (len(pair.categories(a).original.labels), len(pair.categories(b).original.labels))
         one, other = _Joint(counts.original, sizes), _Joint(counts.protected, sizes)
@@ -127,6 +128,15 @@ def dependence_table(pair: Pair | None, pairs: Sequence[tuple[str, str]]) -> pl.
             "size": size if beyond else 0.0,
         })  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _counted(
+    pair: Pair | None, pairs: Sequence[tuple[str, str]]
+) -> Iterator[tuple[tuple[str, ...], PairCounts]]:
+    """Tables of pairs of columns, some at a time."""
+    if pair is not None:
+        for begin in range(0, len(pairs), BATCH):
+            yield from pair.count_many(pairs[begin : begin + BATCH]).items()
 
 
 def _by_owner(table: Table) -> tuple[IntArray, IntArray | None]:
