@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,10 @@ else:
             self._name = name
 
         def __getattr__(self, name):
+            if (
+                name.startswith("__") and self._name not in sys.modules
+            ):  # asked by those who look through names
+                raise AttributeError(name)
             return getattr(importlib.import_module(self._name), name)
 
     altair, stats, special = _Later("altair"), _Later("scipy.stats"), _Later("scipy.special")

@@ -103,7 +103,7 @@ def stored(cls: C) -> C:
 
 
 def _name(cls: type) -> str:
-    return f"{cls.__module__.rpartition('.')[2]}.{cls.__qualname__}"
+    return f"{cls.__module__.removeprefix('dalenius.')}.{cls.__qualname__}"
 
 
 def take_apart(value: Any, place: str, arrays: dict[str, npt.NDArray[Any]]) -> Any:
