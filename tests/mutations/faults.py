@@ -3605,4 +3605,16 @@ FAULTS = [
         "if False:",
         "tests/models/test_rare.py -k levels_that_few",
     ),
+    Fault(
+        "dp/regression/fit.py",
+        "least < intervals.KNOWN * wide",
+        "False",
+        "tests/dp/test_regression.py -k little_is_known",
+    ),
+    Fault(
+        "dp/regression/lines.py",
+        "made if ends is None else",
+        "made if True else",
+        "tests/dp/test_regression.py -k declared_bounds",
+    ),
 ]

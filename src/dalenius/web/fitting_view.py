@@ -11,7 +11,7 @@ from dalenius.data.schema import Kind, Schema
 from dalenius.data.units import owner_column
 from dalenius.dp import open_ledger
 from dalenius.dp.regression.design import bounds_of, parse
-from dalenius.dp.regression.fit import TAILS
+from dalenius.dp.regression.fit import TAILS, WEAK
 from dalenius.dp.regression.lines import EXACT, PRIVATE, lines_chart
 from dalenius.release.fit_release import FitRelease
 from dalenius.web.fitting_form import FAMILIES, FitForm
@@ -65,7 +65,8 @@ def view_facts(release: FitRelease, along: str, inside: bool) -> dict[str, Any]:
     for place, row in enumerate(made[0].table.to_dicts() if made else []):
         cells = [_cell(judged.table.row(place, named=True)) for judged in made]
         rows.append({"term": row["term"], "tau": row.get("tau"), "cells": cells})
-    tails = TAILS if any(TAILS in str((j.made or {})["sentence"]) for j in made) else ""
+    said = [str((j.made or {})["sentence"]) for j in made]
+    tails = " ".join(words for words in (TAILS, WEAK) if any(words in sentence for sentence in said))
     fits = [
         {"name": j.candidate.name, "safe": j.safe, "chosen": j is release.chosen, "broken": j.broken,
          "width": j.results["fit-width"].told if "fit-width" in j.results else "–"}

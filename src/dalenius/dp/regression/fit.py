@@ -47,6 +47,11 @@ TAILS = (
     "the truth in fewer than 92 of 100 draws."
 )
 """Said of quantiles further than this from the median; docs/private-fits.md has the simulation."""
+WEAK = (
+    "At this ε and number of records hardly anything is known of how sure the fit is: the intervals may hold the truth "
+    "in fewer than 92 of 100 draws."
+)
+"""Said of quantiles whose released curvature does not stand out of its noise."""
 
 
 @dataclass(frozen=True)
@@ -133,15 +138,16 @@ def regress(
     reach = Reach(design.row, 1.0, neighbours, asked.budget.records)
     asked.pay()
     ranged = with_intervals and (family == "linear" or mechanism == "opm")
+    weak = False
     if family == "linear":
         fits = [_linear(asked, design, reach, ranged)]
     else:
         h = BANDWIDTH if bandwidth is None else bandwidth / design.reach
         losses: list[Loss] = [LogLoss()] if family == "logistic" else [Check(tau, h, kernel) for tau in taus]
-        fits = _fitted(asked, design, reach, losses, mechanism, ranged)
+        fits, weak = _fitted(asked, design, reach, losses, mechanism, ranged)
     levels: list[float | None] = [*taus] if family == "quantile" else [None]
     lines = drawn_lines(asked.table, formula, design, fits, levels, yes_or_no=family == "logistic")
-    return _result(asked, [_table(design, *fit) for fit in fits], levels, mechanism, family, lines)
+    return _result(asked, [_table(design, *fit) for fit in fits], levels, mechanism, family, lines, weak)
 
 
 def check_options(
@@ -205,8 +211,9 @@ def _linear(asked: Query, design: Design, reach: Reach, ranged: bool) -> Coeffic
 
 def _fitted(
     asked: Query, design: Design, reach: Reach, losses: Sequence[Loss], mechanism: str, ranged: bool
-) -> list[Coefficients]:
-    """One fit for each loss, and what its interval needs, each at an equal share of the budget."""
+) -> tuple[list[Coefficients], bool]:
+    """One fit for each loss and what its interval needs, at equal shares of the budget; whether that says little."""
+    weak = False
     fits = (1 - INTERVAL_SHARE if ranged else 1.0) / len(losses)
     made = []
     for loss in losses:
@@ -220,12 +227,14 @@ def _fitted(
             )
             ridge, scale = ridge_needed(loss, reach, price), noise_scale(loss, reach, price, lost)
             law = asked.budget.accounting == "zcdp"
+            least = float(np.linalg.eigvalsh(curve)[0])
+            weak |= isinstance(loss, Check) and least < intervals.KNOWN * wide
             draws = intervals.perturbed_draws(
                 theta, (curve, wide, law), spread, ridge, scale, gaussian=lost > 0,
                 box=intervals.BOX if isinstance(loss, Check) else intervals.CERTAIN,
             )  # fmt: skip
         made.append(_back(design, theta, draws))
-    return made
+    return made, weak
 
 
 def _theta(
@@ -273,7 +282,7 @@ def _table(design: Design, estimate: FloatArray, draws: FloatArray | None) -> pl
 
 def _result(
     asked: Query, tables: Sequence[pl.DataFrame], taus: Sequence[float | None], mechanism: str, family: str,
-    lines: pl.DataFrame,
+    lines: pl.DataFrame, weak: bool,
 ) -> Regression:  # fmt: skip
     coded = [
         table if tau is None else table.insert_column(0, pl.Series("tau", [float(tau)] * table.height))
@@ -287,6 +296,7 @@ def _result(
         f"A private {asked.what} ({how}): {counted(table.height, 'coefficient')}"
         + (", with 95 % intervals made from what is released. " if ranged else ", without intervals. ")
         + (f"{TAILS} " if tails else "")
+        + (f"{WEAK} " if weak else "")
         + (_outside(table) if ranged else "")
         + asked.guarantee
     )

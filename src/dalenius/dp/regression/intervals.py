@@ -23,8 +23,10 @@ BOX = 2.0
 """Coefficients lie within ± this, in units in which all columns lie between -1 and 1: lines stay within the bounds."""
 CERTAIN = 20.0
 """The same for log-odds: beyond this a probability is 0 or 1 to eight digits."""
-LEAST = 0.05
+LEAST = 0.005
 """Simulated curvatures lie above this share of their noise's scale: a sum of squares is not negative."""
+KNOWN = 2.0
+"""Released curvatures below this many of their noise's scales say hardly anything."""
 TRIES = 8
 _SEED = 0
 """The simulation protects nobody: it draws from laws that are public, so that it may be repeated."""

@@ -60,8 +60,12 @@ def drawn_lines(
     table: Table, formula: str, design: Design, fits: Sequence[tuple[FloatArray, FloatArray | None]],
     taus: Sequence[float | None], *, yes_or_no: bool,
 ) -> pl.DataFrame:  # fmt: skip
-    """Lines of fits, each coefficients in the data's units with or without simulated ones around them."""
+    """Lines of fits, each coefficients in the data's units with or without simulated ones around them.
+
+    Lines and bands end at the declared bounds of the response: nobody is beyond, and bounds are public.
+    """
     keys, rows = profiles(table, formula, design.terms)
+    ends = None if yes_or_no else bounds_of(table.schema[parse(formula)[0]])
     lines: list[dict[str, FloatArray]] = []
     for estimate, draws in fits:
         made = {"estimate": rows @ estimate}
@@ -70,7 +74,7 @@ def drawn_lines(
                 np.quantile(rows @ draws.T, (0.025, 0.975), axis=1) if len(rows) else (rows[:, 0],) * 2
             )
             made |= {"low": low, "high": high}
-        lines.append(made)
+        lines.append(made if ends is None else {name: np.clip(held, *ends) for name, held in made.items()})
     return _stacked(keys, lines, taus, yes_or_no)
 
 
