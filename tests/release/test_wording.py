@@ -169,3 +169,23 @@ def test_years_are_written_without_a_comma():
     for name, comma in (("born", False), ("height", True)):
         drawn = compare_plot(born, born, name).svg
         assert bool(re.search(r">[12],\d{3}<", drawn)) == comma, name
+
+
+def test_titles_of_small_maps_are_not_cut():
+    """A title longer than its axis runs out of the picture."""
+    facts = {
+        "candidate": ["a", "b"],
+        "utility": [1.0, 2.0],
+        "risk": [1.0, 3.0],
+        "original_risk": [None, None],
+    }
+    facts |= {
+        "utility_better": ["lower"] * 2,
+        "risk_title": ["Disclosive in synthetic: what the file adds"] * 2,
+    }
+    facts |= {"utility_title": ["Two-way tables in the original's detail (mean S_pMSE)"] * 2}
+    titles = {}
+    for width in (260, 620):
+        said = str(risk_utility_map(pl.DataFrame(facts), width).to_dict())
+        titles[width] = '["Two-way' in said
+    assert titles == {260: True, 620: False}

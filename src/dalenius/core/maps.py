@@ -119,7 +119,9 @@ class Frame:
         """Utility, better to the right."""
         kind: Literal["linear", "symlog"] = "linear" if self.even else "symlog"
         scale = alt.Scale(type=kind, reverse=self.reverse, domain=[0, self.far])
-        title = f"{self.first['utility_title']}  →  better"
+        text = f"{self.first['utility_title']}  →  better"
+        lines = textwrap.wrap(text, max(self.width // 6, 20))  # letters of a title are some six pixels wide
+        title = lines if len(lines) > 1 else text
         if self.even:
             return alt.X(f"{name}:Q", title=title, scale=scale)
         return alt.X(
