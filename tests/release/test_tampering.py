@@ -214,6 +214,28 @@ def test_the_signature_itself(pack, key, tmp_path):
         verify_pack(pack, public_key=key)
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "manifest.sig"])
+@pytest.mark.parametrize("how", ["device", "pipe"])
+@pytest.mark.usefixtures("in_a_minute")
+def test_a_manifest_or_signature_without_an_end_is_damaged(pack, key, name, how):
+    (pack / name).unlink()
+    if how == "device":
+        (pack / name).symlink_to("/dev/zero")
+    else:
+        os.mkfifo(pack / name)
+    if name == "manifest.json":
+        with pytest.raises(FileError, match=r"manifest\.json is damaged"):
+            verify_pack(pack, public_key=key.with_suffix(".pub"))
+    else:
+        assert "manifest.sig is damaged" in verify_pack(pack, public_key=key.with_suffix(".pub")).faults
+
+
+def test_a_very_long_manifest_is_not_read(pack, monkeypatch):
+    monkeypatch.setattr("dalenius.release.verify.LONGEST", (pack / "manifest.json").stat().st_size - 1)
+    with pytest.raises(FileError, match=r"manifest\.json is damaged"):
+        verify_pack(pack)
+
+
 def test_a_signature_with_a_word_beside_it_is_damaged(key):
     """Whoever reads the file must not take what nobody signed for the steward's."""
     public, manifest = key.with_suffix(".pub"), b'{"title": "Survey"}'

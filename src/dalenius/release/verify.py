@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import stat
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ from dalenius.report import Provenance
 NEEDED = frozenset({"seed", "plan", "inputs", "files", "date", "threshold", "chosen", "repeatable", "digest"})
 """What every manifest says."""
 FOLDERS = frozenset({"public", "internal"})
+LONGEST = 1 << 26
+"""Bytes of a manifest that are read: a pack has some dozens of files."""
 Progress = Callable[[str, int, int], None]
 KINDS: dict[str, tuple[Callable[[Any], list[str]], Callable[[Path, dict[str, Any], Path], list[str]]]] = {
     "model": (model_files_strange, model_faults),
@@ -182,7 +185,7 @@ def _check_origin(verified: Verification, where: Path, public_key: Path | None, 
     if digest is not None and not hmac.compare_digest(held.encode(), digest.strip().lower().encode()):
         verified.faults.append("the manifest is not the one whose digest is in the minutes")
     try:
-        said: str | None = (where / SIGNATURE).read_text(encoding="utf-8")
+        said: str | None = _plain_text(where / SIGNATURE)
     except FileNotFoundError:
         said = None
     except (OSError, ValueError):
@@ -229,15 +232,23 @@ def _file_faults(where: Path, body: dict[str, Any]) -> list[str]:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        body = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except OSError:
+        body = json.loads(_plain_text(folder / MANIFEST))
+    except (FileNotFoundError, NotADirectoryError):
         raise FileError(f"{folder}: no {MANIFEST}; this is not a release pack") from None
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         raise FileError(f"{folder}: {MANIFEST} is damaged") from None
     whole = isinstance(body, dict) and body.keys() >= NEEDED
     if not whole or not all(isinstance(body[name], dict) for name in ("files", "inputs")):
         raise FileError(f"{folder}: {MANIFEST} is damaged")
     return dict(body)
+
+
+def _plain_text(path: Path) -> str:
+    """The text of a plain file that is not endless: a link may lead to a device, and a pipe would wait for ever."""
+    found = path.lstat()
+    if not stat.S_ISREG(found.st_mode) or found.st_size > LONGEST:
+        raise OSError(f"{path.name} is no plain file")
+    return path.read_text(encoding="utf-8")
 
 
 def _plan_place(where: Path, body: dict[str, Any]) -> Path | None:
