@@ -54,8 +54,16 @@ def test_homes_in_two_waves_one_below_the_other():
         pl.DataFrame(
             {"year": np.repeat(np.arange(1990, 2020), 3), "rate": np.repeat(np.arange(30) * 7 % 11, 3)}
         ),
+        pl.DataFrame({"code": [7 * i for i in range(60)] * 3, "name": [f"u{i}" for i in range(60)] * 3}),
     ],
-    ids=["sorted by age", "sorted by income", "in any order", "nothing shared", "years"],
+    ids=[
+        "sorted by age",
+        "sorted by income",
+        "in any order",
+        "nothing shared",
+        "years",
+        "a code and its name",
+    ],
 )
 def test_other_numbers_stay_numbers(frame):
     assert not any(Role.ENTITY in given or Role.HOUSEHOLD in given for given in roles(frame).values())

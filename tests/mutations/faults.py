@@ -1970,8 +1970,8 @@ FAULTS = [
     ),
     Fault(
         "data/owners.py",
-        "(steps < 0).any() and (steps > 0).any() and ",
-        "",
+        "shared and (steps < 0).any() and (steps > 0).any()",
+        "shared",
         "tests/data/test_owners.py -k stay_numbers",
     ),
     Fault(

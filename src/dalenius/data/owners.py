@@ -68,11 +68,12 @@ def _owned(raw: Raw) -> npt.NDArray[np.int64] | None:
 
 
 def _one_each(other: Raw, order: AnyArray, starts: npt.NDArray[np.int64]) -> bool:
-    """Whether all rows of an owner have the same in a column that does not only follow the number's size."""
+    """Whether all rows of an owner have the same in a column that neither follows the number's size nor is its name."""
     codes = np.where(other.present, other.data, -1)[order].astype(np.float64)
     low, high = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
     if not (low == high).all():  # not-a-number is not equal to itself
         return False
     steps = np.diff(low)
     _, times = np.unique(codes, return_counts=True)
-    return bool((steps < 0).any() and (steps > 0).any() and times.max() <= COMMON * len(codes))
+    shared = len(times) < len(starts) and times.max() <= COMMON * len(codes)
+    return bool(shared and (steps < 0).any() and (steps > 0).any())
