@@ -220,7 +220,10 @@ def beside_memory(outputs: int, rows: int, each: int) -> None:
             part = data.filter(pl.col(names[int(rng.integers(24))]) > 0) if rng.random() < 0.4 else data
             desk.table(part, by, *(("cost", "sum") if each > 1 and rng.random() < 0.5 else ()))
         kept = len(desk.memory.earlier())
-        print(f"{kept} outputs kept in {time.process_time() - start:.0f} CPU s")
+        print(
+            f"{kept} outputs kept in {time.process_time() - start:.0f} CPU s; "
+            f"{held():,.0f} MB at most, with all of them at one desk"
+        )
         size = sum(p.stat().st_size for p in Path(folder).rglob("*") if p.is_file()) / 2**20
         later = Desk({"zeros": False, "full_cells": False}, unit="person", memory=folder, name="later")
         for by in (["v0", "v5"], ["v1", "v2", "v3"]):

@@ -326,6 +326,7 @@ class Desk:
         wanted = self.fix if fix is None else fix
         if wanted and out.status == "fail":
             out.fix(wanted)
+        query.__dict__.pop("cell", None)  # computed again where somebody asks: a desk keeps all its outputs
         return out
 
     def judged(self, out: Output, notes: Sequence[str] = ()) -> None:

@@ -77,7 +77,12 @@ def _pandas_codes(series: Any) -> tuple[Codes, tuple[Any, ...]]:
         found, levels = pd.factorize(series, sort=True)
     except TypeError:  # categories of mixed types have no order
         found, levels = pd.factorize(series)
-    return found.astype(np.int32), tuple(levels.tolist())
+    return found.astype(_narrow(len(levels))), tuple(levels.tolist())
+
+
+def _narrow(labels: int) -> Any:
+    """The smallest type for codes of so many labels: a desk keeps those of all its outputs."""
+    return np.int8 if labels < 2**7 else np.int16 if labels < 2**15 else np.int32
 
 
 def _polars_codes(series: pl.Series) -> tuple[Codes, tuple[Any, ...]]:
@@ -85,14 +90,13 @@ def _polars_codes(series: pl.Series) -> tuple[Codes, tuple[Any, ...]]:
         held = series.unique().drop_nulls()
         labels, codes = held.cast(pl.String).to_list(), held.to_physical().to_numpy().astype(np.int64)
         order = np.argsort(codes if series.dtype == pl.Enum else np.array(labels, object), kind="stable")
-        kind = np.int16 if len(labels) < 2**15 else np.int32
-        places = np.full(int(codes.max(initial=-1)) + 2, -1, kind)
+        places = np.full(int(codes.max(initial=-1)) + 2, -1, _narrow(len(labels)))
         places[codes[order]] = np.arange(len(labels))
         raw = series.to_physical()
         raw = raw.fill_null(len(places) - 1) if raw.null_count() else raw
         return places[raw.to_numpy()], tuple(labels[i] for i in order)
     levels = series.drop_nulls().unique().sort()
-    table = pl.DataFrame({"k": levels, "i": np.arange(len(levels), dtype=np.int32)})
+    table = pl.DataFrame({"k": levels, "i": np.arange(len(levels), dtype=_narrow(len(levels)))})
     joined = pl.DataFrame({"k": series}).join(table, on="k", how="left", maintain_order="left")
     return joined["i"].fill_null(-1).to_numpy(), tuple(levels.to_list())
 
