@@ -45,6 +45,15 @@ def send(client, name: str, content: bytes, **headers: str):
     return client.post("/open", files={"file": (name, content)}, headers={**SAME, **headers})
 
 
+def test_a_fault_of_a_file_names_it_as_it_was_sent(client):
+    answer = send(client, "stays of 2024.csv", b"sex,age,sex\nf,1,m\nm,2,f\n,,\n")
+    again = send(client, "wide.csv", b"sex,,age\nf,1,2\nm,2,3\n")
+    for told, name in ((answer, "stays of 2024.csv"), (again, "wide.csv")):
+        assert told.status_code == 400
+        assert name in told.text
+        assert "data.csv" not in told.text
+
+
 def test_nothing_without_the_token(tmp_path):
     stranger = TestClient(make_app(tmp_path / "space", "secret", 8123), base_url=BASE, follow_redirects=False)
     for path in (

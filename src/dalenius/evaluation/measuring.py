@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,8 +54,8 @@ class Evaluation:
     >>> evaluation = evaluate(data, data, keys=["age"], measures=["replicated-uniques", "disco"])
     >>> evaluation["replicated-uniques"].value
     100.0
-    >>> evaluation.skipped
-    {'disco': 'needs targets'}
+    >>> evaluation.skipped, list(evaluation)
+    ({'disco': 'needs targets'}, ['replicated-uniques'])
     >>> print(evaluation.plot("sex"))
     Shares of the values of sex, original and protected: f 50 % and 50 %; m 50 % and 50 %
     """
@@ -73,6 +73,9 @@ class Evaluation:
         if name not in self.results:
             raise OptionError(f"{name!r} was not measured; there are: {', '.join(self.results)}")
         return self.results[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
 
     def family(self, family: str) -> list[Result]:
         """Results of one family, "risk" or "utility"."""

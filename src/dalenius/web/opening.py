@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -74,4 +75,8 @@ async def _received(shell: Shell, sent: Any, sheet: str) -> Run:
             while block := await sent.read(MEGABYTE):
                 stream.write(block)
         inspect(path, shell.limit)
-        return shell.place.open(path, shown, sheet)
+        try:
+            return shell.place.open(path, shown, sheet)
+        except DaleniusError as error:  # who sent it knows its name, not where it lies here
+            place = re.escape(str(shell.place.folder)) + r".*?/data[.\w]*(?=:)"
+            raise DaleniusError(re.sub(place, lambda found: shown, str(error))) from None
