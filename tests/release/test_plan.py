@@ -142,6 +142,9 @@ def test_what_tells_nobody_apart_is_no_key():
         {**clinic(), "PLZ": [f"1{i % 20:04d}" for i in range(300)], "Geschlecht": ["m", "w"] * 150}
     )
     assert roles(coarse) == (["PLZ", "Geschlecht"], ["Diagnose"])
+    unknown = {name: clinic()[name] for name in ("Leer", "Konstant", "Diagnose")}
+    plain = Table.from_frame({**unknown, "Farbe": ["rot", "blau", "weiss"] * 100})
+    assert roles(plain) == (["Farbe"], ["Diagnose"]), "no name says what somebody may know"
 
 
 def test_a_plan_whose_keys_find_nobody_says_so(tmp_path):
