@@ -45,7 +45,8 @@ def test_rows_come_back_from_their_codes(scores):
         assert vector.data.dtype == table[name].data.dtype
         if table[name].is_number:
             span = np.ptp(table[name].values)
-            assert np.abs(vector.values - table[name].values).max() <= 0.12 * span, name
+            away = np.abs(vector.values - table[name].values)  # of scores the ten largest meet at their mean
+            assert np.quantile(away, 0.98) <= 0.05 * span, name
             assert vector.values.min() >= table[name].values.min()
         else:
             assert np.array_equal(vector.data, table[name].data)
@@ -101,7 +102,7 @@ def test_modes_are_found_and_needless_ones_dropped():
 
 
 def test_scores_are_normal_ties_included():
-    scores = Scores.fit(np.repeat(np.arange(5.0), 200))
+    scores = Scores.fit(np.repeat(np.arange(5.0), 200), heaped=True)
     places = scores.placed(np.repeat(np.arange(5.0), 200), RNG(1))[1]
     assert places.std() == pytest.approx(1, abs=0.05)
     assert np.array_equal(scores.values(np.zeros(2, int), np.array([-9.0, 9.0])), [0.0, 4.0])

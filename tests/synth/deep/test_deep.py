@@ -15,7 +15,11 @@ from dalenius.data import Schema, Table
 from dalenius.synth import METHODS, load_model, make_synthesizer, save_model
 
 RNG = np.random.default_rng
-DEEP = {"ctgan": {"epochs": 150, "batch": 40}}
+DEEP = {
+    "ctgan": {"epochs": 150, "batch": 40},
+    "tvae": {"epochs": 60, "batch": 50},
+    "ddpm": {"epochs": 40, "batch": 50, "steps": 15},
+}
 """Options with which a method learns one strong relation in a few seconds."""
 
 

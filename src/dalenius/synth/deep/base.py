@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dalenius.core.cost import Shape
 from dalenius.core.later import torch
 from dalenius.core.random import Seed, generator
 from dalenius.data.table import Table
-from dalenius.synth.deep.coding import Coding
+from dalenius.synth.deep.coding import LEVELS, Coding
 from dalenius.synth.deep.kept_rules import with_rules_kept
 from dalenius.synth.deep.networks import BLOCK, Arrays, Blocks, Weights, as_arrays, chance, one_thread, take
 from dalenius.synth.iterative import Iterative, IterativeModel
@@ -29,7 +30,7 @@ class DeepModel(IterativeModel):
         "the weights of a network; every value of each column that it may draw, with rare levels' counts; modes or "
         "ordered values of numbers"
     )
-    keeps = ("coding", "weights", "curve")
+    keeps: ClassVar[tuple[str, ...]] = ("coding", "weights", "curve")
 
     def __init__(self, table: Table, coding: Coding, weights: Arrays) -> None:
         super().__init__(table)
@@ -138,3 +139,8 @@ class Deep(Iterative):
     @abstractmethod
     def _begun(self, table: Table, held: Table | None, seed: Seed) -> DeepLearner:
         """A network before its first epoch."""
+
+
+def entries(shape: Shape) -> float:
+    """Entries of all columns, about."""
+    return float(sum(min(levels, LEVELS) if levels <= 2 * LEVELS else 20 for levels in shape.levels))

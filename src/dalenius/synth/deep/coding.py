@@ -81,7 +81,7 @@ class Part:
         if not len(rest):
             return cls(*of, distinct, none, none, None, None)
         finish = replace(Finish.fit(vector, "none", exact=False), places=_shared(rest))
-        scale = Scores.fit(rest) if scores else Mixture.fit(rest)
+        scale = Scores.fit(rest, heaped=len(finish.places) > 0) if scores else Mixture.fit(rest)
         return cls(*of, distinct[own], none, none, scale, finish)
 
     @property

@@ -20,7 +20,7 @@ from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.data.table import Table
 from dalenius.synth.base import register
-from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel
+from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries
 from dalenius.synth.deep.coding import Coding
 from dalenius.synth.deep.networks import (
     LEVELLED,
@@ -87,17 +87,15 @@ class Conditions:
 
 
 def made(weights: Weights, noise: Tensor, wanted: Tensor, stats: bool = False) -> tuple[Tensor, list[Tensor]]:
-    """What the generator makes of noise and conditions, and means and deviations of its layers where ``stats`` asks."""
+    """What the generator makes of noise and conditions, and means and variances of its layers where ``stats`` asks."""
     x, seen = torch.cat([noise, wanted], 1), []
     for layer in ("one", "two"):
         h = linear(weights, layer, x)
-        if f"{layer}.mean" in weights:
-            mean, spread = weights[f"{layer}.mean"], weights[f"{layer}.spread"]
-        else:
-            mean, spread = h.mean(0), (h.var(0, unbiased=False) + 1e-5).sqrt()
+        mean, spread = weights.get(f"{layer}.mean"), weights.get(f"{layer}.spread")
         if stats:
-            seen += [mean, spread]
-        h = (h - mean) / spread * weights[f"{layer}.scale"] + weights[f"{layer}.shift"]
+            seen += [h.mean(0), h.var(0, unbiased=False)]
+        scale, shift = weights[f"{layer}.scale"], weights[f"{layer}.shift"]
+        h = torch.nn.functional.batch_norm(h, mean, spread, scale, shift, training=mean is None)
         x = torch.cat([h.relu(), x], 1)
     return linear(weights, "out", x), seen
 
@@ -157,13 +155,11 @@ class CTGANLearner(DeepLearner):
         return float(np.mean(apart))
 
     def _step(self, rng: np.random.Generator, random: Any) -> float:
-        with torch.no_grad():
-            fake, asked, _ = self._fake(rng, random)
-            real = self._real(asked, rng)
-        score = self._critic(fake, random).mean() - self._critic(real, random).mean()
-        mix = torch.rand(len(fake), 1, generator=random)
-        self._learn(self.tells, score + self._slope(mix * real + (1 - mix) * fake, random))
-        fake, _, lost = self._fake(rng, random)
+        fake, asked, lost = self._fake(rng, random)
+        seen, real = fake.detach(), self._real(asked, rng)
+        score = self._critic(seen, random).mean() - self._critic(real, random).mean()
+        mix = torch.rand(len(seen), 1, generator=random)
+        self._learn(self.tells, score + self._slope(mix * real + (1 - mix) * seen, random))
         self._learn(self.makes, lost - self._critic(fake, random).mean())
         return -float(score.detach())
 
@@ -273,14 +269,9 @@ class CTGAN(Deep):
 
     def cost(self, shape: Shape) -> Cost:
         """Steps of a few layers as wide as all entries."""
-        width = _entries(shape)
+        width = entries(shape)
         steps = self.epochs * max(shape.rows / self.batch, 1)
         return Cost(
             seconds=2 + steps * (5e-3 + 2e-8 * self.batch * width),
             bytes=5e8 + 60.0 * shape.rows * shape.columns,
         )
-
-
-def _entries(shape: Shape) -> float:
-    """Entries of all columns, about."""
-    return float(sum(min(levels, 256) if levels <= 500 else 20 for levels in shape.levels))

@@ -19,6 +19,8 @@ POINTS = 1000
 LEAST, WIDE = 0.005, 4.0
 """Least share of a mode, and how many standard deviations from its mean the ends of its scale are."""
 TURNS = 100
+NEIGHBOURS = 10
+"""Numbers whose mean stands for them where few share one."""
 
 
 @stored
@@ -83,14 +85,30 @@ class Mixture:
 @stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """One mode; a place is the normal score of a number's rank, and becomes a number of that rank."""
+    """One mode; a place is the normal score of a number's rank, and becomes a number of that rank.
+
+    Attributes
+    ----------
+    ordered
+        Numbers at even ranks: all of them where they are heaped, means of neighbours elsewhere.
+    """
 
     ordered: Floats
 
     @classmethod
-    def fit(cls, values: Floats) -> Scores:
-        """The numbers in order."""
-        return cls(np.sort(values))
+    def fit(cls, values: Floats, heaped: bool = False) -> Scores:
+        """Numbers in order; what few share goes into means of at least so many that they are nobody's.
+
+        Examples
+        --------
+        >>> Scores.fit(np.arange(40.0)).ordered.tolist()
+        [4.5, 14.5, 24.5, 34.5]
+        """
+        ordered = np.sort(values)
+        if heaped:
+            return cls(ordered)
+        parts = np.array_split(ordered, int(np.clip(len(ordered) // NEIGHBOURS, 1, POINTS)))
+        return cls(np.array([part.mean() for part in parts]))
 
     @property
     def size(self) -> int:
@@ -102,16 +120,17 @@ class Scores:
 
         Examples
         --------
-        >>> Scores.fit(np.array([1.0, 2.0, 2.0])).placed(np.array([1.0]), np.random.default_rng(1))[1] < 0
+        >>> scores = Scores.fit(np.array([1.0, 2.0, 2.0]), heaped=True)
+        >>> scores.placed(np.array([1.0]), np.random.default_rng(1))[1] < 0
         array([ True])
         """
         low = np.searchsorted(self.ordered, values, side="left")
         high = np.searchsorted(self.ordered, values, side="right")
-        ranks = low + rng.random(len(values)) * np.maximum(high - low, 1)
+        between = np.interp(values, self.ordered, np.arange(len(self.ordered)) + 0.5)
+        ranks = np.where(high > low, low + rng.random(len(values)) * (high - low), between)
         count = max(len(self.ordered), 1)
-        return np.zeros(len(values), np.int64), special.ndtri(
-            np.clip(ranks / count, 0.2 / count, 1 - 0.2 / count)
-        )
+        shares = np.clip(ranks / count, 0.2 / count, 1 - 0.2 / count)
+        return np.zeros(len(values), np.int64), special.ndtri(shares)
 
     def values(self, modes: IntArray, places: Floats) -> Floats:
         """Numbers of the ranks that these scores have, and between them."""
