@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dalenius
 from dalenius.data import Column, Kind, Role, Schema, Table
 
 
@@ -245,3 +246,16 @@ def test_answers_that_are_few_stay_answers():
         ["2020-01", "2020-02"],
     ):
         assert not Schema.infer({"phone": values * 60})["phone"].has(Role.IDENTIFIER)
+
+
+def test_numbers_of_full_precision_are_written_with_no_more_digits_than_they_have(tmp_path):
+    """What is made of 86.06064500887413 had 20 digits, more than a double holds."""
+    rng = np.random.default_rng(1)
+    path = tmp_path / "in.csv"
+    path.write_text(
+        "pay,age\n" + "\n".join(f"{x!r},{i % 70}" for i, x in enumerate(rng.lognormal(9, 2, 300).tolist()))
+    )
+    made = dalenius.synthesize(dalenius.read(path), "cart", seed=1)
+    dalenius.write(made, tmp_path / "out.csv")
+    cells = [line.split(",")[0] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert max(len(cell.replace(".", "").lstrip("0")) for cell in cells) <= 17

@@ -339,7 +339,7 @@ def _float(raw: Raw) -> _Guess:
     extra = {
         "missing": tuple(c for c in codes if c not in NOT_APPLICABLE_CODES),
         "not_applicable": tuple(c for c in codes if c in NOT_APPLICABLE_CODES),
-        "decimals": raw.decimals if raw.decimals is not None else _decimals(finite),
+        "decimals": _decimals(finite) if raw.decimals is None else _held(raw.decimals, finite),
     }
     ordinary = finite[~np.isin(finite, codes)] if codes else finite
     if len(ordinary):
@@ -391,6 +391,12 @@ def _decimals(data: AnyArray) -> int | None:
         if np.array_equal(np.round(data, places), data):
             return places
     return None
+
+
+def _held(places: int, data: AnyArray) -> int | None:
+    """Decimal places as they are written; None where these are more than a double holds."""
+    largest = float(np.abs(data).max()) if len(data) else 0.0
+    return places if largest * 10.0**places < 2**53 else None
 
 
 def _pair_points(columns: list[Column]) -> list[Column]:
