@@ -2098,12 +2098,12 @@ FAULTS = [
         "outputs/between_files.py",
         "and not (self.few or self.other or self.totals)",
         "",
-        "tests/outputs/test_folders.py -k from_another_table",
+        "tests/outputs/test_folders.py -k other_people",
     ),
     Fault(
         "outputs/sheets.py",
-        "        for block in blocks(grid)\n",
-        "        for block in [grid]\n",
+        "    if 0 < len(pointed) < sum(",
+        "    if 0 > len(pointed) < sum(",
         "tests/outputs/test_folders.py -k people_lay_them",
     ),
     Fault(

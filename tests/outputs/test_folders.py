@@ -81,6 +81,14 @@ def test_what_is_withheld_follows_from_another_table(tmp_path, other, follows):
     assert ("1 missing cell follows from what is shown here and in two.csv" in told["one"]) == follows, told
 
 
+def test_totals_of_other_people_give_nothing_away(tmp_path):
+    """One total is the same by chance, another is not: the tables are about other people."""
+    told = checked(
+        tmp_path, one="region,f,m\nN,40,x\nS,60,70\nT,30,30\n", two="region,n\nN,90\nS,130\nT,260\n"
+    )
+    assert "follow" not in told["one"]
+
+
 def test_two_withheld_cells_of_a_row_do_not_follow_from_its_total(tmp_path):
     told = checked(tmp_path, one="region,f,m,o\nN,40,x,x\nS,60,70,30\n", two="region,n\nN,90\nS,160\n")
     assert "follow" not in told["one"]
