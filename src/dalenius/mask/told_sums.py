@@ -7,8 +7,8 @@ total, mean, peak or bill is over all its readings. Both leave with `ghosts: fal
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
+from dalenius.core.later import stats
 from dalenius.data.lens import Lens
 from dalenius.data.table import Table
 from dalenius.data.vector import Vector
@@ -90,10 +90,12 @@ def _over_masked(shown: dict[str, Floats], hidden: dict[str, Floats]) -> dict[st
         return {}
     together = np.column_stack(list(hidden.values()))
     first = next(iter(hidden))
-    sides = [rankdata(side) for side in (together.sum(axis=1), together.max(axis=1), together.min(axis=1))]
+    sides = [
+        stats.rankdata(side) for side in (together.sum(axis=1), together.max(axis=1), together.min(axis=1))
+    ]
     found = {}
     for name, values in shown.items():
-        ranks = rankdata(values)
+        ranks = stats.rankdata(values)
         same = max(abs(float(np.corrcoef(ranks, side)[0, 1])) if side.std() > 0 else 0.0 for side in sides)
         if same >= SAME_ORDER or _narrow(values, together, values - np.median(values)):
             found[name] = first
