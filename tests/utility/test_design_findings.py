@@ -100,3 +100,13 @@ def test_a_drawn_population_differs_from_copy_to_copy():
     ]
     assert files.replicated
     assert np.std(means, ddof=1) > 1.15 * np.std(once, ddof=1)
+
+
+def test_fits_show_their_figures_and_not_their_insides():
+    """In a notebook a fit was five kilobytes of matrices and schema columns."""
+    fit = fit_synthetic("income ~ 1", made("pseudo", copies=3))
+    for each in (fit, fit.fits[0], fit_model("income ~ 1", informative())):
+        said = repr(each)
+        assert len(said) < 300
+        assert "(Intercept)" in said
+    assert "errors of the design" in repr(fit_model("income ~ 1", informative()))

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from dalenius.core.errors import DataError, OptionError
+from dalenius.core.errors import DataError, OptionError, counted
 from dalenius.core.later import stats
 from dalenius.data.design import Design
 from dalenius.data.schema import Schema
@@ -50,6 +50,10 @@ class Fit:
     >>> fit = fit_model("y ~ x", {"x": [1, 2, 3, 4], "y": [2.5, 3, 5, 4.5]})
     >>> fit.names, fit.estimates.round(3).tolist()
     (['(Intercept)', 'x'], [1.75, 0.8])
+    >>> fit
+    4 rows, every row alike
+    (Intercept)  1.75 (standard error 0.887), 95 %: 0.0107 to 3.49
+    x            0.8 (standard error 0.324), 95 %: 0.165 to 1.44
     """
 
     names: list[str]
@@ -69,10 +73,30 @@ class Fit:
         """Standard errors."""
         return np.sqrt(self.variances)
 
+    def __repr__(self) -> str:
+        drawn = "errors of the design" if self.design else "every row alike"
+        lines = lines_of(self.names, self.estimates, self.errors, self.interval())
+        return "\n".join([f"{counted(self.rows, 'row')}, {drawn}", *lines])
+
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends."""
         reach = stats.t.ppf(0.5 + level / 2, self.df) * self.errors
         return self.estimates - reach, self.estimates + reach
+
+
+def lines_of(names: list[str], estimates: Floats, errors: Floats, ends: tuple[Floats, Floats]) -> list[str]:
+    """A line for each coefficient, as fits show themselves.
+
+    Examples
+    --------
+    >>> lines_of(["x"], np.array([0.8]), np.array([0.1]), (np.array([0.6]), np.array([1.0])))
+    ['x  0.8 (standard error 0.1), 95 %: 0.6 to 1']
+    """
+    wide = max(map(len, names), default=0)
+    return [
+        f"{name:<{wide}}  {value:.4g} (standard error {error:.3g}), 95 %: {low:.3g} to {high:.3g}"
+        for name, value, error, low, high in zip(names, estimates, errors, *ends, strict=True)
+    ]
 
 
 def fit_model(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dalenius.core.errors import DataError, OptionError
+from dalenius.core.errors import DataError, OptionError, counted
 from dalenius.core.later import stats
 from dalenius.core.result import WHOLE, Interval, Result, figure
 from dalenius.data.schema import Schema
@@ -20,7 +20,7 @@ from dalenius.utility.inference.estimates import Estimate, estimate
 from dalenius.utility.inference.expressions import Floats
 from dalenius.utility.inference.formula import Formula
 from dalenius.utility.inference.glm import Link
-from dalenius.utility.inference.models import Family, Fit, fit_model
+from dalenius.utility.inference.models import Family, Fit, fit_model, lines_of
 
 TOLERANCE = float(np.sqrt(np.finfo(np.float64).eps))
 """Singular values below this share of the largest count as zero, as in R's ``ginv``."""
@@ -53,6 +53,11 @@ class SyntheticFit:
     schema: Schema | None = None
     replicated: bool = False
     link: Link | None = None
+
+    def __repr__(self) -> str:
+        done = self.combined()
+        head = f"{counted(len(self.fits), 'file')}, rule {self.rule(False)!r}: what the original is expected to show"
+        return "\n".join([head, *lines_of(self.names, done.estimates, done.errors, done.interval())])
 
     @property
     def names(self) -> list[str]:
