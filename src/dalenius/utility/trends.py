@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Literal, get_args
 
@@ -22,6 +22,7 @@ from dalenius.utility.cells import paired, table_statistics
 from dalenius.utility.charts import square_map
 from dalenius.utility.distributions import shape_scores
 from dalenius.utility.summary import Summary
+from dalenius.utility.tables import BATCH
 
 Correlation = Literal["pearson", "spearman", "kendall"]
 Names = tuple[str, str]
@@ -222,19 +223,17 @@ def pair_trends(pair: Pair, columns: Sequence[str] | None = None) -> Result:
 
 
 def associations(
-    table: Table, crossed: dict[Names, Counts], columns: Sequence[str], method: Correlation,
+    table: Table, crossed: Mapping[Names, float], columns: Sequence[str], method: Correlation,
     weights: AnyArray | None = None,
 ) -> AnyArray:  # fmt: skip
-    """Association of every pair of columns of one file: correlation of numbers, otherwise Cramér's V of the table."""
+    """Association of every pair of columns of one file: correlation of numbers, otherwise Cramér's V (``crossed``)."""
     numbers = [name for name in columns if table[name].is_number]
     correlation = _correlations(table, numbers, method, weights)
     result = np.full((len(columns), len(columns)), np.nan)
+    place = {name: k for k, name in enumerate(numbers)}
     for i, j in combinations(range(len(columns)), 2):
         a, b = columns[i], columns[j]
-        if a in numbers and b in numbers:
-            value = correlation[numbers.index(a), numbers.index(b)]
-        else:
-            value = cramers_v(crossed[a, b])
+        value = correlation[place[a], place[b]] if a in place and b in place else crossed[a, b]
         result[i, j] = result[j, i] = value
     return result
 
@@ -272,7 +271,7 @@ def association_table(
     """
     one_of("method", method, get_args(Correlation))
     used = list(columns) if columns is not None else pair.columns
-    tables = list(combinations(used, 2))
+    tables = [names for names in combinations(used, 2) if _crosses(pair, names)]
     both = [
         associations(table, _crossed(pair, tables, side), used, method, pair.designs.weights(side))
         for table, side in ((pair.original, "original"), (pair.protected, "protected"))
@@ -294,11 +293,21 @@ def association_table(
     return pl.DataFrame(rows, schema=schema | {"protected": pl.Float64, "difference": pl.Float64})
 
 
-def _crossed(pair: Pair, tables: Sequence[Names], side: str) -> dict[Names, Counts]:
-    """The tables of one file, with its weights where there are some."""
-    if pair.designs:
-        return {names: getattr(both, side).counts for names, both in pair.weigh_many(tables).items()}  # type: ignore[misc]
-    return {names: getattr(both, side) for names, both in pair.count_many(tables).items()}  # type: ignore[misc]
+def _crosses(pair: Pair, names: Names) -> bool:
+    """Whether two columns are crossed in one of the files, being not both numbers there."""
+    return not all(table[name].is_number for table in (pair.original, pair.protected) for name in names)
+
+
+def _crossed(pair: Pair, tables: Sequence[Names], side: str) -> dict[Names, float]:
+    """Cramér's V of the tables of one file, with its weights where there are some."""
+    found: dict[Names, float] = {}
+    for begin in range(0, len(tables), BATCH):
+        batch = tables[begin : begin + BATCH]
+        held = pair.weigh_many(batch) if pair.designs else pair.count_many(batch)
+        for names, both in held.items():
+            counts = getattr(both, side).counts if pair.designs else getattr(both, side)
+            found[names] = cramers_v(counts)  # type: ignore[index]
+    return found
 
 
 def _kind(pair: Pair, a: str, b: str, method: Correlation) -> str:
