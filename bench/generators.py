@@ -3,6 +3,8 @@
 Run: ``python bench/generators.py ADULT.parquet``: 32,561 rows, the 14 columns without the survey weight, as in the
 wheel of python-synthpop. SDV (``pip install sdv``, in an environment of its own) is timed too if it is there.
 ``--curves`` instead of a file: flow beside cart and a fresh sample on six continuous columns that lie on curves.
+``--deep`` after the file: the methods that train with torch, a minute each; an epoch of ctgan beside one of the
+ctgan package, where it is installed (torch on one thread).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import polars as pl
 import dalenius
 from _shared import cpu
 
+DEEP = {"ctgan": 35, "tvae": 120, "ddpm": 60}
 KEYS, TARGETS = ["age", "sex", "race", "marital", "country"], ["occupation"]
 MEASURES = ["two-way-utility", "detection-auc", "replicated-uniques", "disco"]
 METHODS = {"cart": {}, "arf": {}, "network": {}, "network, one parent": {"parents": 1}, "copula": {}}
@@ -61,11 +64,35 @@ def on_curves() -> None:
         print(f"{name:16s} {seconds:6.1f} s", *figures, flush=True)
 
 
+def deep(people: pl.DataFrame) -> None:
+    for name, epochs in DEEP.items():
+        seconds, made = cpu(lambda m=name, e=epochs: dalenius.synthesize(people, m, epochs=e, seed=1))
+        judged(f"{name}, {epochs} epochs", seconds, people, made)
+    began, _ = cpu(lambda: dalenius.synthesize(people, "ctgan", epochs=1, seed=1))
+    seconds, _ = cpu(lambda: dalenius.synthesize(people, "ctgan", epochs=5, seed=1))
+    ours = (seconds - began) / 4
+    if importlib.util.find_spec("ctgan") is None:
+        print(f"ctgan: {ours:.1f} s an epoch; the package is not installed here")
+        return
+    import torch
+    from ctgan import CTGAN
+
+    torch.set_num_threads(1)
+    frame = people.to_pandas()
+    labels = [name for name in people.columns if people[name].dtype == pl.String]
+    times = [cpu(lambda e=e: CTGAN(epochs=e, enable_gpu=False).fit(frame, labels))[0] for e in (1, 5)]
+    theirs = (times[1] - times[0]) / 4
+    print(f"ctgan: {ours:.1f} s an epoch; the package {theirs:.1f} s: {theirs / ours:.1f} × faster")
+
+
 def main() -> None:
     if sys.argv[1] == "--curves":
         on_curves()
         return
     people = pl.read_parquet(sys.argv[1])
+    if "--deep" in sys.argv:
+        deep(people)
+        return
     ours = 0.0
     for name, options in METHODS.items():
         method = name.split(",")[0]

@@ -13,10 +13,10 @@ from dalenius.core.cost import Shape
 from dalenius.core.later import torch
 from dalenius.core.random import Seed, generator
 from dalenius.data.table import Table
-from dalenius.synth.deep.coding import LEVELS, Coding
+from dalenius.synth.deep.coding import Coding
 from dalenius.synth.deep.kept_rules import with_rules_kept
 from dalenius.synth.deep.networks import BLOCK, Arrays, Blocks, Weights, as_arrays, chance, one_thread, take
-from dalenius.synth.iterative import Iterative, IterativeModel
+from dalenius.synth.iterative import LOOKS, Iterative, IterativeModel
 from dalenius.synth.training import State
 
 if TYPE_CHECKING:
@@ -142,5 +142,10 @@ class Deep(Iterative):
 
 
 def entries(shape: Shape) -> float:
-    """Entries of all columns, about."""
-    return float(sum(min(levels, LEVELS) if levels <= 2 * LEVELS else 20 for levels in shape.levels))
+    """Entries of all columns, about: many different cells are mostly numbers."""
+    return float(sum(levels if levels <= 50 else 20 for levels in shape.levels))
+
+
+def watched(epochs: int) -> float:
+    """Seconds to begin, and to look at rows on the way."""
+    return 3 + 0.25 * min(epochs / 5, LOOKS)

@@ -19,7 +19,7 @@ from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.table import Table
 from dalenius.synth.base import register
-from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries
+from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries, watched
 from dalenius.synth.deep.networks import (
     Blocks,
     Weights,
@@ -29,8 +29,8 @@ from dalenius.synth.deep.networks import (
     layers,
     linear,
     mixed,
-    take,
 )
+from dalenius.synth.iterative import DRAWN, LOOKS
 
 if TYPE_CHECKING:
     Tensor: TypeAlias = torch.Tensor
@@ -172,10 +172,6 @@ class DDPMLearner(DeepLearner):
         place = ((out[:, self.blocks.width :] - turned).square() * real).sum(1)
         return (entry + place).mean()
 
-    def restore(self, state: Any) -> None:
-        """Take averaged weights back."""
-        take(self.weights, state)
-
     def _model(self) -> DDPMModel:
         model = DDPMModel(self.table, self.coding, as_arrays(self.weights | {"shares": self.shares}))
         model.steps = self.noise.steps
@@ -226,10 +222,10 @@ class DDPM(Deep):
         return DDPMLearner(table, held, self.batch, self.steps, seed)
 
     def cost(self, shape: Shape) -> Cost:
-        """Rows met in training, and drawn in so many steps."""
-        a_row = 1e-5 + 3e-8 * entries(shape)
-        drawn = self.steps * (shape.rows + 20 * min(shape.rows, 2000))
+        """Rows met in training, and rows drawn, at the end and to be looked at, in so many steps."""
+        row = 7e-6 + 6e-8 * entries(shape)
+        drawn = shape.rows + min(self.epochs / 5, LOOKS) * min(shape.rows, DRAWN)
         return Cost(
-            seconds=2 + a_row * (2 * self.epochs * shape.rows + drawn),
+            seconds=watched(self.epochs) + row * (self.epochs * shape.rows + 0.45 * self.steps * drawn),
             bytes=5e8 + 60.0 * shape.rows * shape.columns,
         )

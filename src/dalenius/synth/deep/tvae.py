@@ -20,7 +20,7 @@ from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.table import Table
 from dalenius.synth.base import register
-from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries
+from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries, watched
 from dalenius.synth.deep.networks import (
     LEVELLED,
     Blocks,
@@ -166,8 +166,8 @@ class TVAE(Deep):
 
     def cost(self, shape: Shape) -> Cost:
         """Steps of a few layers, at most as many as all epochs have."""
-        steps = self.epochs * max(shape.rows / self.batch, 1)
+        step = 1e-3 + self.batch * (4e-6 + 4.4e-8 * entries(shape))
         return Cost(
-            seconds=2 + steps * (3e-3 + 2e-8 * self.batch * entries(shape)),
+            seconds=watched(self.epochs) + self.epochs * max(shape.rows / self.batch, 1) * step,
             bytes=5e8 + 60.0 * shape.rows * shape.columns,
         )
