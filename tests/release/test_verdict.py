@@ -209,7 +209,7 @@ def test_one_release_refuses_copies_and_a_leak_and_admits_noise(tmp_path, five_w
     # where few outsiders are there to compare with, what is sure is said of the people instead of the limit
     told_by = (
         "real people whose whole record comes out: ",
-        "this: Lines of the protected file are people of the data",
+        "this: Lines of the protected file lead back to people of the data",
     )
     assert leak.startswith(tuple(f"'leak' was refused because of {why}" for why in told_by))
 

@@ -437,7 +437,7 @@ def copied_beyond(result: Result) -> bool:
 
 
 def worst_missed(findings: Sequence[Finding]) -> Finding | None:
-    """The limit that is missed by most; one that could not be judged only where no figure is beyond its limit.
+    """The limit that is missed by most: first that no figure can be trusted, last what could not be judged.
 
     Examples
     --------
@@ -448,7 +448,7 @@ def worst_missed(findings: Sequence[Finding]) -> Finding | None:
     ('repU <= 1 %', 'DiSCO <= 5 %', None)
     """
     missed = [finding for finding in findings if not finding.met]
-    return max(missed, key=lambda f: (0 < f.excess < math.inf, f.excess), default=None)
+    return max(missed, key=lambda f: (bool(f.doubt), 0 < f.excess < math.inf, f.excess), default=None)
 
 
 def copies_nobody(results: Mapping[str, Result]) -> bool:
