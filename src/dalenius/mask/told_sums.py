@@ -91,12 +91,11 @@ def _over_masked(shown: dict[str, Floats], hidden: dict[str, Floats]) -> dict[st
     together = np.column_stack(list(hidden.values()))
     first = next(iter(hidden))
     sides = [
-        stats.stats.rankdata(side)
-        for side in (together.sum(axis=1), together.max(axis=1), together.min(axis=1))
+        stats.rankdata(side) for side in (together.sum(axis=1), together.max(axis=1), together.min(axis=1))
     ]
     found = {}
     for name, values in shown.items():
-        ranks = stats.stats.rankdata(values)
+        ranks = stats.rankdata(values)
         same = max(abs(float(np.corrcoef(ranks, side)[0, 1])) if side.std() > 0 else 0.0 for side in sides)
         if same >= SAME_ORDER or _narrow(values, together, values - np.median(values)):
             found[name] = first
