@@ -37,13 +37,6 @@ def test_persons_of_the_example_panel():
     assert roles(panel.rename({"person": "who"}))["who"] == (Role.ENTITY,)
 
 
-def test_homes_in_two_waves_one_below_the_other():
-    rng = np.random.default_rng(2)
-    one = pl.DataFrame({"home": np.arange(100), "flat": rng.integers(30, 120, 100)})
-    both = pl.concat([one.with_columns(use=pl.Series(rng.integers(0, 900, 100))) for _ in range(2)])
-    assert roles(both) == {"home": (Role.ENTITY,)}
-
-
 @pytest.mark.parametrize(
     "frame",
     [

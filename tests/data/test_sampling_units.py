@@ -13,6 +13,7 @@ from tests.cli.test_commands import runner
 from dalenius import Candidate, Schema, Table
 from dalenius.cli import app
 from dalenius.data.exit import releasable
+from dalenius.data.schema import Role
 
 
 def households() -> pl.DataFrame:
@@ -50,5 +51,5 @@ def test_numbers_of_units_stay_unless_set_free(tmp_path: Path) -> None:
     masked = ["mask", *words[1:], str(tmp_path / "masked.csv"), "--step", "round column=age base=5"]
     assert runner.invoke(app, masked).exit_code == 0
     assert "home" not in pl.read_csv(tmp_path / "masked.csv").columns
-    free = schema().replace_columns(replace(schema()["home"], release="as-is"))
+    free = schema().replace_columns(replace(schema()["home"], release="as-is", roles=(Role.PSU,)))
     assert "home" in releasable(Table.from_frame(households(), free)).names

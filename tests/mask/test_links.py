@@ -60,7 +60,10 @@ def test_suda_contributions_by_level(case: dict) -> None:
     frame = pl.read_csv(GOLDEN / "data" / case["data"], infer_schema_length=None)
     frame = frame.head(case["first_rows"]) if case["first_rows"] else frame
     found = suda(
-        frame, case["keys"], dis_fraction=case["DisFraction"], original_scores=case["original_scores"]
+        frame.drop("hid", strict=False),
+        case["keys"],
+        dis_fraction=case["DisFraction"],
+        original_scores=case["original_scores"],
     )
     told = {
         (row[0], float(str(row[1]))): row[2] for row in found.by_level().rows() if str(row[1]) != "missing"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from dalenius import Schema, Table
+from dalenius.data.schema import Role
 from dalenius.risk.sample.anonymity import l_diversity
 from dalenius.risk.sample.frequencies import frequencies
 from dalenius.risk.sample.individual import individual_risk, sample_risk
@@ -24,9 +27,12 @@ def cases(name: str) -> list:
 
 
 @cache
-def load(name: str, rows: int | None = None) -> pl.DataFrame:
+def load(name: str, rows: int | None = None) -> Table:
+    """Records, as there: the number of the household says nothing."""
     frame = pl.read_csv(GOLDEN / "data" / name, infer_schema_length=None)
-    return frame.head(rows) if rows else frame
+    schema = Schema.infer(frame)
+    schema = schema.replace_columns(*(replace(c, roles=()) for c in schema if c.has(Role.ENTITY)))
+    return Table.from_frame(frame.head(rows) if rows else frame, schema)
 
 
 def close(found, wanted, tolerance: float) -> None:

@@ -1,8 +1,7 @@
 """Whole numbers that say whose rows they are, known by what stands beside them.
 
 A household's number is a number like any other, and seldom named so that a program could tell. But its rows stand
-together, or each number has as many of them, and some of what else is written is one and the same for all of a
-household.
+together, and some of what else is written is one and the same for all of a household.
 """
 
 from __future__ import annotations
@@ -63,8 +62,7 @@ def _owned(raw: Raw) -> npt.NDArray[np.int64] | None:
     if len(values) > MOST_ROWS * len(starts) or (several[0] >= YEARS[0] and several[-1] <= YEARS[1]):
         return None
     together = 1 + int(np.count_nonzero(values[1:] != values[:-1])) == len(starts)
-    sizes = np.diff(starts, append=len(values))
-    return starts if together or sizes.min() == sizes.max() else None
+    return starts if together else None
 
 
 def _one_each(other: Raw, order: AnyArray, starts: npt.NDArray[np.int64]) -> bool:

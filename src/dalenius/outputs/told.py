@@ -292,6 +292,6 @@ class Beside:
         most = int((self.part.layers[0] > 0).sum()) - self.policy.dof
         every = [set(pairs) for pairs in (self.told.pairs, *known)]
         numbers = [len(set().union(*(p for p in every if column in p))) - 1 for column in self.told.pairs]
-        if max(numbers, default=0) > most:
+        if numbers and max(numbers) > most:
             words = "one column has figures with nearly as many others, all together, as there are people"
             self.doubts.append((words, f"with {len(known)} earlier outputs: {words}"))
