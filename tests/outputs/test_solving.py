@@ -56,8 +56,8 @@ def test_sums_of_other_columns_are_other_equations(desk):
 def test_sums_of_many_people_may_be_many():
     made, rng = Desk(unit="person"), np.random.default_rng(3)
     frame = made.pandas.DataFrame({"person": range(400), "pay": rng.gamma(4, 500, 400).round(2)})
-    for _ in range(60):
-        frame[rng.random(400) < 0.5].pay.sum()
+    for _ in range(35):
+        frame[rng.random(400) < 0.8].pay.sum()
         assert made.last.status == "pass"
 
 
