@@ -53,7 +53,7 @@ MOST_CELLS = 20_000
 """Cells of outputs that are looked at all together."""
 MOST_WORK = 300_000_000
 """Units times outputs that are tried for the look at all together."""
-SOME_SHARED = 8
+SOME_SHARED = 16
 """One in so many people has the same in two sums of one column at least."""
 TAKEN_OUT = "a total that was taken out follows by subtraction"
 COUNTED = re.compile("count|describe|size")
