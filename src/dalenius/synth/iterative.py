@@ -30,6 +30,13 @@ FEW_DRAWN, DRAWN = 500, 2000
 LOOKS = 20
 """Looks on the way, at most one every five epochs."""
 
+Epochs = Annotated[
+    int,
+    Option(
+        at_least=1, title="Most rounds of learning", meaning="More: closer to the data, slower.", knob=True
+    ),
+]
+
 
 class IterativeModel(Model):
     """A model that keeps how its training went; subclasses add "curve" to what they keep."""
@@ -57,15 +64,7 @@ class Iterative(Synthesizer):
         Keep a model that has memorised people, for those who want to see one.
     """
 
-    epochs: Annotated[
-        int,
-        Option(
-            at_least=1,
-            title="Most rounds of learning",
-            meaning="More: closer to the data, slower.",
-            knob=True,
-        ),
-    ] = 100
+    epochs: Epochs = 100
     patience: Annotated[int | None, Option(at_least=1)] = 10
     validation: Annotated[float, Option(above=0, at_most=0.5)] = 0.1
     allow_copies: bool = False

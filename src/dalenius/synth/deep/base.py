@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dalenius.core.cost import Shape
+from dalenius.core.cost import Cost, Shape
 from dalenius.core.later import torch
 from dalenius.core.random import Seed, generator
 from dalenius.data.table import Table
@@ -140,12 +140,12 @@ class Deep(Iterative):
     def _begun(self, table: Table, held: Table | None, seed: Seed) -> DeepLearner:
         """A network before its first epoch."""
 
+    def _forecast(self, shape: Shape, seconds: float) -> Cost:
+        """What training costs that takes so many seconds, with the beginning and the looks on the way."""
+        looks = 3 + 0.25 * min(self.epochs / 5, LOOKS)
+        return Cost(looks + seconds, bytes=5e8 + 60.0 * shape.rows * shape.columns)
+
 
 def entries(shape: Shape) -> float:
     """Entries of all columns, about: many different cells are mostly numbers."""
     return float(sum(levels if levels <= 50 else 20 for levels in shape.levels))
-
-
-def watched(epochs: int) -> float:
-    """Seconds to begin, and to look at rows on the way."""
-    return 3 + 0.25 * min(epochs / 5, LOOKS)

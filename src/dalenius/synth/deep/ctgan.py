@@ -20,7 +20,7 @@ from dalenius.core.random import Seed, generator
 from dalenius.core.registry import MethodInfo
 from dalenius.data.table import Table
 from dalenius.synth.base import register
-from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries, watched
+from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries
 from dalenius.synth.deep.coding import Coding
 from dalenius.synth.deep.networks import (
     LEVELLED,
@@ -270,7 +270,4 @@ class CTGAN(Deep):
     def cost(self, shape: Shape) -> Cost:
         """Steps of a few layers as wide as all entries."""
         step = 3e-3 + self.batch * (2e-5 + 1.7e-7 * entries(shape))
-        return Cost(
-            seconds=watched(self.epochs) + self.epochs * max(shape.rows / self.batch, 1) * step,
-            bytes=5e8 + 60.0 * shape.rows * shape.columns,
-        )
+        return self._forecast(shape, self.epochs * max(shape.rows / self.batch, 1) * step)

@@ -19,7 +19,7 @@ from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.table import Table
 from dalenius.synth.base import register
-from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries, watched
+from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries
 from dalenius.synth.deep.networks import (
     Blocks,
     Weights,
@@ -225,7 +225,4 @@ class DDPM(Deep):
         """Rows met in training, and rows drawn, at the end and to be looked at, in so many steps."""
         row = 7e-6 + 6e-8 * entries(shape)
         drawn = shape.rows + min(self.epochs / 5, LOOKS) * min(shape.rows, DRAWN)
-        return Cost(
-            seconds=watched(self.epochs) + row * (self.epochs * shape.rows + 0.45 * self.steps * drawn),
-            bytes=5e8 + 60.0 * shape.rows * shape.columns,
-        )
+        return self._forecast(shape, row * (self.epochs * shape.rows + 0.45 * self.steps * drawn))

@@ -20,7 +20,7 @@ from dalenius.core.random import Seed
 from dalenius.core.registry import MethodInfo
 from dalenius.data.table import Table
 from dalenius.synth.base import register
-from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries, watched
+from dalenius.synth.deep.base import Deep, DeepLearner, DeepModel, entries
 from dalenius.synth.deep.networks import (
     LEVELLED,
     Blocks,
@@ -31,6 +31,7 @@ from dalenius.synth.deep.networks import (
     layers,
     linear,
 )
+from dalenius.synth.iterative import Epochs
 
 if TYPE_CHECKING:
     Tensor: TypeAlias = torch.Tensor
@@ -136,15 +137,7 @@ class TVAE(Deep):
     300
     """
 
-    epochs: Annotated[
-        int,
-        Option(
-            at_least=1,
-            title="Most rounds of learning",
-            meaning="More: closer to the data, slower.",
-            knob=True,
-        ),
-    ] = 300
+    epochs: Epochs = 300
     batch: Annotated[int, Option(at_least=1)] = 500
 
     info = MethodInfo(
@@ -167,7 +160,4 @@ class TVAE(Deep):
     def cost(self, shape: Shape) -> Cost:
         """Steps of a few layers, at most as many as all epochs have."""
         step = 1e-3 + self.batch * (4e-6 + 4.4e-8 * entries(shape))
-        return Cost(
-            seconds=watched(self.epochs) + self.epochs * max(shape.rows / self.batch, 1) * step,
-            bytes=5e8 + 60.0 * shape.rows * shape.columns,
-        )
+        return self._forecast(shape, self.epochs * max(shape.rows / self.batch, 1) * step)
